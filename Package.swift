@@ -1,0 +1,125 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+// The house, floor by floor: a target imports only what stands on its dependency line.
+// docs/architecture.md says what each floor is for.
+
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+func floor(_ name: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, of dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+let package = Package(
+    name: "skylight",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "skylight", targets: ["skylight"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    ],
+    targets: [
+        // 1
+        floor("JSON"),
+        // 2
+        floor("Records", on: ["JSON"]),
+        // 3
+        floor("RecordStore", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto")]),
+        // 4
+        floor(
+            "SQLiteRecordStore",
+            on: [
+                "RecordStore", "Records", "JSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
+        ),
+        floor("Accounts", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift")]),
+        // 5
+        floor("DataTransfer", on: ["RecordStore", "Records", "JSON"]),
+        floor(
+            "HTTPServing",
+            on: [
+                "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]
+        ),
+        // 6
+        floor(
+            "WebServices",
+            on: [
+                "HTTPServing", "Accounts", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        floor(
+            "Console",
+            on: [
+                "DataTransfer", "HTTPServing", "Accounts", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        // 7
+        .executableTarget(
+            name: "skylight",
+            dependencies: [
+                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Tests, floor by floor
+        tests("JSONTests", of: ["JSON"]),
+        tests("RecordsTests", of: ["Records", "JSON"]),
+        tests("RecordStoreTests", of: ["RecordStore", "Records", "JSON"]),
+        tests(
+            "SQLiteRecordStoreTests",
+            of: ["SQLiteRecordStore", "RecordStore", "Records", "JSON", .product(name: "GRDB", package: "GRDB.swift")]
+        ),
+        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "Records", "JSON"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "WebServicesTests",
+            dependencies: [
+                "WebServices", "HTTPServing", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+    ]
+)

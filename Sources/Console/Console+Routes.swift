@@ -1,0 +1,117 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+
+/// What a handler gives back.
+enum Answer: Sendable {
+    case page(any Page)
+    case redirect(String)
+}
+
+extension Console {
+    /// Bytes that a sent form may have.
+    private static let formLimit = 1 << 20
+    private static let placePath = "/c/:container/:environment/:database"
+
+    func addStaticFiles(to router: Router<ServingRequestContext>) {
+        router.get("/static/:name") { request, context in
+            guard let name = context.parameters.get("name"), let response = renderer.assets.response(name, to: request) else {
+                throw HTTPError(.notFound)
+            }
+            return response
+        }
+    }
+
+    /// Pages outside of any container.
+    func addServerPages(to router: Router<ServingRequestContext>) {
+        router.get("/") { _, _ in
+            let page = try await HomeView.load(engine: engine, accounts: accounts)
+            return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
+        }
+        router.post("/containers") { request, _ in
+            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
+            return .redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
+        }
+        router.get("/find") { request, _ in
+            let finder = Finder(engine: engine, accounts: accounts, fields: request.queryFields)
+            switch try await finder.answer() {
+            case .redirect(let location): return .redirect(to: location)
+            case .page(let page): return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
+            }
+        }
+    }
+
+    func addPages(to router: Router<ServingRequestContext>) {
+        show("query", on: router) { try await QueryView.answer($0) }
+        show("fetch", on: router) { .page(try await FetchView.load($0)) }
+        show("changes", on: router) { visit in
+            if let zoneID = visit.place.zoneID { return .page(try await RecordFeedView.load(visit, zoneID: zoneID)) }
+            return .page(try await ZoneFeedView.load(visit))
+        }
+        show("record", on: router) { .page(try await RecordView.load($0)) }
+        show("record/delete", on: router) { .page(try await RecordActions.confirmDeletion($0)) }
+        show("token", on: router) { .page(try await TokenView.load($0)) }
+        show("zones", on: router) { .page(try await ZonesView.load($0)) }
+        show("zone", on: router) { .page(try await ZoneView.load($0)) }
+        show("zone/delete", on: router) { .page(try await ZoneActions.confirmDeletion($0)) }
+        show("zone/purge", on: router) { .page(try await ZoneActions.confirmPurge($0)) }
+        show("zone/unshare", on: router) { .page(try await ZoneActions.confirmEndOfSharing($0)) }
+        show("types", on: router) { .page(try await TypesView.load($0)) }
+        show("type", on: router) { .page(try await TypeView.load($0)) }
+        show("schema", on: router) { .page(try await SchemaView.load($0)) }
+        show("users", on: router) { .page(try await UsersView.load($0)) }
+    }
+
+    func addActions(to router: Router<ServingRequestContext>) {
+        act("record/delete", on: router) { try await RecordActions.delete($0) }
+        act("zones/create", on: router) { try await ZoneActions.create($0) }
+        act("zone/delete", on: router) { try await ZoneActions.delete($0) }
+        act("zone/purge", on: router) { try await ZoneActions.purge($0) }
+        act("zone/share", on: router) { try await ZoneActions.share($0) }
+        act("zone/unshare", on: router) { try await ZoneActions.stopSharing($0) }
+        act("type/indexes", on: router) { try await SchemaActions.changeIndexes($0) }
+        act("users/add", on: router) { try await UsersView.add($0) }
+    }
+
+    /// A page of a place. What goes wrong is shown within the frame, so that the way back is at hand.
+    private func show(
+        _ page: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+    ) {
+        router.get(RouterPath("\(Self.placePath)/\(page)")) { request, context in
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            return try await response(to: visit) { try await answer(visit) }
+        }
+    }
+
+    /// A form that changes something, and the page to go on with.
+    private func act(
+        _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> String
+    ) {
+        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            return try await response(to: visit) { .redirect(try await action(visit)) }
+        }
+    }
+
+    private func response(to visit: Visit, _ answer: () async throws -> Answer) async throws -> Response {
+        let page: any Page
+        do {
+            switch try await answer() {
+            case .redirect(let location): return .redirect(to: location)
+            case .page(let answered): page = answered
+            }
+        } catch let error as RecordError {
+            page = ErrorView(error)
+        }
+        return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, assets: renderer.assets))
+    }
+}
+
+extension Request {
+    /// What the query string says.
+    var queryFields: FormFields {
+        FormFields(encoded: (uri.query ?? "").utf8)
+    }
+}

@@ -1,0 +1,34 @@
+public import Accounts
+public import HTTPServing
+public import Hummingbird
+public import RecordStore
+
+/// The pages on which people see what a Skylight holds: Query, Fetch and Changes, and what belongs to them.
+///
+/// Pages are made on the server and need no scripts. The whole state of a page is in its URL; nothing changes on GET.
+public struct Console: Sendable {
+    let engine: any RecordEngine
+    let accounts: Accounts
+    let renderer: PageRenderer
+
+    /// - Parameters:
+    ///   - templatesFolder: where templates are read from, anew for each page; `nil` for those in the binary.
+    ///   - publicFolder: where the style sheet, scripts and icons are read from; `nil` for those in the binary.
+    /// - Throws: an error of the file system, or a template's parser error.
+    public init(engine: any RecordEngine, accounts: Accounts, templatesFolder: String?, publicFolder: String?) throws {
+        self.engine = engine
+        self.accounts = accounts
+        renderer = try PageRenderer(folder: templatesFolder, assets: StaticFiles(folder: publicFolder))
+    }
+
+    /// Adds the pages, the static files, and pages for what is not found.
+    ///
+    /// Expects the guards of `HTTPServing` before it: they bring the security headers and refuse forms of foreign sites.
+    public func addRoutes(to router: Router<ServingRequestContext>) {
+        router.add(middleware: ErrorPages(renderer: renderer))
+        addStaticFiles(to: router)
+        addServerPages(to: router)
+        addPages(to: router)
+        addActions(to: router)
+    }
+}

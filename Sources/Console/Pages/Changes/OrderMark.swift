@@ -1,0 +1,92 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Says that a record comes before one it depends on, which a client must be ready for.
+///
+/// The feed holds each record once, at its latest change. A parent saved again later therefore stands after its child.
+struct OrderMark: ViewModel {
+    let text: String
+    let targetName: String
+    /// The line of the target on the same page, else the page of the target.
+    let href: String
+    let explanation: String
+
+    /// Targets looked up beyond the page.
+    private static let lookupLimit = 200
+
+    private struct Dependency {
+        let index: Int
+        let target: Name
+        /// `its parent`, or the name of the field.
+        let role: String
+    }
+
+    /// The marks of a page's changes, by index.
+    static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderMark]] {
+        guard let zoneID = visit.place.zoneID else { return [:] }
+        let dependencies = zip(changes.indices, changes).flatMap { index, change in
+            Self.dependencies(change, fields[index], index: index, zoneID: zoneID, place: visit.place)
+        }
+        let places = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
+        let moments = try await Self.moments(of: Array(elsewhere), in: zoneID, visit: visit)
+        var marks: [Int: [OrderMark]] = [:]
+        for dependency in dependencies {
+            let change = changes[dependency.index]
+            if let place = places[dependency.target] {
+                guard place > dependency.index else { continue }
+                marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place]))
+            } else if let moment = moments[dependency.target], moment > change.record.modified.timestamp {
+                marks[dependency.index, default: []].append(
+                    OrderMark(dependency, savedAt: moment, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
+            }
+        }
+        return marks
+    }
+
+    private static func dependencies(_ change: RecordChange, _ fields: [Field], index: Int, zoneID: ZoneID, place: Place) -> [Dependency] {
+        guard change.kind != .deleted else { return [] }
+        var dependencies: [Dependency] = []
+        var seen: Set<Name> = [change.record.recordID.recordName]
+        if let parent = change.record.parent, seen.insert(parent).inserted {
+            dependencies.append(Dependency(index: index, target: parent, role: "its parent"))
+        }
+        for field in fields {
+            for case .reference(let reference) in field.value.elements where reference.zoneID.map({ place.isSame($0, zoneID) }) ?? true {
+                guard seen.insert(reference.recordName).inserted else { continue }
+                dependencies.append(Dependency(index: index, target: reference.recordName, role: "its \(field.name)"))
+            }
+        }
+        return dependencies
+    }
+
+    /// When targets that are not on the page were last saved.
+    private static func moments(of names: [Name], in zoneID: ZoneID, visit: Visit) async throws -> [Name: Timestamp] {
+        if names.isEmpty { return [:] }
+        let recordIDs = names.map { RecordID(recordName: $0, zoneID: zoneID) }
+        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: []) }
+        let found = results.compactMap { try? $0.get() }
+        return Dictionary(found.map { ($0.recordID.recordName, $0.modified.timestamp) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private init(_ dependency: Dependency, target: RecordChange) {
+        targetName = dependency.target.string
+        href = "#p\(target.position)"
+        text = "before \(dependency.role)"
+        explanation =
+            target.kind == .deleted
+            ? "\(dependency.role), \(dependency.target), is deleted later in this list, at \(Digits.grouped(target.position))."
+            : "\(dependency.role), \(dependency.target), was saved again later, at \(Digits.grouped(target.position)). This is the true order of "
+                + "commits: a client keeps the reference and fills it when the target comes."
+    }
+
+    private init(_ dependency: Dependency, savedAt moment: Timestamp, href: String) {
+        targetName = dependency.target.string
+        self.href = href
+        text = "before \(dependency.role)"
+        explanation =
+            "\(dependency.role), \(dependency.target), was saved again later, at \(moment.utcText) UTC, and comes further down the feed. This is "
+            + "the true order of commits: a client keeps the reference and fills it when the target comes."
+    }
+}

@@ -1,0 +1,77 @@
+internal import RecordStore
+internal import Records
+
+/// A change token that the page was given, and what the store says of it.
+struct TokenInput: ViewModel {
+    let text: String
+    let isUsed: Bool
+    /// `212 changes after it`…
+    let facts: [String]
+    /// `still good`, or why not.
+    let standing: String?
+    /// `good` or `bad`.
+    let tone: String?
+
+    /// - Parameters:
+    ///   - text: what was typed.
+    ///   - isUsed: whether the box is ticked.
+    init(_ text: String, isUsed: Bool, visit: Visit) async {
+        self.text = text
+        self.isUsed = isUsed
+        guard isUsed, !text.isEmpty, let explaining = visit.database as? any TokenExplaining,
+            let explanation = try? await visit.measure({ try await explaining.explain(ChangeToken(text: text)) })
+        else {
+            facts = []
+            standing = nil
+            tone = nil
+            return
+        }
+        var facts: [String] = []
+        if let moment = explanation.moment {
+            facts.append("stands at \(moment.utcText.prefix(16)) UTC")
+            facts.append(moment.agoText(at: .now()))
+        } else {
+            facts.append("stands before the first change")
+        }
+        if case .zone = explanation.subject, let count = explanation.changesAfter { facts.append("\(Digits.count(count, "change")) after it") }
+        self.facts = facts
+        switch explanation.standing {
+        case .good: (standing, tone) = ("still good", "good")
+        case .expired(let why): (standing, tone) = ("expired: \(why)", "bad")
+        case .foreign(let why): (standing, tone) = ("not for here: \(why)", "bad")
+        }
+    }
+}
+
+/// A token that a page hands out.
+struct TokenOutput: ViewModel {
+    let text: String
+    /// Asks for what happened since.
+    let again: String
+    let explain: String
+}
+
+/// What a client must do when its token is refused.
+enum TokenAdvice {
+    static func sentences(for error: RecordError) -> [String] {
+        switch (error.code, error.reason) {
+        case (.badRequest, let reason) where reason.contains("client knowledge differs"):
+            expired
+        case (.badRequest, let reason) where reason.contains("sync continuation"):
+            [
+                "The token is damaged, or was given out for another zone, database or user.",
+                "Send exactly what the server gave for this zone; a database token only says which zones to ask.",
+                "If it is lost, start without a token.",
+            ]
+        case (.zoneNotFound, _):
+            ["The zone was deleted, purged, or is no longer shared.", "Drop what the client keeps of it; the database's changes list it as deleted."]
+        default: []
+        }
+    }
+
+    static let expired = [
+        "Drop the zone's cache of tokens and start without a token.",
+        "Take every record that comes as new or changed.",
+        "Then delete locally what did not come back: deletions from before are not listed in a first pull.",
+    ]
+}

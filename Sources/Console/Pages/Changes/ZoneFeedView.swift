@@ -1,0 +1,157 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Changes without a zone: the zones there are, or what happened to zones since a database token.
+struct ZoneFeedView: Page {
+    static let template = "changes_zones"
+    static let tab = Tab.changes
+
+    struct Row: ViewModel {
+        let name: String
+        let owner: String?
+        /// `nil` in the current list.
+        let kind: String?
+        let when: ValueView
+        let records: String?
+        let types: String?
+        /// Leads to the zone's feed; `nil` where there is none, or no zone any more.
+        let href: String?
+        let token: TokenOutput?
+        /// Why there is no feed, or what the kind means.
+        let note: String?
+    }
+
+    struct Foot: ViewModel {
+        let count: String
+        let milliseconds: String
+        let next: String?
+    }
+
+    let title: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    let zones: [Choice]
+    let token: TokenInput
+    let isSince: Bool
+    let complaint: Complaint?
+    let rows: [Row]
+    let nothing: String?
+    let noFeed: NoFeed?
+    /// The database's token after these changes.
+    let newToken: TokenOutput?
+    let explainAction: String
+    let others: [Frame.Link]
+    let foot: Foot?
+}
+
+/// Why a database or zone has no feed, and what to do instead.
+struct NoFeed: ViewModel {
+    let reason: String
+    let query: String
+    let fetch: String
+}
+
+extension ZoneFeedView {
+    static func load(_ visit: Visit) async throws -> ZoneFeedView {
+        let place = visit.place
+        let text = (visit.fields["token"] ?? "").filter { !$0.isWhitespace }
+        let isSince = visit.fields["since"] != nil
+        let token = await TokenInput(text, isUsed: isSince, visit: visit)
+        var complaint: Complaint?
+        var page: DatabaseChangesPage?
+        var rows: [Row] = []
+        if place.hasFeed {
+            do {
+                let since = isSince && !text.isEmpty ? ChangeToken(text: text) : nil
+                let request = DatabaseChangesRequest(since: since)
+                let answer = try await visit.measure { try await visit.database.databaseChanges(request) }
+                page = answer
+                rows = since == nil ? try await currentRows(answer, visit: visit) : try await changedRows(answer, visit: visit)
+            } catch let error as RecordError {
+                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
+            }
+        }
+        func output(_ token: ChangeToken) -> TokenOutput {
+            TokenOutput(
+                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
+                explain: place.link("token", [("token", token.text)]))
+        }
+        let isEmpty = page != nil && rows.isEmpty
+        return ZoneFeedView(
+            title: "Changes", action: "\(place.path)/changes", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zones: visit.zoneChoices(allowsAll: true), token: token, isSince: isSince && !text.isEmpty, complaint: complaint, rows: rows,
+            nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "There are no zones with a feed yet.") : nil,
+            noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },
+            explainAction: "\(place.path)/token", others: isEmpty && !isSince ? try await visit.othersWithData() : [],
+            foot: page.map { page in
+                Foot(
+                    count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,
+                    next: page.moreComing ? output(page.syncToken).again : nil)
+            })
+    }
+
+    /// The zones as they are, those with a feed in the order of their latest change.
+    private static func currentRows(_ page: DatabaseChangesPage, visit: Visit) async throws -> [Row] {
+        var rows: [Row] = []
+        for zone in visit.zones where !visit.hasFeed(zone.zoneID) {
+            rows.append(try await Row(zone.zoneID, change: nil, token: nil, isList: true, visit: visit))
+        }
+        for change in page.changes.reversed() where change.kind == .changed {
+            rows.append(try await Row(change.zoneID, change: change, token: change.syncToken, isList: true, visit: visit))
+        }
+        return rows
+    }
+
+    private static func changedRows(_ page: DatabaseChangesPage, visit: Visit) async throws -> [Row] {
+        var rows: [Row] = []
+        for change in page.changes {
+            rows.append(try await Row(change.zoneID, change: change, token: change.syncToken, isList: false, visit: visit))
+        }
+        return rows
+    }
+}
+
+extension ZoneFeedView.Row {
+    fileprivate init(_ zoneID: ZoneID, change: ZoneChange?, token: ChangeToken?, isList: Bool, visit: Visit) async throws {
+        let isGone = change.map { $0.kind != .changed } ?? false
+        let place = visit.place.inZone(zoneID)
+        name = visit.zoneName(zoneID)
+        owner = visit.ownerName(zoneID)
+        kind = isList ? nil : change?.kind.rawValue
+        when = change.map { ValueView(.time($0.timestamp)) } ?? .missing
+        let counts = isGone ? nil : try? await visit.counts(in: zoneID)
+        records = counts.map { Digits.grouped($0.total) }
+        types = counts.map { counts in
+            counts.records.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(4).map { "\($0.key) \(Digits.grouped($0.value))" }
+                .joined(separator: ", ")
+        }
+        href = isGone ? nil : visit.hasFeed(zoneID) ? place.link("changes") : place.link("query")
+        self.token = token.map { token in
+            TokenOutput(
+                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
+                explain: place.link("token", [("token", token.text)]))
+        }
+        note =
+            switch change?.kind {
+            case nil: "no feed: read it with Query or Fetch"
+            case .changed?: nil
+            case .deleted?: "clients drop what they keep of it"
+            case .purged?: "removed at the user's request: clients drop it and don't upload it again"
+            }
+    }
+}
+
+extension NoFeed {
+    static let publicReason =
+        "The public database has no feed of changes: it is one for all users, and CloudKit keeps no order of events in it. "
+        + "To follow it, query for records modified after the last look, or subscribe."
+    static let defaultZoneReason =
+        "The default zone has no feed of changes: it keeps no order of events. Records that clients follow belong in a custom zone."
+
+    init(_ place: Place, reason: String) {
+        self.reason = reason
+        query = place.link("query")
+        fetch = place.link("fetch")
+    }
+}

@@ -1,0 +1,29 @@
+internal import Accounts
+internal import RecordStore
+internal import Records
+
+extension Visit {
+    /// Users asked about their data when the acting user has none.
+    private static var otherLimit: Int { 12 }
+
+    /// Links to the same page as other users who have records in their private or shared database, for the one who looks in an empty one.
+    func othersWithData() async throws -> [Frame.Link] {
+        guard place.address.scope != .public else { return [] }
+        var links: [Frame.Link] = []
+        for user in people.users.prefix(Self.otherLimit) where user != people.actor {
+            let caller = Caller(userRecordName: user.userRecordName)
+            let count = try await measure {
+                let database = try await engine.database(place.address, as: caller)
+                return try await database.zones().count { !$0.zoneID.isDefault }
+            }
+            if count == 0 { continue }
+            let theirs = place.with {
+                $0.user = user.handle == User.developerHandle ? nil : user.handle
+                $0.zone = .unspecified
+            }
+            let kept = fields.text("type").map { [("type", $0)] } ?? []
+            links.append(Frame.Link(text: "\(user.displayName), \(Digits.count(count, "zone"))", href: theirs.link("query", kept)))
+        }
+        return links
+    }
+}

@@ -1,0 +1,38 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+
+/// There is nothing to show at an address, and why.
+struct MissingPage: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// Answers what goes wrong outside of any place with a page. Requests of the web services are left to them.
+struct ErrorPages: RouterMiddleware {
+    typealias Context = ServingRequestContext
+
+    let renderer: PageRenderer
+
+    func handle(
+        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as MissingPage {
+            return try response(ErrorView(missing: error.reason))
+        } catch let error as RecordError where !request.isWebServiceRequest {
+            return try response(ErrorView(error))
+        } catch let error as HTTPError where error.status == .notFound && !request.isWebServiceRequest {
+            return try response(ErrorView(missing: "Nothing is at this address. It may be mistyped, or the link may be an old one."))
+        }
+    }
+
+    private func response(_ page: ErrorView) throws -> Response {
+        try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
+    }
+}

@@ -1,0 +1,177 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Fetch: records by their names, of any types, from one zone.
+struct FetchView: Page {
+    static let template = "fetch"
+    static let tab = Tab.fetch
+
+    /// Records a request may ask for, as in the web services.
+    static let nameLimit = 200
+    /// Fields that a line shows.
+    static let shownFields = 5
+
+    struct Row: ViewModel {
+        let recordName: String
+        /// `nil` for a record that was not found.
+        let found: Found?
+        let complaint: Complaint?
+    }
+
+    struct Found: ViewModel {
+        let href: String
+        let type: String
+        let typeHref: String
+        let fields: [NamedValue]
+        /// Fields that the line has no room for.
+        let more: String?
+        let modified: ValueView
+        let by: String
+        let tag: String
+    }
+
+    struct NamedValue: ViewModel {
+        let name: String
+        let value: ValueView
+    }
+
+    /// Names to try, where none are asked for.
+    struct Example: ViewModel {
+        let zone: String
+        let names: [Frame.Link]
+        let all: String
+    }
+
+    struct Foot: ViewModel {
+        let found: String
+        let missing: String?
+        let milliseconds: String
+    }
+
+    let title: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    let zones: [Choice]
+    let names: String
+    let rowsOfText: Int
+    let returnsSystemFieldsOnly: Bool
+    let complaint: Complaint?
+    let rows: [Row]
+    let zone: String
+    let example: Example?
+    let noZones: Bool
+    let foot: Foot?
+}
+
+extension FetchView {
+    static func load(_ visit: Visit) async throws -> FetchView {
+        let zoneID = visit.place.zoneID ?? visit.usualZoneID
+        let text = visit.fields["names"] ?? ""
+        let names = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpaces }.filter { !$0.isEmpty }
+        let systemOnly = visit.fields["return"] == "system"
+        var rows: [Row] = []
+        var complaint: Complaint?
+        if names.count > nameLimit {
+            complaint = Complaint(
+                RecordError(.badRequest, "A request may name \(nameLimit) records, and these are \(Digits.grouped(names.count))"),
+                advice: ["Fetch them in several steps."])
+        } else if let zoneID, !names.isEmpty {
+            do {
+                rows = try await Self.rows(names, in: zoneID, systemOnly: systemOnly, visit: visit)
+            } catch let error as RecordError {
+                complaint = Complaint(error)
+            }
+        }
+        let there = zoneID.map { visit.inZone($0) } ?? visit
+        let example = names.isEmpty ? try await Example(there) : nil
+        let foundCount = rows.count { $0.found != nil }
+        return FetchView(
+            title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch", action: "\(visit.place.path)/fetch",
+            hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
+            returnsSystemFieldsOnly: systemOnly, complaint: complaint, rows: rows, zone: zoneID.map(visit.zoneName) ?? "", example: example,
+            noZones: zoneID == nil,
+            foot: rows.isEmpty
+                ? nil
+                : Foot(
+                    found: Digits.count(foundCount, "record"), missing: foundCount < rows.count ? "\(rows.count - foundCount) not found" : nil,
+                    milliseconds: visit.stopwatch.elapsed.millisecondsText))
+    }
+
+    private static func rows(_ names: [String], in zoneID: ZoneID, systemOnly: Bool, visit: Visit) async throws -> [Row] {
+        let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }
+        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil) }
+        return try zip(names, results).map { name, result in
+            switch result {
+            case .failure(let error): Row(recordName: name, found: nil, complaint: Complaint(error))
+            case .success(let record): Row(recordName: name, found: try Found(record, visit: visit), complaint: nil)
+            }
+        }
+    }
+}
+
+extension FetchView.Found {
+    fileprivate init(_ record: StoredRecord, visit: Visit) throws {
+        let zoneID = record.recordID.zoneID
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID)
+        let type = visit.schema?.types[record.recordType]
+        let fields = try record.fields.decoded().filter { !$0.value.elements.isEmpty }.sorted { left, right in
+            guard let left = type?.queryField(named: left.name), let right = type?.queryField(named: right.name) else { return left.name < right.name }
+            return QueryField.precedesInTables(left, right)
+        }
+        href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
+        self.type = record.recordType.string
+        typeHref = visit.place.link("type", [("type", record.recordType.string)])
+        self.fields = fields.prefix(FetchView.shownFields).map { FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value)) }
+        more = fields.count > FetchView.shownFields ? "\(fields.count - FetchView.shownFields) more" : nil
+        modified = ValueView(.time(record.modified.timestamp))
+        by = visit.people.name(of: record.modified.userRecordName)
+        tag = record.recordChangeTag
+    }
+}
+
+extension FetchView.Example {
+    /// A few records of the zone, one of each type if possible. A feed lists them without any index.
+    fileprivate init?(_ visit: Visit) async throws {
+        guard let zoneID = visit.place.zoneID, visit.hasFeed(zoneID) else { return nil }
+        let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
+        guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
+        let records = page.changes.map(\.record)
+        var types: Set<Name> = []
+        let firsts = records.filter { types.insert($0.recordType).inserted }
+        let others = records.filter { record in !firsts.contains { $0.recordID == record.recordID } }
+        let chosen = (firsts + others).prefix(4)
+        zone = visit.zoneName(zoneID)
+        names = chosen.map { record in
+            Frame.Link(
+                text: record.recordID.recordName.string, href: visit.place.link("fetch", [("names", record.recordID.recordName.string)]))
+        }
+        all = visit.place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
+    }
+}
+
+extension Visit {
+    /// The zone to look into when none is chosen: the first one with a feed, else the default zone; `nil` in an empty shared database.
+    var usualZoneID: ZoneID? {
+        if let zone = customZones.first { return zone.zoneID }
+        return place.address.scope == .shared ? nil : .default
+    }
+
+    /// The same visit to one zone.
+    func inZone(_ zoneID: ZoneID) -> Visit {
+        Visit(
+            place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, stopwatch: stopwatch,
+            people: people, containers: containers, zones: zones, schema: schema)
+    }
+}
+
+extension Substring {
+    /// Without spaces at both ends.
+    var trimmingSpaces: String {
+        var text = self
+        while text.first == " " || text.first == "\t" { text.removeFirst() }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,191 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Query: the question, and the answer or why there is none.
+struct QueryView: Page {
+    static let template = "query"
+    static let tab = Tab.query
+
+    /// What stands at the end of the page.
+    struct Foot: ViewModel {
+        /// `50 records`, or `Not run`.
+        let count: String
+        /// `of 1,940`, where the total is known.
+        let total: String?
+        let page: String?
+        let milliseconds: String
+        let first: String?
+        let previous: String?
+        let next: String?
+    }
+
+    let title: String
+    /// `nil` when the container has no type yet.
+    let editor: QueryEditor?
+    let refusal: QueryRefusal?
+    let complaint: Complaint?
+    /// Said in place of an answer, such as that a value is still missing.
+    let remark: String?
+    let table: ResultTable?
+    let noMatch: NoMatch?
+    let firstSteps: FirstSteps?
+    let foot: Foot?
+
+    /// The answer has no records.
+    struct NoMatch: ViewModel {
+        let typeName: String
+        let hasFilters: Bool
+        let zone: String
+        let unfiltered: String
+        /// Other users in whose private database there is something.
+        let others: [Frame.Link]
+    }
+}
+
+extension QueryView {
+    /// The page, or where a button of the form leads to.
+    static func answer(_ visit: Visit) async throws -> Answer {
+        var form = QueryForm(visit.fields)
+        if let changed = form.pressed(visit) {
+            form = changed
+            let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
+            return .redirect(visit.place.link("query", form.parameters + draft))
+        }
+        return .page(try await load(visit, form))
+    }
+
+    private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> QueryView {
+        var form = asked
+        if form.type == nil { form.type = usualType(visit)?.name }
+        guard let typeName = form.type else { return noTypes(visit) }
+        let known = visit.schema?.types[typeName]
+        let type = known ?? RecordType(name: typeName)
+        let plan = QueryPlan(form, of: type)
+        let editor = QueryEditor(form, type: type, plan: plan, visit: visit)
+        func page(
+            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, table: ResultTable? = nil, noMatch: NoMatch? = nil,
+            foot: Foot? = nil
+        ) -> QueryView {
+            QueryView(
+                title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark, table: table,
+                noMatch: noMatch, firstSteps: nil, foot: foot ?? notRun(visit))
+        }
+        if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
+        guard plan.canRun else { return page(remark: "Not run: a value can't be read. The row says why.") }
+        let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema())
+        if !problems.isEmpty { return page(refusal: QueryRefusal(problems, form: form, type: known, visit: visit)) }
+        do {
+            let request = QueryRequest(
+                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
+                desiredKeys: form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : Set(form.keys))
+            let answer = try await visit.measure { try await visit.database.query(request) }
+            let foot = try await Foot(answer, form: form, plan: plan, visit: visit)
+            if answer.records.isEmpty { return page(noMatch: try await NoMatch(form, plan: plan, visit: visit), foot: foot) }
+            let table = try ResultTable(answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, visit: visit)
+            return page(table: table, foot: foot)
+        } catch let error as RecordError {
+            return page(complaint: Complaint(error))
+        }
+    }
+
+    /// The type to begin with: one whose records can all be listed, if there is any.
+    private static func usualType(_ visit: Visit) -> RecordType? {
+        visit.types.first { $0.systemIndexes[.recordID]?.contains(.queryable) ?? false } ?? visit.types.first
+    }
+
+    private static func noTypes(_ visit: Visit) -> QueryView {
+        QueryView(
+            title: "Query", editor: nil, refusal: nil, complaint: nil, remark: nil, table: nil, noMatch: nil, firstSteps: FirstSteps(visit),
+            foot: nil)
+    }
+
+    private static func notRun(_ visit: Visit) -> Foot {
+        Foot(
+            count: "Not run", total: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil, next: nil)
+    }
+}
+
+extension QueryForm {
+    /// The form after a button that adds or removes a row; `nil` when none was pressed.
+    fileprivate func pressed(_ visit: Visit) -> QueryForm? {
+        let type = type.flatMap { visit.schema?.types[$0] }
+        let fields = type.map { QueryField.all(of: $0) } ?? []
+        if let added = visit.fields.text("add") {
+            return changed { form in
+                if added == "filter", form.filters.count < Self.rowLimit {
+                    let used = form.filters.map(\.field)
+                    let free = fields.filter { $0.canFilter && !used.contains($0.name) }
+                    guard let field = free.first ?? fields.first(where: \.canFilter) ?? fields.first else { return }
+                    form.filters.append(Filter(field: field.name, comparator: field.usualComparator, value: "", distance: ""))
+                } else if added == "sort", form.sorts.count < Self.rowLimit {
+                    let used = form.sorts.map(\.field)
+                    guard let field = fields.first(where: { $0.canSort && !used.contains($0.name) }) else { return }
+                    form.sorts.append(Sort(field: field.name, isDescending: false, origin: ""))
+                }
+            }
+        }
+        guard let removed = visit.fields.text("remove") else { return nil }
+        return changed { form in
+            // Empty rows are dropped while the form is read, so a row is known by what it says, not by its number.
+            if removed.hasPrefix("filter"), let index = rowIndex(removed, "filter", visit) { form.filters.remove(at: index) }
+            if removed.hasPrefix("sort"), let index = rowIndex(removed, "sort", visit) { form.sorts.remove(at: index) }
+        }
+    }
+
+    private func rowIndex(_ removed: String, _ kind: String, _ visit: Visit) -> Int? {
+        guard let number = Int(removed.dropFirst(kind.count)), number > 0, number <= Self.rowLimit else { return nil }
+        guard visit.fields.text("\(kind)\(number)") != nil else { return nil }
+        let index = (1..<number).count { visit.fields.text("\(kind)\($0)") != nil }
+        return index < (kind == "filter" ? filters.count : sorts.count) ? index : nil
+    }
+}
+
+extension Visit {
+    /// Where the tab Query asks.
+    var queryArea: QueryRequest.Area {
+        switch place.zone {
+        case .one(let zoneID): .zone(zoneID)
+        case .all, .unspecified: place.address.scope == .public ? .zone(.default) : .allZones
+        }
+    }
+
+    var queriesSeveralZones: Bool { queryArea == .allZones && zones.count > 1 }
+
+    /// Records of a type where the tab Query asks, as far as the engine counts and zones are few.
+    fileprivate func recordCount(of type: Name) async throws -> Int? {
+        let asked: [ZoneID] = if case .zone(let zoneID) = queryArea { [zoneID] } else { zones.map(\.zoneID) }
+        guard asked.count <= 100 else { return nil }
+        var total = 0
+        for zoneID in asked {
+            guard let counts = try await counts(in: zoneID) else { return nil }
+            total += counts.records[type] ?? 0
+        }
+        return total
+    }
+}
+
+extension QueryView.Foot {
+    fileprivate init(_ answer: QueryPage, form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
+        count = Digits.count(answer.records.count, "record")
+        // With filters nobody knows how many match without reading them all.
+        let isWhole = plan.query.filters.isEmpty
+        total = isWhole ? try await visit.recordCount(of: plan.query.recordType).map { "of \(Digits.grouped($0))" } : nil
+        page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+        func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
+        first = form.page > 2 ? link(form.changed { _ in }) : nil
+        previous = form.previousPage.map(link)
+        next = answer.continuationMarker.map { link(form.nextPage($0)) }
+    }
+}
+
+extension QueryView.NoMatch {
+    fileprivate init(_ form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
+        typeName = plan.query.recordType.string
+        hasFilters = !plan.query.filters.isEmpty
+        zone = visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "any zone"
+        unfiltered = visit.place.link("query", form.changed { $0.filters = [] }.parameters)
+        others = hasFilters ? [] : try await visit.othersWithData()
+    }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// The style sheet, the scripts and the icons: from the binary, or from a folder while developing.
+struct StaticFiles: Sendable {
+    private struct File: Sendable {
+        let bytes: [UInt8]
+        let tag: String
+    }
+
+    private let folder: String?
+    private let files: [String: File]
+
+    init(folder: String?) {
+        self.folder = folder
+        files = Dictionary(EmbeddedFiles.assets.map { ($0.name, File(bytes: $0.bytes, tag: Self.tag(of: $0.bytes))) }) { first, _ in first }
+    }
+
+    /// The address of a file, with its version in it, so that browsers need not ask again.
+    func url(_ name: String) -> String {
+        file(name).map { "/static/\(name)?v=\($0.tag)" } ?? "/static/\(name)"
+    }
+
+    /// - Returns: `nil` when there is no such file.
+    func response(_ name: String, to request: Request) -> Response? {
+        guard let file = file(name), let type = Self.type(of: name) else { return nil }
+        let quoted = "\"\(file.tag)\""
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        headers[.eTag] = quoted
+        let isVersioned = request.uri.query.map { $0 == "v=\(file.tag)" } ?? false
+        headers[.cacheControl] = isVersioned ? "public, max-age=31536000, immutable" : "no-cache"
+        let known = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.filter { $0 != " " } }
+        if known.contains(where: { $0 == quoted || $0 == "W/\(quoted)" || $0 == "*" }) {
+            return Response(status: .notModified, headers: headers)
+        }
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+    }
+
+    private func file(_ name: String) -> File? {
+        guard let embedded = files[name] else { return nil }
+        guard let folder else { return embedded }
+        guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else { return nil }
+        return File(bytes: [UInt8](data), tag: Self.tag(of: [UInt8](data)))
+    }
+
+    private static func tag(of bytes: [UInt8]) -> String {
+        // FNV-1a: enough to tell versions of our own files apart.
+        let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 36)
+    }
+
+    private static func type(of name: String) -> String? {
+        switch name.split(separator: ".").last {
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: nil
+        }
+    }
+}

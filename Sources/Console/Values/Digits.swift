@@ -1,0 +1,43 @@
+/// Numbers as pages show them.
+enum Digits {
+    /// Groups of three: `48,210`.
+    static func grouped(_ number: some BinaryInteger) -> String {
+        let digits = Array(String(number.magnitude).utf8)
+        var bytes: [UInt8] = number < 0 ? [UInt8(ascii: "-")] : []
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(digit)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// So many digits after the point.
+    static func fixed(_ number: Double, _ digits: Int) -> String {
+        guard number.isFinite, abs(number) < 1e15 else { return number.description }
+        var scale: Int64 = 1
+        for _ in 0..<digits { scale *= 10 }
+        let scaled = Int64((number * Double(scale)).rounded())
+        let sign = scaled < 0 ? "-" : ""
+        let whole = scaled.magnitude / scale.magnitude
+        if digits == 0 { return sign + String(whole) }
+        let fraction = String(scaled.magnitude % scale.magnitude)
+        return sign + String(whole) + "." + String(repeating: "0", count: digits - fraction.count) + fraction
+    }
+
+    /// `412 bytes`, `8.8 MB`, in powers of 1000.
+    static func bytes(_ count: Int64) -> String {
+        if count == 1 { return "1 byte" }
+        if count < 1000 { return "\(count) bytes" }
+        var value = Double(count)
+        for unit in ["kB", "MB", "GB", "TB", "PB"] {
+            value /= 1000
+            if value < 999.5 || unit == "PB" { return "\(fixed(value, value < 99.5 ? 1 : 0)) \(unit)" }
+        }
+        return "\(count) bytes"
+    }
+
+    /// `1 record`, `2 records`.
+    static func count(_ number: Int, _ noun: String) -> String {
+        "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+}

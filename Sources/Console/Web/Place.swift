@@ -1,0 +1,91 @@
+internal import JSON
+internal import Records
+
+/// Where the console stands: a database, whose eyes it is seen through, and a zone. All of it is in the URL.
+struct Place: Sendable, Hashable {
+    enum Zone: Sendable, Hashable {
+        /// The URL says nothing: each page picks what shows most.
+        case unspecified
+        case all
+        case one(ZoneID)
+    }
+
+    var address: DatabaseAddress
+    /// The handle of the acting user; `nil` for the developer.
+    var user: String?
+    var zone: Zone
+
+    var zoneID: ZoneID? {
+        if case .one(let zoneID) = zone { zoneID } else { nil }
+    }
+
+    /// Whether records of the database have a feed: not in the public one.
+    var hasFeed: Bool { address.scope != .public }
+
+    func with(_ change: (inout Place) -> Void) -> Place {
+        var place = self
+        change(&place)
+        return place
+    }
+
+    func inZone(_ zoneID: ZoneID) -> Place {
+        with { $0.zone = .one(zoneID) }
+    }
+}
+
+// MARK: URLs
+
+extension Place {
+    /// `/c/iCloud.com.example.App/development/private`
+    var path: String {
+        "/c/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
+    }
+
+    /// The part of a query string that says where: acting user and zone.
+    var parameters: [(name: String, value: String)] {
+        userParameters + zoneParameters
+    }
+
+    var userParameters: [(name: String, value: String)] {
+        user.map { [("user", $0)] } ?? []
+    }
+
+    var zoneParameters: [(name: String, value: String)] {
+        switch zone {
+        case .unspecified: []
+        case .all: [("zone", "")]
+        case .one(let zoneID): [("zone", zoneText(zoneID))]
+        }
+    }
+
+    /// A link to one of the pages of this place.
+    func link(_ page: String, _ parameters: [(name: String, value: String)] = []) -> String {
+        FormFields.url("\(path)/\(page)", self.parameters + parameters)
+    }
+
+    /// The page of a record.
+    func link(toRecord name: Name, in zoneID: ZoneID) -> String {
+        inZone(zoneID).link("record", [("name", name.string)])
+    }
+
+    /// A zone as the parameter `zone` says it. A shared database has zones of many owners, so there the owner stands before a slash.
+    func zoneText(_ zoneID: ZoneID) -> String {
+        if address.scope == .shared, let owner = zoneID.ownerRecordName { "\(owner)/\(zoneID.zoneName)" } else { zoneID.zoneName.string }
+    }
+
+    /// What the parameters `zone` and `owner` mean.
+    static func zone(_ text: String?, owner: String?, in scope: DatabaseScope) -> Zone {
+        guard let text else { return .unspecified }
+        if text.isEmpty { return .all }
+        guard scope == .shared else { return .one(ZoneID(zoneName: Name(text))) }
+        if let owner, !owner.isEmpty { return .one(ZoneID(zoneName: Name(text), ownerRecordName: Name(owner))) }
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty else { return .one(ZoneID(zoneName: Name(text))) }
+        return .one(ZoneID(zoneName: Name(parts[1]), ownerRecordName: Name(parts[0])))
+    }
+
+    /// Whether two identities mean the same zone here: owners count only where zones of several can meet.
+    func isSame(_ left: ZoneID, _ right: ZoneID) -> Bool {
+        left.zoneName == right.zoneName && (address.scope != .shared || left.ownerRecordName == right.ownerRecordName)
+    }
+}

@@ -1,0 +1,31 @@
+internal import Synchronization
+
+/// Adds up the time that a page waits for its database.
+final class Stopwatch: Sendable {
+    private let total = Mutex<Duration>(.zero)
+
+    func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
+        let start = ContinuousClock.now
+        defer { add(.now - start) }
+        return try await body()
+    }
+
+    private func add(_ duration: Duration) {
+        total.withLock { $0 += duration }
+    }
+
+    var elapsed: Duration { total.withLock { $0 } }
+}
+
+extension Duration {
+    var milliseconds: Double {
+        Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
+    }
+
+    /// Milliseconds as the foot of a page shows them: `0.04`, `1.8`, `212`.
+    var millisecondsText: String {
+        let milliseconds = milliseconds
+        let digits = milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0
+        return Digits.fixed(milliseconds, digits)
+    }
+}

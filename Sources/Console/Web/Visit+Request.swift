@@ -1,0 +1,54 @@
+internal import Accounts
+internal import HTTPServing
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension Visit {
+    /// Reads where a request stands from its path and query string, and looks around there.
+    /// - Throws: ``MissingPage`` when there is no such place, or no such user. Neither is made by looking.
+    init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
+        let parameters = context.parameters
+        let query = request.queryFields
+        guard let container = parameters.get("container").flatMap({ ContainerID($0) }),
+            let environment = parameters.get("environment").flatMap({ Records.Environment(rawValue: $0) }),
+            let scope = parameters.get("database").flatMap({ DatabaseScope(rawValue: $0) })
+        else {
+            throw MissingPage("The address needs a container such as iCloud.com.example.App, development or production, and public, private or shared.")
+        }
+        let place = Place(
+            address: DatabaseAddress(container: container, environment: environment, scope: scope), user: query.text("user"),
+            zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
+        try await self.init(place, fields: fields, engine: console.engine, accounts: console.accounts)
+    }
+
+    init(_ place: Place, fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws {
+        let people = try People(accounts, actingAs: place.user)
+        let stopwatch = Stopwatch()
+        let containers = try await stopwatch.measure { try await engine.containers() }
+        guard containers.contains(place.address.container) else {
+            throw MissingPage("There is no container \(place.address.container) yet. It is made when a client first uses it, or from the start page.")
+        }
+        let caller = Caller(userRecordName: people.actor.userRecordName)
+        let database = try await stopwatch.measure { try await engine.database(place.address, as: caller) }
+        let zones = try await stopwatch.measure { try await database.zones() }
+        var schema: Schema?
+        if let editing = database as? any SchemaEditing { schema = try await stopwatch.measure { try await editing.schema() } }
+        self.init(
+            place: place, fields: fields, database: database, engine: engine, accounts: accounts, stopwatch: stopwatch, people: people,
+            containers: containers, zones: zones, schema: schema)
+    }
+}
+
+extension People {
+    /// - Throws: ``MissingPage`` when nobody goes by the handle.
+    init(_ accounts: Accounts, actingAs handle: String?) throws {
+        let users = try accounts.users()
+        let name = Name(handle ?? User.developerHandle)
+        guard let actor = users.first(where: { Name($0.handle) == name || $0.userRecordName == name }) else {
+            throw MissingPage("There is no user '\(name)' here. Add the user on the page Users, or let a client ask with this name.")
+        }
+        self.init(users: users, actor: actor)
+    }
+}

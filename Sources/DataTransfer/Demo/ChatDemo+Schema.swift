@@ -1,0 +1,51 @@
+internal import JSON
+internal import Records
+
+extension ChatDemo {
+    /// The schema as a careful developer leaves it: indexes where the app asks, none elsewhere. `Message.author` has none, which is worth
+    /// running into.
+    static let types = [
+        type(
+            "Person",
+            [
+                "name": (.string, [.queryable, .sortable, .searchable]), "nicknames": (.list(.string), .queryable),
+                "birthday": (.timestamp, [.queryable, .sortable]), "home": (.location, .queryable), "luckyNumbers": (.list(.int64), .queryable),
+                "score": (.double, [.queryable, .sortable]),
+            ], system: [.recordID: [.queryable, .sortable]]),
+        type(
+            "Room",
+            [
+                "title": (.string, [.queryable, .sortable]), "topic": (.string, .searchable), "openedAt": (.timestamp, [.queryable, .sortable]),
+                "lastMessageAt": (.timestamp, .sortable), "messageCount": (.int64, [.queryable, .sortable]), "members": (.list(.reference), .queryable),
+                "milestones": (.list(.timestamp), []), "meetingPoints": (.list(.location), []),
+            ]),
+        type(
+            "Message",
+            [
+                "text": (.string, [.queryable, .searchable]), "room": (.reference, .queryable), "author": (.reference, []),
+                "sentAt": (.timestamp, [.queryable, .sortable]), "editedAt": (.timestamp, .sortable), "size": (.int64, [.queryable, .sortable]),
+                "place": (.location, .queryable), "sentiment": (.double, [.queryable, .sortable]), "mentions": (.list(.reference), .queryable),
+                "preview": (.bytes, []), "waveform": (.list(.double), []), "keys": (.list(.bytes), []), "isPinned": (.int64, .queryable),
+            ], system: [.recordID: .queryable, .modTime: [.queryable, .sortable]]),
+        type(
+            "Reaction",
+            ["emoji": (.string, [.queryable, .sortable]), "message": (.reference, .queryable), "author": (.reference, .queryable)]),
+        type(
+            "Setting",
+            [
+                "key": (.string, [.queryable, .sortable]), "text": (.string, []), "number": (.double, []), "moment": (.timestamp, []),
+            ]),
+        type(
+            "Announcement",
+            [
+                "title": (.string, [.queryable, .searchable]), "body": (.string, .searchable), "publishedAt": (.timestamp, [.queryable, .sortable]),
+                "level": (.int64, [.queryable, .sortable]), "tags": (.list(.string), .queryable),
+            ]),
+    ]
+
+    private static func type(
+        _ name: Name, _ fields: [Name: (FieldType, Indexes)], system: [SystemField: Indexes] = [.recordID: .queryable]
+    ) -> RecordType {
+        RecordType(name: name, fields: fields.mapValues { FieldDefinition(type: $0.0, indexes: $0.1) }, systemIndexes: system)
+    }
+}

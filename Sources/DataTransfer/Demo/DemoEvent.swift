@@ -1,0 +1,43 @@
+internal import JSON
+internal import Records
+internal import RecordStore
+
+/// Something that happened in a demo container.
+struct DemoEvent: Sendable {
+    enum Action: Sendable {
+        case save([RecordOperation], zoneID: ZoneID, scope: DatabaseScope, device: String)
+        case zones([ZoneOperation])
+        case share(ZoneID, with: Name, ZoneParticipant.Permission)
+        case stopSharing(ZoneID, with: Name)
+        case purge(ZoneID)
+    }
+
+    let moment: Timestamp
+    /// Who did it.
+    let user: Name
+    let action: Action
+
+    static func save(
+        _ operations: [RecordOperation], in zoneID: ZoneID, of scope: DatabaseScope = .private, as user: Name, on device: String, at moment: Timestamp
+    ) -> DemoEvent {
+        DemoEvent(moment: moment, user: user, action: .save(operations, zoneID: zoneID, scope: scope, device: device))
+    }
+
+    static func zones(_ operations: [ZoneOperation], as user: Name, at moment: Timestamp) -> DemoEvent {
+        DemoEvent(moment: moment, user: user, action: .zones(operations))
+    }
+
+    static func share(
+        _ zoneID: ZoneID, of owner: Name, with user: Name, _ permission: ZoneParticipant.Permission, at moment: Timestamp
+    ) -> DemoEvent {
+        DemoEvent(moment: moment, user: owner, action: .share(zoneID, with: user, permission))
+    }
+
+    static func stopSharing(_ zoneID: ZoneID, of owner: Name, with user: Name, at moment: Timestamp) -> DemoEvent {
+        DemoEvent(moment: moment, user: owner, action: .stopSharing(zoneID, with: user))
+    }
+
+    static func purge(_ zoneID: ZoneID, of owner: Name, at moment: Timestamp) -> DemoEvent {
+        DemoEvent(moment: moment, user: owner, action: .purge(zoneID))
+    }
+}

@@ -1,0 +1,34 @@
+internal import JSON
+internal import Records
+
+extension RecordOperation {
+    /// Saves a record whatever is there.
+    static func put(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
+        RecordOperation(
+            .forceReplace, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
+            parent: parent.map { .record($0) } ?? .cleared)
+    }
+
+    /// Sets some fields of a record.
+    static func change(_ recordType: Name, _ recordName: Name, _ fields: [Name: FieldValue]) -> RecordOperation {
+        RecordOperation(.forceUpdate, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) })
+    }
+
+    static func remove(_ recordName: Name) -> RecordOperation {
+        RecordOperation(.forceDelete, recordName: recordName)
+    }
+}
+
+extension FieldValue {
+    static func link(_ recordName: Name, _ action: Reference.Action = .none) -> FieldValue {
+        .reference(Reference(recordName: recordName, action: action))
+    }
+
+    static func strings(_ strings: [String]) -> FieldValue {
+        .list(strings.map { .string($0) }, of: .string)
+    }
+
+    static func place(_ latitude: Double, _ longitude: Double) -> FieldValue {
+        .location(Location(latitude: latitude, longitude: longitude))
+    }
+}

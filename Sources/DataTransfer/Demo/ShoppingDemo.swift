@@ -1,0 +1,111 @@
+internal import JSON
+internal import Records
+internal import RecordStore
+
+/// Shopping lists in zones that users show to each other: the shared database has zones of several owners, two of one name among them,
+/// and one that is shared no more.
+struct ShoppingDemo {
+    let people: DemoData.People
+
+    private static let things: [(title: String, unit: String, price: Double, aisle: Int64)] = [
+        ("Milk", "l", 1.19, 4), ("Crème fraîche", "g", 0.99, 4), ("Sourdough bread", "pc", 4.2, 1), ("Äpfel", "kg", 2.49, 2),
+        ("Coffee ☕️", "g", 7.99, 6), ("豆腐", "g", 1.89, 3), ("Olive oil", "ml", 8.49, 6), ("Washing powder", "kg", 5.79, 9),
+        ("Jalapeños", "pc", 0.39, 2), ("Rice", "kg", 2.29, 5), ("Stamps", "pc", 0.85, 0), ("Batteries AA", "pc", 0.75, 9),
+    ]
+
+    var story: DemoStory {
+        let household = ZoneID(zoneName: "Household")
+        let fondue = ZoneID(zoneName: "Käsefondue 🫕")
+        let camping = ZoneID(zoneName: "Camping")
+        let zones =
+            zone(household, of: people.developer, lists: ["Weekly", "Hardware store"], at: Timestamp(2024, 1, 8, 10), seed: 1)
+            + zone(household, of: people.ada, lists: ["Flat", "Cleaning"], at: Timestamp(2024, 2, 3, 18), seed: 2)
+            + zone(fondue, of: people.grace, lists: ["Fondue"], at: Timestamp(2025, 12, 28, 11), seed: 3)
+            + zone(camping, of: people.grace, lists: ["Tent"], at: Timestamp(2025, 7, 1, 8), seed: 4)
+        let shares: [DemoEvent] = [
+            .share(household, of: people.developer, with: people.ada, .readWrite, at: Timestamp(2024, 1, 9)),
+            .share(household, of: people.developer, with: people.grace, .readOnly, at: Timestamp(2024, 1, 10)),
+            .share(household, of: people.ada, with: people.developer, .readWrite, at: Timestamp(2024, 2, 4)),
+            .share(camping, of: people.grace, with: people.developer, .readWrite, at: Timestamp(2025, 7, 2)),
+            .stopSharing(camping, of: people.grace, with: people.developer, at: Timestamp(2025, 8, 15, 20)),
+            .share(fondue, of: people.grace, with: people.developer, .readOnly, at: Timestamp(2025, 12, 28, 14)),
+            .share(fondue, of: people.grace, with: people.ada, .readWrite, at: Timestamp(2025, 12, 28, 14, 5)),
+        ]
+        return DemoStory(container: "iCloud.com.example.Shopping", types: Self.types, events: zones + shares + shoppingTogether(in: household.zoneName))
+    }
+
+    private func zone(_ zoneID: ZoneID, of owner: Name, lists: [String], at moment: Timestamp, seed: UInt64) -> [DemoEvent] {
+        var random = DemoRandom(seed: seed)
+        var events = [DemoEvent.zones([.create(zoneID)], as: owner, at: moment)]
+        for title in lists {
+            let list = Name("List/\(title)")
+            var operations: [RecordOperation] = [
+                .put("ShoppingList", list, ["title": .string(title), "openedAt": .timestamp(moment), "isArchived": .int64(0)])
+            ]
+            for (index, thing) in Self.things.enumerated() where random.number(below: 4) > 0 {
+                operations.append(
+                    .put(
+                        "Item", Name("\(title)-\(index + 1)"), parent: list,
+                        [
+                            "title": .string(thing.title), "quantity": .double(Double(random.number(in: 1...8)) / 2), "unit": .string(thing.unit),
+                            "price": .double(thing.price), "aisle": .int64(thing.aisle), "isDone": .int64(0), "list": .link(list, .deleteSelf),
+                            "addedAt": .timestamp(moment.adding(minutes: index)), "barcode": .bytes(random.bytes(13)),
+                            "labels": .strings(index % 3 == 0 ? ["organic", "local"] : []),
+                        ]))
+            }
+            events.append(.save(operations, in: zoneID, as: owner, on: "iPhone-\(seed)", at: moment.adding(minutes: 20)))
+        }
+        return events
+    }
+
+    /// Participants tick things off and add others; each record says who did.
+    private func shoppingTogether(in zoneName: Name) -> [DemoEvent] {
+        let own = ZoneID(zoneName: zoneName)
+        let flat = ZoneID(zoneName: zoneName, ownerRecordName: people.ada)
+        let home = ZoneID(zoneName: zoneName, ownerRecordName: people.developer)
+        let weeks = (0..<6).flatMap { week -> [DemoEvent] in
+            let moment = Timestamp(2026, 9, 4, 17).adding(days: week * 7)
+            let flowers = RecordOperation.put(
+                "Item", Name("Flat-extra-\(week)"), parent: "List/Flat",
+                [
+                    "title": .string("Flowers 🌷"), "quantity": .double(1), "unit": .string("bunch"), "price": .double(9.5), "aisle": .int64(0),
+                    "isDone": .int64(0), "list": .link("List/Flat", .deleteSelf), "addedAt": .timestamp(moment),
+                ])
+            return [
+                .save([flowers], in: flat, of: .shared, as: people.developer, on: "iPhone-7C21", at: moment),
+                .save(
+                    [.change("Item", Name("Flat-extra-\(week)"), ["isDone": .int64(1)])], in: own, as: people.ada, on: "iPhone-2",
+                    at: moment.adding(hours: 3)),
+                .save(
+                    [.change("ShoppingList", "List/Weekly", ["title": .string("Weekly \(week + 1)"), "openedAt": .timestamp(moment)])], in: home,
+                    of: .shared, as: people.ada, on: "iPhone-2", at: moment.adding(hours: 4)),
+            ]
+        }
+        return weeks + [
+            .save(
+                [.remove("Flat-extra-0"), .remove("Flat-extra-1")], in: flat, of: .shared, as: people.developer, on: "Mac-03F9",
+                at: Timestamp(2026, 10, 20, 9))
+        ]
+    }
+
+    private static let types = [
+        RecordType(
+            name: "ShoppingList",
+            fields: [
+                "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]),
+                "openedAt": FieldDefinition(type: .timestamp, indexes: [.queryable, .sortable]),
+                "isArchived": FieldDefinition(type: .int64, indexes: .queryable),
+            ], systemIndexes: [.recordID: .queryable]),
+        RecordType(
+            name: "Item",
+            fields: [
+                "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable, .searchable]),
+                "quantity": FieldDefinition(type: .double), "unit": FieldDefinition(type: .string),
+                "price": FieldDefinition(type: .double, indexes: [.queryable, .sortable]),
+                "aisle": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
+                "isDone": FieldDefinition(type: .int64, indexes: .queryable), "list": FieldDefinition(type: .reference, indexes: .queryable),
+                "addedAt": FieldDefinition(type: .timestamp, indexes: .sortable), "barcode": FieldDefinition(type: .bytes),
+                "labels": FieldDefinition(type: .list(.string), indexes: .queryable),
+            ], systemIndexes: [.recordID: .queryable, .modifiedBy: .queryable]),
+    ]
+}

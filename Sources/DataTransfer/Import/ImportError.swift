@@ -1,0 +1,30 @@
+public import Records
+
+/// Why an import did not happen, or did not finish.
+public enum ImportError: Error, Sendable, CustomStringConvertible {
+    /// A file is not there or can't be opened.
+    case noFile(path: String, reason: String)
+    /// A file can't be read to its end.
+    case unreadable(file: String, line: Int?, reason: String)
+    /// Rows that can't be imported: the first of them, and how many there are. Nothing was saved.
+    case badRows([RowProblem], total: Int)
+    /// What was asked contradicts itself, the data or the schema. Nothing was saved.
+    case invalid(String)
+    /// The database refused a save after others had succeeded.
+    case stopped(saved: Int, file: String, line: Int, RecordError)
+
+    public var description: String {
+        switch self {
+        case .noFile(let path, let reason): return "Can't read '\(path)': \(reason)"
+        case .unreadable(let file, let line, let reason): return "\(file)\(line.map { ":\($0)" } ?? ""): \(reason)"
+        case .badRows(let problems, let total):
+            let lines = problems.map(\.description)
+            let more = total > lines.count ? ["… and \(total - lines.count) more"] : []
+            return (["\(total) bad row\(total == 1 ? "" : "s"), nothing was imported. --skip-bad-rows imports the others"] + lines + more)
+                .joined(separator: "\n")
+        case .invalid(let reason): return reason
+        case .stopped(let saved, let file, let line, let error):
+            return "\(file):\(line): the database refused the row after \(saved) records were saved: \(error)"
+        }
+    }
+}

@@ -1,0 +1,142 @@
+internal import JSON
+internal import Records
+internal import RecordStore
+
+/// What an import will do, settled after all rows were seen and before anything is changed.
+struct ImportPlan: Sendable {
+    let fields: [FieldSource]
+    let notes: [String]
+    /// The type with the fields and indexes that the import adds; `nil` when the schema has everything.
+    let addedType: RecordType?
+    let indexesMade: [ImportReport.MadeIndex]
+    let madeType: Bool
+
+    /// - Parameter profiles: the columns in the order in which they were first seen.
+    /// - Throws: `ImportError` when columns, options and schema don't go together.
+    init(_ profiles: [ColumnProfile], options: ImportOptions, schema: Schema) throws {
+        if options.recordType == Schema.usersType { throw ImportError.invalid("'Users' is CloudKit's own record type; choose another --type") }
+        do { try NameRules.checkTypeName(options.recordType) } catch let error as RecordError { throw ImportError.invalid(error.reason) }
+        let existing = schema.types[options.recordType]
+        var draft = Draft(options: options, existing: existing)
+        try draft.take(profiles)
+        fields = draft.fields
+        notes = draft.notes
+        madeType = existing == nil
+
+        let type = existing ?? RecordType(name: options.recordType)
+        var added = RecordType(name: options.recordType)
+        for source in fields where type.fields[source.name] == nil { added.fields[source.name] = FieldDefinition(type: source.type) }
+        let asked = try Self.indexes(options, type: type, added: added)
+        var made: [ImportReport.MadeIndex] = []
+        for (key, indexes) in asked {
+            let missing = indexes.subtracting(type.definition(of: key)?.indexes ?? [])
+            if missing.isEmpty { continue }
+            switch key {
+            case .system(let field):
+                added.systemIndexes[field] = missing
+                made.append(.init(fieldName: field.alias, indexes: missing))
+            case .custom(let name):
+                // A field that exists is named again with its own type, which adds the index to it.
+                let fieldType = added.fields[name]?.type ?? type.fields[name]?.type ?? .string
+                added.fields[name] = FieldDefinition(type: fieldType, indexes: missing)
+                made.append(.init(fieldName: name, indexes: missing))
+            }
+        }
+        indexesMade = made.sorted { left, right in
+            (left.fieldName == "recordName") != (right.fieldName == "recordName")
+                ? left.fieldName == "recordName" : left.fieldName < right.fieldName
+        }
+        addedType = madeType || !added.fields.isEmpty || !added.systemIndexes.isEmpty ? added : nil
+    }
+
+    /// The indexes that the import is to leave behind, each checked against the type of its field.
+    private static func indexes(_ options: ImportOptions, type: RecordType, added: RecordType) throws -> [FieldKey: Indexes] {
+        var combined = type
+        combined.fields.merge(added.fields) { old, _ in old }
+        var asked: [FieldKey: Indexes] = [.system(.recordID): .queryable]
+        for (name, indexes) in options.indexes {
+            let key = combined.key(named: name)
+            guard let definition = combined.definition(of: key) else {
+                let known = combined.fields.keys.sorted().map(\.string).joined(separator: ", ")
+                throw ImportError.invalid("There is no field '\(name)' to put an index on; the fields are \(known)")
+            }
+            let allowed = if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
+            let refused = indexes.subtracting(allowed)
+            if !refused.isEmpty {
+                let remedy = allowed.isEmpty ? "such a field can carry no index" : "such a field can be \(allowed.names.joined(separator: ", "))"
+                throw ImportError.invalid(
+                    "Field '\(name)' is \(definition.type.schemaName) and can't be \(refused.names.joined(separator: " or ")): \(remedy)")
+            }
+            asked[key, default: []].formUnion(indexes)
+        }
+        return asked
+    }
+}
+
+/// The fields as they take shape.
+private struct Draft {
+    let options: ImportOptions
+    let existing: RecordType?
+    var fields: [FieldSource] = []
+    var notes: [String] = []
+
+    mutating func take(_ profiles: [ColumnProfile]) throws {
+        if let name = options.nameField, !profiles.contains(where: { $0.name == name }) {
+            let known = profiles.map(\.name.string).joined(separator: ", ")
+            throw ImportError.invalid("There is no column '\(name)' to take record names from; the columns are \(known)")
+        }
+        let coordinates = coordinates(among: profiles)
+        for profile in profiles {
+            if let coordinates, coordinates.contains(profile.name) { continue }
+            if profile.name == options.nameField, SystemField(named: profile.name) == .recordID { continue }
+            if let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
+            let name = try FieldNaming.fieldName(for: profile.name)
+            guard let type = existing?.fields[name]?.type ?? profile.type else {
+                notes.append("column '\(profile.name)' has no value in any row and made no field")
+                continue
+            }
+            if name != profile.name { notes.append("column '\(profile.name)' became field '\(name)'") }
+            if let other = fields.first(where: { $0.name == name }) {
+                throw ImportError.invalid("Two columns would both become field '\(name)': \(Self.shown(other.origin)) and '\(profile.name)'; rename one")
+            }
+            fields.append(FieldSource(name: name, type: type, origin: .column(profile.name)))
+        }
+        if let coordinates {
+            let (latitude, longitude) = (coordinates[0], coordinates[1])
+            fields.append(FieldSource(name: "location", type: .location, origin: .coordinates(latitude: latitude, longitude: longitude)))
+            notes.append("columns '\(latitude)' and '\(longitude)' became field 'location'")
+        }
+    }
+
+    private static func shown(_ origin: FieldSource.Origin) -> String {
+        switch origin {
+        case .column(let column): "'\(column)'"
+        case .coordinates(let latitude, let longitude): "'\(latitude)' with '\(longitude)'"
+        }
+    }
+
+    /// The columns of latitude and longitude, when there is one of each, both hold numbers within range, and nothing else is called
+    /// `location`.
+    private mutating func coordinates(among profiles: [ColumnProfile]) -> [Name]? {
+        func columns(_ names: Set<String>) -> [ColumnProfile] { profiles.filter { names.contains($0.name.string.lowercased()) } }
+        let latitudes = columns(["latitude", "lat"])
+        let longitudes = columns(["longitude", "long", "lon", "lng"])
+        guard latitudes.count == 1, longitudes.count == 1, latitudes[0].isNumeric, longitudes[0].isNumeric else { return nil }
+        let names = [latitudes[0].name, longitudes[0].name]
+        if let type = existing {
+            // A type that was made otherwise stays as it is.
+            if names.contains(where: { type.fields[$0] != nil }) { return nil }
+            if let location = type.fields["location"], location.type != .location { return nil }
+        }
+        let pair = "columns '\(names[0])' and '\(names[1])' stay numbers"
+        if profiles.contains(where: { $0.name == "location" }) {
+            notes.append("\(pair): there is a column 'location' already")
+            return nil
+        }
+        if !latitudes[0].fitsLatitude || !longitudes[0].fitsLongitude {
+            notes.append("\(pair): some are beyond ±90 and ±180 degrees")
+            return nil
+        }
+        return names
+    }
+}

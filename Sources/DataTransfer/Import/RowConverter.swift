@@ -1,0 +1,130 @@
+internal import JSON
+internal import Records
+internal import RecordStore
+
+/// Makes records of rows, and finds out which rows can't be one.
+struct RowConverter {
+    /// Bytes that the fields of a record may take, as everywhere in CloudKit.
+    private static let recordSizeLimit = 1 << 20
+
+    private let plan: ImportPlan
+    private let nameField: Name?
+    /// The record names so far, each with its place: all that grows with the number of rows.
+    private var places: [Name: (file: Int, line: Int)] = [:]
+    private let files: [ImportFile]
+
+    init(_ plan: ImportPlan, nameField: Name?, files: [ImportFile]) {
+        self.plan = plan
+        self.nameField = nameField
+        self.files = files
+    }
+
+    struct Draft {
+        /// `nil` when no column names the record.
+        let recordName: Name?
+        let fields: [Name: FieldInput]
+        /// Bytes, roughly.
+        let size: Int
+    }
+
+    /// - Throws: `BadRow`.
+    mutating func record(of row: Row, in file: Int) throws(BadRow) -> Draft {
+        var cells: [Name: Cell] = [:]
+        cells.reserveCapacity(row.cells.count)
+        for (column, cell) in row.cells where !cell.isEmpty { cells[column] = cell }
+        let recordName = try recordName(cells)
+        var fields: [Name: FieldInput] = [:]
+        var size = 0
+        for source in plan.fields {
+            guard let value = try value(of: source, in: cells) else { continue }
+            fields[source.name] = FieldInput(value)
+            size += source.name.utf8.count + value.roughSize
+        }
+        // The rough size is never more than the true one by much, so the costly measure is needed only near the limit.
+        if size > Self.recordSizeLimit / 2 {
+            let text = FieldsText(fields.compactMap { name, input in input.field(named: name) })
+            if text.bytes.count > Self.recordSizeLimit {
+                throw BadRow("the record is too large: its fields take \(text.bytes.count) bytes, the limit is \(Self.recordSizeLimit)")
+            }
+        }
+        if let recordName {
+            if let taken = places[recordName] {
+                let place = taken.file == file ? "line \(taken.line)" : "\(files[taken.file].path):\(taken.line)"
+                throw BadRow("the record name '\(recordName)' is that of \(place) already")
+            }
+            places[recordName] = (file, row.line)
+        }
+        return Draft(recordName: recordName, fields: fields, size: size)
+    }
+
+    private func recordName(_ cells: [Name: Cell]) throws(BadRow) -> Name? {
+        guard let nameField else { return nil }
+        let name: Name
+        switch cells[nameField] {
+        case nil: throw BadRow("the row has no '\(nameField)' to name the record")
+        case .text(let text)?, .json(.string(let text))?: name = Name(text)
+        case .json(.integer(let integer))?: name = Name(String(integer))
+        case .json(let json)?: throw BadRow("'\(nameField)' is \(json.kind) and can't name a record")
+        }
+        do { try NameRules.checkRecordName(name) } catch { throw BadRow((error as? RecordError)?.reason ?? "\(error)") }
+        return name
+    }
+
+    private func value(of source: FieldSource, in cells: [Name: Cell]) throws(BadRow) -> FieldValue? {
+        switch source.origin {
+        case .column(let column):
+            guard let cell = cells[column] else { return nil }
+            if let value = cell.value(as: source.type, field: source.name) { return value }
+            throw BadRow("'\(column)' is \(cell.shown), and the field '\(source.name)' holds \(source.type.schemaName)")
+        case .coordinates(let latitude, let longitude):
+            switch (cells[latitude]?.number, cells[longitude]?.number) {
+            case (nil, nil): return nil
+            case (let latitude?, let longitude?): return .location(Location(latitude: latitude, longitude: longitude))
+            case (_?, nil): throw BadRow("the row has a '\(latitude)' and no '\(longitude)'")
+            case (nil, _?): throw BadRow("the row has a '\(longitude)' and no '\(latitude)'")
+            }
+        }
+    }
+}
+
+/// Why a row makes no record.
+struct BadRow: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+extension Cell {
+    /// The start of the value, for a message.
+    fileprivate var shown: String {
+        let text =
+            switch self {
+            case .text(let text): "'\(text)'"
+            case .json(let json): String(decoding: JSONWriter.bytes(of: json), as: UTF8.self)
+            }
+        return text.count > 60 ? text.prefix(60) + "…" : text
+    }
+}
+
+extension FieldInput {
+    fileprivate func field(named name: Name) -> Field? {
+        switch self {
+        case .tagged(let value, _, let isEncrypted), .untagged(let value, let isEncrypted): Field(name: name, value: value, isEncrypted: isEncrypted)
+        case .cleared: nil
+        }
+    }
+}
+
+extension FieldValue {
+    /// Bytes, roughly.
+    fileprivate var roughSize: Int {
+        switch self {
+        case .string(let string): string.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .list(let elements, _): elements.reduce(0) { $0 + $1.roughSize }
+        default: 32
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// A row that can't be imported.
+public struct RowProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    public let file: String
+    /// Counted from 1, the header included.
+    public let line: Int
+    public let reason: String
+
+    public init(file: String, line: Int, reason: String) {
+        self.file = file
+        self.line = line
+        self.reason = reason
+    }
+
+    public var description: String { "\(file):\(line): \(reason)" }
+}

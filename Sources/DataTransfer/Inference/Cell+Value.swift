@@ -1,0 +1,45 @@
+internal import JSON
+internal import Records
+
+extension Cell {
+    /// The value as a field of the type given, `nil` when it can't be read so.
+    func value(as type: FieldType, field: Name) -> FieldValue? {
+        switch self {
+        case .text(let text): return type.isList ? nil : Self.value(of: text, as: type.valueType)
+        case .json(.array(let elements)) where type.isList:
+            let values = elements.compactMap { Cell.json($0).value(as: FieldType(type.valueType), field: field) }
+            return values.count == elements.count ? .list(values, of: type.valueType) : nil
+        case .json(let json): return type.isList ? nil : Self.value(of: json, as: type, field: field)
+        }
+    }
+
+    private static func value(of text: String, as type: ValueType) -> FieldValue? {
+        switch type {
+        case .string: .string(text)
+        case .int64: if case .integer(let integer)? = NumberText(text) { .int64(integer) } else { nil }
+        case .double: Cell.text(text).number.map { .double($0) }
+        case .timestamp: DateText.timestamp(of: text).map { .timestamp($0) }
+        case .reference: .reference(Reference(recordName: Name(text)))
+        case .bytes: tagged(.string(text), as: .bytes, field: "")
+        case .location, .asset: nil
+        }
+    }
+
+    private static func value(of json: JSONValue, as type: FieldType, field: Name) -> FieldValue? {
+        switch (type.valueType, json) {
+        case (.string, .integer(let integer)): .string(String(integer))
+        case (.string, .double(let double)): .string(double.description)
+        case (.string, .bool(let bool)): .string(bool ? "true" : "false")
+        case (.timestamp, .string(let text)): DateText.timestamp(of: text).map { .timestamp($0) }
+        case (.int64, .string), (.double, .string): nil
+        default: tagged(json, as: type, field: field)
+        }
+    }
+
+    /// The value as a request with a type tag would give it.
+    private static func tagged(_ json: JSONValue, as type: FieldType, field: Name) -> FieldValue? {
+        let tagged: JSONValue = ["value": json, "type": .string(FieldType(type.valueType).wireName)]
+        guard case .tagged(let value, _, _)? = try? FieldInput(tagged, field: field) else { return nil }
+        return value
+    }
+}

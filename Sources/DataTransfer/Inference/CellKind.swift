@@ -1,0 +1,43 @@
+internal import JSON
+
+/// What a value could be, before all values of its column were seen.
+struct CellKind: OptionSet, Sendable, Hashable {
+    let rawValue: Int
+
+    init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    static let integer = CellKind(rawValue: 1)
+    static let decimal = CellKind(rawValue: 2)
+    /// An integer that a DOUBLE can't hold exactly.
+    static let longInteger = CellKind(rawValue: 4)
+    static let date = CellKind(rawValue: 8)
+    static let text = CellKind(rawValue: 16)
+    static let location = CellKind(rawValue: 32)
+
+    static let numbers: CellKind = [.integer, .decimal, .longInteger]
+
+    /// The kind of a scalar.
+    /// - Returns: `nil` for an object that is no location, for an array and for null.
+    init?(_ cell: Cell) {
+        switch cell {
+        case .text(let text):
+            switch NumberText(text) {
+            case .integer(let integer): self = Self(integer)
+            case .decimal: self = .decimal
+            case nil: self = DateText.timestamp(of: text) == nil ? .text : .date
+            }
+        case .json(.bool): self = .integer
+        case .json(.integer(let integer)): self = Self(integer)
+        case .json(.double): self = .decimal
+        case .json(.string(let text)): self = DateText.timestamp(of: text) == nil ? .text : .date
+        case .json(.object(let object)) where object["latitude"] != nil && object["longitude"] != nil: self = .location
+        case .json: return nil
+        }
+    }
+
+    private init(_ integer: Int64) {
+        self = Double(exactly: integer) == nil ? .longInteger : .integer
+    }
+}

@@ -1,0 +1,102 @@
+internal import Records
+
+/// Dates as data files write them: `2012-01-31`, `2012/01/31`, each alone or with a time: `2012-01-31T18:05`, `2012-01-31 18:05:07.25Z`,
+/// `2012-01-31T18:05:07+01:00`. Without a zone a date is UTC. What is finer than a millisecond is cut off.
+enum DateText {
+    /// The moment, `nil` when the text is no such date or the calendar has no such day.
+    static func timestamp(of text: String) -> Timestamp? {
+        var scanner = Scanner(bytes: text.utf8[...])
+        guard let date = scanner.date(), let time = scanner.time(), scanner.isAtEnd else { return nil }
+        return Timestamp(milliseconds: date * 86_400_000 + time)
+    }
+
+    /// Days from 1 January 1970, in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    private struct Scanner {
+        var bytes: Substring.UTF8View
+
+        var isAtEnd: Bool { bytes.isEmpty }
+
+        mutating func date() -> Int64? {
+            guard let year = number(digits: 4), let separator = bytes.first, separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/") else { return nil }
+            bytes.removeFirst()
+            guard let month = number(digits: 2), (1...12).contains(month), take(separator), let day = number(digits: 2) else { return nil }
+            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+            let length = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
+            guard day >= 1, day <= length else { return nil }
+            return DateText.days(year: year, month: month, day: day)
+        }
+
+        /// Milliseconds since midnight UTC; 0 when only a date is there.
+        mutating func time() -> Int64? {
+            if isAtEnd { return 0 }
+            guard take(UInt8(ascii: "T")) || take(UInt8(ascii: "t")) || take(UInt8(ascii: " ")) else { return nil }
+            guard let hour = number(digits: 2), hour < 24, take(UInt8(ascii: ":")), let minute = number(digits: 2), minute < 60 else { return nil }
+            var milliseconds = (hour * 60 + minute) * 60_000
+            if take(UInt8(ascii: ":")) {
+                guard let second = number(digits: 2), second < 60 else { return nil }
+                milliseconds += second * 1000
+                if take(UInt8(ascii: ".")) {
+                    guard let fraction = fraction() else { return nil }
+                    milliseconds += fraction
+                }
+            }
+            guard let offset = zone() else { return nil }
+            return milliseconds - offset
+        }
+
+        private mutating func fraction() -> Int64? {
+            var milliseconds: Int64 = 0
+            var weight: Int64 = 100
+            var count = 0
+            while let digit {
+                milliseconds += digit * weight
+                weight /= 10
+                count += 1
+                bytes.removeFirst()
+            }
+            return count > 0 ? milliseconds : nil
+        }
+
+        /// Milliseconds east of UTC.
+        private mutating func zone() -> Int64? {
+            if isAtEnd || take(UInt8(ascii: "Z")) || take(UInt8(ascii: "z")) { return 0 }
+            let sign: Int64
+            if take(UInt8(ascii: "+")) { sign = 1 } else if take(UInt8(ascii: "-")) { sign = -1 } else { return nil }
+            guard let hours = number(digits: 2), hours < 24 else { return nil }
+            if isAtEnd { return sign * hours * 3_600_000 }
+            _ = take(UInt8(ascii: ":"))
+            guard let minutes = number(digits: 2), minutes < 60 else { return nil }
+            return sign * (hours * 60 + minutes) * 60_000
+        }
+
+        private mutating func number(digits count: Int) -> Int64? {
+            var number: Int64 = 0
+            for _ in 0..<count {
+                guard let digit else { return nil }
+                number = number * 10 + digit
+                bytes.removeFirst()
+            }
+            return number
+        }
+
+        private var digit: Int64? {
+            guard let byte = bytes.first, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            return Int64(byte - UInt8(ascii: "0"))
+        }
+
+        private mutating func take(_ byte: UInt8) -> Bool {
+            guard bytes.first == byte else { return false }
+            bytes.removeFirst()
+            return true
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// Numbers as data files write them.
+///
+/// Text that a number would not give back is no number: `007`, `+1`, `1e999`, 20 digits. Such text is a code, and a code stays a string.
+enum NumberText {
+    case integer(Int64)
+    case decimal(Double)
+
+    init?(_ text: String) {
+        var digits = text.utf8[...]
+        if digits.first == UInt8(ascii: "-") { digits.removeFirst() }
+        let whole = digits.prefix(while: Self.isDigit)
+        if whole.count > 1, whole.first == UInt8(ascii: "0") { return nil }
+        digits = digits[whole.endIndex...]
+        if digits.isEmpty {
+            guard !whole.isEmpty, let integer = Int64(text) else { return nil }
+            self = .integer(integer)
+            return
+        }
+        if digits.first == UInt8(ascii: ".") {
+            digits.removeFirst()
+            let fraction = digits.prefix(while: Self.isDigit)
+            if fraction.isEmpty { return nil }
+            digits = digits[fraction.endIndex...]
+        } else if whole.isEmpty {
+            return nil
+        }
+        if let byte = digits.first, byte | 0x20 == UInt8(ascii: "e") {
+            digits.removeFirst()
+            if digits.first == UInt8(ascii: "+") || digits.first == UInt8(ascii: "-") { digits.removeFirst() }
+            let exponent = digits.prefix(while: Self.isDigit)
+            if exponent.isEmpty { return nil }
+            digits = digits[exponent.endIndex...]
+        }
+        guard digits.isEmpty, let double = Double(text), double.isFinite else { return nil }
+        self = .decimal(double)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+}

@@ -1,0 +1,109 @@
+/// Reads comma-separated values (RFC 4180) as a stream: quoted cells with doubled quotes, line breaks in quotes, a byte order mark,
+/// and CR LF, LF or CR at the ends of lines. Empty lines are no rows.
+struct CSVReader {
+    /// Bytes in one row: an opening quote that is never closed must not read the rest of a large file into memory.
+    static let rowLimit = 4 << 20
+
+    struct Row {
+        /// The line on which the row begins.
+        var line: Int
+        var cells: [String]
+        /// Why the row can't be used.
+        var problem: String?
+    }
+
+    private var bytes: ByteReader
+    let path: String
+    let delimiter: UInt8
+    private var line = 1
+
+    init(_ bytes: ByteReader, path: String, delimiter: UInt8 = UInt8(ascii: ",")) {
+        self.bytes = bytes
+        self.path = path
+        self.delimiter = delimiter
+    }
+
+    var offset: Int { bytes.offset }
+
+    /// The next row, `nil` at the end.
+    /// - Throws: `ImportError` when a quote is not closed or a row is larger than the limit.
+    mutating func next() throws(ImportError) -> Row? {
+        while let byte = try bytes.peek() {
+            guard isLineEnd(byte) else { return try row() }
+            try skipLineEnd()
+        }
+        return nil
+    }
+
+    private mutating func row() throws(ImportError) -> Row {
+        var row = Row(line: line, cells: [], problem: nil)
+        var size = 0
+        while true {
+            var cell: [UInt8] = []
+            if try bytes.peek() == UInt8(ascii: "\"") {
+                cell = try quotedCell(of: &row, size: &size)
+            }
+            // What stands before the next delimiter: the whole cell when it was not quoted, else nothing.
+            var rest: [UInt8] = []
+            while let byte = try bytes.peek(), byte != delimiter, !isLineEnd(byte) {
+                rest.append(byte)
+                _ = try bytes.next()
+                try count(&size, row.line)
+            }
+            if !rest.isEmpty, !cell.isEmpty || wasQuoted { row.problem = row.problem ?? "text after the closing quote of cell \(row.cells.count + 1)" }
+            wasQuoted = false
+            cell += rest
+            if let text = String(validating: cell, as: UTF8.self) {
+                row.cells.append(text)
+            } else {
+                row.cells.append("")
+                row.problem = row.problem ?? "cell \(row.cells.count) is not valid UTF-8"
+            }
+            guard try bytes.peek() == delimiter else { break }
+            _ = try bytes.next()
+        }
+        try skipLineEnd()
+        return row
+    }
+
+    /// Whether the cell at hand began with a quote.
+    private var wasQuoted = false
+
+    private mutating func quotedCell(of row: inout Row, size: inout Int) throws(ImportError) -> [UInt8] {
+        wasQuoted = true
+        let start = line
+        var cell: [UInt8] = []
+        _ = try bytes.next()
+        while let byte = try bytes.next() {
+            try count(&size, row.line)
+            if byte == UInt8(ascii: "\"") {
+                guard try bytes.peek() == UInt8(ascii: "\"") else { return cell }
+                _ = try bytes.next()
+            } else if byte == UInt8(ascii: "\n") {
+                line += 1
+            } else if byte == UInt8(ascii: "\r"), try bytes.peek() != UInt8(ascii: "\n") {
+                line += 1
+            }
+            cell.append(byte)
+        }
+        throw .unreadable(file: path, line: start, reason: "a quote opens here and is never closed")
+    }
+
+    private func count(_ size: inout Int, _ line: Int) throws(ImportError) {
+        size += 1
+        if size > Self.rowLimit {
+            throw .unreadable(
+                file: path, line: line, reason: "a row of more than \(Self.rowLimit >> 20) MB begins here; is a quote opened and never closed?")
+        }
+    }
+
+    private func isLineEnd(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    private mutating func skipLineEnd() throws(ImportError) {
+        guard let byte = try bytes.next() else { return }
+        if byte == UInt8(ascii: "\r"), try bytes.peek() == UInt8(ascii: "\n") { _ = try bytes.next() }
+        line += 1
+    }
+}

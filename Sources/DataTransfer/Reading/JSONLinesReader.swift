@@ -1,0 +1,58 @@
+internal import JSON
+
+/// Reads NDJSON as a stream: one object in each line; empty lines are no rows.
+struct JSONLinesReader {
+    /// Bytes in one line.
+    static let lineLimit = 4 << 20
+
+    private var bytes: ByteReader
+    private let path: String
+    private var line = 0
+
+    init(_ bytes: ByteReader, path: String) {
+        self.bytes = bytes
+        self.path = path
+    }
+
+    var offset: Int { bytes.offset }
+
+    mutating func next() throws(ImportError) -> RowOutcome? {
+        while let text = try nextLine() {
+            if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+            return RowOutcome(jsonObject: text, line: line)
+        }
+        return nil
+    }
+
+    private mutating func nextLine() throws(ImportError) -> [UInt8]? {
+        guard try bytes.peek() != nil else { return nil }
+        line += 1
+        var text: [UInt8] = []
+        while let byte = try bytes.next(), byte != UInt8(ascii: "\n") {
+            text.append(byte)
+            if text.count > Self.lineLimit {
+                throw .unreadable(
+                    file: path, line: line,
+                    reason: "a line of more than \(Self.lineLimit >> 20) MB; NDJSON has one object in each line. Is the file JSON? Then give --format json")
+            }
+        }
+        return text
+    }
+}
+
+extension RowOutcome {
+    /// The row that the text of one JSON object makes.
+    init(jsonObject text: [UInt8], line: Int) {
+        do {
+            let json = try JSONReader.value(of: text)
+            guard case .object(let object) = json else {
+                self = .bad(line: line, reason: "\(json.kind) where an object is expected")
+                return
+            }
+            self = .row(Row(line: line, cells: object.map { ($0.name, .json($0.value)) }))
+        } catch {
+            let lines = text.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
+            self = .bad(line: line + lines, reason: "bad JSON: \(error)")
+        }
+    }
+}

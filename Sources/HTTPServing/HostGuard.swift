@@ -1,0 +1,72 @@
+internal import HTTPTypes
+public import Hummingbird
+internal import Records
+
+/// Refuses requests that are not addressed to this server, or not in a form that leaves no doubt, and ends their connections.
+///
+/// A page on a foreign site can point its own name at this machine and then read answers as its own (DNS rebinding); the `Host` header
+/// still carries the foreign name. What two programs could read differently (two hosts, a target with a host of its own) is refused
+/// for the same reason.
+public struct HostGuard: RouterMiddleware {
+    public typealias Context = ServingRequestContext
+
+    /// Longest request target, in bytes.
+    static let targetLimit = 16 << 10
+
+    private let trusted: TrustedSites
+
+    public init(trusting trusted: TrustedSites) {
+        self.trusted = trusted
+    }
+
+    public func handle(
+        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+    ) async throws -> Response {
+        try checkTarget(of: request)
+        try checkHost(of: request)
+        return try await next(request, context)
+    }
+
+    private func checkTarget(of request: Request) throws {
+        let target = request.head.path ?? ""
+        guard target.hasPrefix("/") else {
+            throw malformed("The request target must begin with a slash; targets with a scheme and a host are for proxies")
+        }
+        guard target.utf8.count <= Self.targetLimit else {
+            throw Refusal(.uriTooLong, .badRequest, "The request target is longer than \(Self.targetLimit) bytes", endsConnection: true)
+        }
+        guard Self.isWellFormed(target) else {
+            throw malformed("The request target holds a character that must be percent-encoded, or a percent sign that encodes none")
+        }
+    }
+
+    private func checkHost(of request: Request) throws {
+        guard let host = request.head.authority else { throw malformed("The Host header is missing") }
+        // The first Host header became the authority; any other is still among the headers.
+        if let name = HTTPField.Name("Host"), request.headers.contains(name) { throw malformed("There is more than one Host header") }
+        guard trusted.trusts(authority: host) else {
+            throw Refusal(
+                .forbidden, .accessDenied,
+                "This server does not answer to the host '\(host.prefix(200))'; use localhost or a name it was started with", endsConnection: true)
+        }
+    }
+
+    private func malformed(_ reason: String) -> Refusal {
+        Refusal(.badRequest, .badRequest, reason, endsConnection: true)
+    }
+
+    /// Whether a target holds only visible ASCII, no fragment, and a percent sign only before two hexadecimal digits.
+    private static func isWellFormed(_ target: String) -> Bool {
+        var digitsDue = 0
+        for byte in target.utf8 {
+            guard (0x21...0x7E).contains(byte), byte != UInt8(ascii: "#") else { return false }
+            if digitsDue > 0 {
+                guard Character(Unicode.Scalar(byte)).isHexDigit else { return false }
+                digitsDue -= 1
+            } else if byte == UInt8(ascii: "%") {
+                digitsDue = 2
+            }
+        }
+        return digitsDue == 0
+    }
+}

@@ -1,0 +1,47 @@
+internal import HTTPTypes
+public import Hummingbird
+internal import Records
+
+/// Refuses what pages of foreign sites send.
+///
+/// Browsers name the sending site in `Origin` on every request that could change something, and in `Sec-Fetch-Site` even on the ones that
+/// pages make by embedding something. Clients that are no browsers send neither. Links from foreign sites may be followed: a GET
+/// changes nothing.
+public struct OriginGuard: RouterMiddleware {
+    public typealias Context = ServingRequestContext
+
+    private let trusted: TrustedSites
+
+    public init(trusting trusted: TrustedSites) {
+        self.trusted = trusted
+    }
+
+    public func handle(
+        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let origins = request.headers[values: .origin]
+        guard let origin = origins.first else {
+            if request.isEmbeddedInForeignPage { throw refusal("a page of another site") }
+            return try await next(request, context)
+        }
+        let isReading = request.method == .get || request.method == .head
+        // Files and sandboxed frames have the origin null; what they read without CORS headers they can't see.
+        let isAllowed = origin == "null" ? isReading : trusted.trusts(origin: origin)
+        guard isAllowed, origins.count == 1 else { throw refusal("the origin '\(origin.prefix(200))'") }
+        return try await next(request, context)
+    }
+
+    private func refusal(_ sender: String) -> Refusal {
+        Refusal(
+            .forbidden, .accessDenied, "Requests from \(sender) are not allowed; serve the page from localhost or allow its origin",
+            endsConnection: true)
+    }
+}
+
+extension Request {
+    /// Whether a browser says that a page of another site loads this as a part of itself: as an image, a script, a frame.
+    fileprivate var isEmbeddedInForeignPage: Bool {
+        func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
+        return value("Sec-Fetch-Site") == "cross-site" && !(value("Sec-Fetch-Mode") == "navigate" && value("Sec-Fetch-Dest") == "document")
+    }
+}

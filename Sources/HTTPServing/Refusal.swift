@@ -1,0 +1,61 @@
+internal import Foundation
+public import HTTPTypes
+public import Hummingbird
+internal import JSON
+internal import NIOCore
+public import Records
+
+/// A request that is not answered, for a reason that lies below the protocol: the connection, the head, the size, the address.
+///
+/// Clients of the web services get it in the protocol's form, everybody else as plain text.
+public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
+    public let status: HTTPResponse.Status
+    /// The nearest of the protocol's codes.
+    public let code: ServerErrorCode
+    /// What is wrong and what would be right.
+    public let reason: String
+    public let headers: HTTPFields
+    /// Whether the connection ends with the answer: what comes after on it can't be trusted, or is not wanted.
+    public let endsConnection: Bool
+
+    public init(
+        _ status: HTTPResponse.Status, _ code: ServerErrorCode, _ reason: String, headers: HTTPFields = [:], endsConnection: Bool = false
+    ) {
+        self.status = status
+        self.code = code
+        self.reason = reason
+        self.headers = headers
+        self.endsConnection = endsConnection
+    }
+
+    public var description: String { "\(status.code) \(code.rawValue): \(reason)" }
+
+    public func response(from request: Request, context: some RequestContext) -> Response {
+        var response =
+            request.isWebServiceRequest
+            ? Response.json(Self.body(code: code, reason: reason), status: status) : Response.text(reason + "\n", status: status)
+        response.headers.append(contentsOf: headers)
+        guard endsConnection, let context = context as? ServingRequestContext else { return response }
+        return response.endingConnection(of: context)
+    }
+
+    /// The body of a whole-request failure: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error Codes").
+    /// - Parameter retryAfter: seconds after which the same request can succeed.
+    public static func body(code: ServerErrorCode, reason: String, retryAfter: Int? = nil) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("uuid", UUID().uuidString.lowercased())
+            writer.member("serverErrorCode", code.rawValue)
+            writer.member("reason", reason)
+            if let retryAfter { writer.member("retryAfter", Int64(retryAfter)) }
+        }
+        return writer.bytes
+    }
+}
+
+extension Request {
+    /// Whether the path belongs to the web services, whose clients read nothing but JSON.
+    public var isWebServiceRequest: Bool {
+        uri.path.hasPrefix("/database/") || uri.path.hasPrefix("/device/")
+    }
+}

@@ -1,0 +1,311 @@
+/// Reads JSON text (RFC 8259), strictly: UTF-8 only, no trailing text, no member named twice, bounded depth.
+public struct JSONReader {
+    /// Nesting deeper than this is refused, so that no request can exhaust the stack.
+    public static let depthLimit = 64
+
+    /// Decodes a whole text.
+    /// - Throws: `JSONError`.
+    public static func value(of text: some Collection<UInt8>) throws(JSONError) -> JSONValue {
+        let contiguous = text.withContiguousStorageIfAvailable { bytes in
+            Result { () throws(JSONError) in try value(in: bytes) }
+        }
+        if let contiguous { return try contiguous.get() }
+        let copy = Array(text)
+        return try copy.withUnsafeBufferPointer { bytes in
+            Result { () throws(JSONError) in try value(in: bytes) }
+        }.get()
+    }
+
+    /// Decodes a whole text.
+    /// - Throws: `JSONError`.
+    public static func value(of text: String) throws(JSONError) -> JSONValue {
+        try value(of: Array(text.utf8))
+    }
+
+    private static func value(in bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> JSONValue {
+        var scanner = JSONScanner(bytes)
+        let value = try scanner.value(depth: 0)
+        try scanner.end()
+        return value
+    }
+
+    /// The members of an object as slices of its text, not decoded: what `desiredKeys` copies.
+    ///
+    /// The text is skimmed, not validated: use it on text that Skylight wrote.
+    /// - Throws: `JSONError` when the text is not an object.
+    public static func memberSlices(of text: ArraySlice<UInt8>) throws(JSONError) -> [(name: Name, value: ArraySlice<UInt8>)] {
+        let ranges = text.withUnsafeBufferPointer { bytes in
+            Result { () throws(JSONError) in
+                var scanner = JSONScanner(bytes)
+                return try scanner.memberRanges()
+            }
+        }
+        return try ranges.get().map { name, range in
+            (name, text[(text.startIndex + range.lowerBound)..<(text.startIndex + range.upperBound)])
+        }
+    }
+}
+
+/// A position in a text and what can be read from there.
+private struct JSONScanner {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    // MARK: Structure
+
+    mutating func value(depth: Int) throws(JSONError) -> JSONValue {
+        skipWhitespace()
+        switch try peek() {
+        case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
+        case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+        default: throw failure(.unexpectedCharacter)
+        }
+    }
+
+    mutating func end() throws(JSONError) {
+        skipWhitespace()
+        if position != bytes.count { throw failure(.trailingText) }
+    }
+
+    private mutating func object(depth: Int) throws(JSONError) -> JSONObject {
+        try checkDepth(depth)
+        position += 1
+        var members: [JSONObject.Member] = []
+        // Few members are compared one by one; a set pays off only for many.
+        var seen: Set<Name> = []
+        skipWhitespace()
+        if try consume(UInt8(ascii: "}")) { return JSONObject() }
+        repeat {
+            skipWhitespace()
+            let start = position
+            guard try peek() == UInt8(ascii: "\"") else { throw failure(.unexpectedCharacter) }
+            let name = Name(try string())
+            if members.count == 16 { seen = Set(members.map(\.name)) }
+            let isDuplicate = members.count < 16 ? members.contains { $0.name == name } : !seen.insert(name).inserted
+            if isDuplicate { throw JSONError(problem: .duplicateName(name), offset: start) }
+            skipWhitespace()
+            guard try consume(UInt8(ascii: ":")) else { throw failure(.unexpectedCharacter) }
+            members.append(JSONObject.Member(name: name, value: try value(depth: depth)))
+            skipWhitespace()
+        } while try consume(UInt8(ascii: ","))
+        guard try consume(UInt8(ascii: "}")) else { throw failure(.unexpectedCharacter) }
+        return JSONObject(members)
+    }
+
+    private mutating func array(depth: Int) throws(JSONError) -> [JSONValue] {
+        try checkDepth(depth)
+        position += 1
+        var elements: [JSONValue] = []
+        skipWhitespace()
+        if try consume(UInt8(ascii: "]")) { return [] }
+        repeat {
+            elements.append(try value(depth: depth))
+            skipWhitespace()
+        } while try consume(UInt8(ascii: ","))
+        guard try consume(UInt8(ascii: "]")) else { throw failure(.unexpectedCharacter) }
+        return elements
+    }
+
+    private func checkDepth(_ depth: Int) throws(JSONError) {
+        if depth > JSONReader.depthLimit { throw failure(.tooDeep(limit: JSONReader.depthLimit)) }
+    }
+
+    // MARK: Scalars
+
+    private mutating func literal(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
+        for offset in 0..<word.utf8CodeUnitCount {
+            guard position < bytes.count else { throw failure(.unexpectedEnd) }
+            guard bytes[position] == word.utf8Start[offset] else { throw failure(.unexpectedCharacter) }
+            position += 1
+        }
+        return value
+    }
+
+    private mutating func number() throws(JSONError) -> JSONValue {
+        let start = position
+        var isInteger = true
+        if bytes[position] == UInt8(ascii: "-") { position += 1 }
+        if try peek() == UInt8(ascii: "0") { position += 1 } else { try digits() }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            try digits()
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            position += 1
+            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") { position += 1 }
+            try digits()
+        }
+        if position < bytes.count, isDigit(bytes[position]) { throw failure(.invalidNumber) }
+        let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
+        if isInteger, let integer = Int64(text) { return .integer(integer) }
+        guard let double = Double(text), double.isFinite else {
+            throw JSONError(problem: .invalidNumber, offset: start)
+        }
+        return .double(double)
+    }
+
+    private mutating func digits() throws(JSONError) {
+        guard try isDigit(peek()) else { throw failure(.invalidNumber) }
+        while position < bytes.count, isDigit(bytes[position]) { position += 1 }
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+
+    private mutating func string() throws(JSONError) -> String {
+        let start = position
+        position += 1
+        let first = position
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\"), bytes[position] >= 0x20 {
+            position += 1
+        }
+        if try peek() == UInt8(ascii: "\"") {
+            // No escape: most strings are copied in one go.
+            let plain = UnsafeBufferPointer(rebasing: bytes[first..<position])
+            position += 1
+            return try validated(plain, start: start)
+        }
+        var decoded = Array(bytes[first..<position])
+        while true {
+            let byte = try peek()
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""): return try decoded.withUnsafeBufferPointer { text in
+                Result { () throws(JSONError) in try validated(text, start: start) }
+            }.get()
+            case UInt8(ascii: "\\"): try escape(into: &decoded, start: start)
+            case 0..<0x20: throw JSONError(problem: .invalidString, offset: position - 1)
+            default: decoded.append(byte)
+            }
+        }
+    }
+
+    private func validated(_ text: UnsafeBufferPointer<UInt8>, start: Int) throws(JSONError) -> String {
+        guard let string = String(validating: text, as: UTF8.self) else {
+            throw JSONError(problem: .invalidString, offset: start)
+        }
+        return string
+    }
+
+    private mutating func escape(into decoded: inout [UInt8], start: Int) throws(JSONError) {
+        let byte = try peek()
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): decoded.append(byte)
+        case UInt8(ascii: "b"): decoded.append(0x08)
+        case UInt8(ascii: "f"): decoded.append(0x0C)
+        case UInt8(ascii: "n"): decoded.append(0x0A)
+        case UInt8(ascii: "r"): decoded.append(0x0D)
+        case UInt8(ascii: "t"): decoded.append(0x09)
+        case UInt8(ascii: "u"):
+            let unit = try hexadecimalUnit()
+            if let scalar = Unicode.Scalar(UInt32(unit)) {
+                decoded.append(contentsOf: String(Character(scalar)).utf8)
+                return
+            }
+            guard unit < 0xDC00, try consume(UInt8(ascii: "\\")), try consume(UInt8(ascii: "u")) else {
+                throw JSONError(problem: .invalidString, offset: start)
+            }
+            let low = try hexadecimalUnit()
+            guard (0xDC00...0xDFFF).contains(low),
+                let scalar = Unicode.Scalar(0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00))
+            else { throw JSONError(problem: .invalidString, offset: start) }
+            decoded.append(contentsOf: String(Character(scalar)).utf8)
+        default: throw JSONError(problem: .unexpectedCharacter, offset: position - 1)
+        }
+    }
+
+    private mutating func hexadecimalUnit() throws(JSONError) -> UInt16 {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            let byte = try peek()
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure(.unexpectedCharacter) }
+            unit = unit << 4 | UInt16(digit)
+            position += 1
+        }
+        return unit
+    }
+
+    // MARK: Skimming
+
+    mutating func memberRanges() throws(JSONError) -> [(Name, Range<Int>)] {
+        skipWhitespace()
+        guard try consume(UInt8(ascii: "{")) else { throw failure(.unexpectedCharacter) }
+        var ranges: [(Name, Range<Int>)] = []
+        skipWhitespace()
+        if try consume(UInt8(ascii: "}")) { return [] }
+        repeat {
+            skipWhitespace()
+            guard try peek() == UInt8(ascii: "\"") else { throw failure(.unexpectedCharacter) }
+            let name = Name(try string())
+            skipWhitespace()
+            guard try consume(UInt8(ascii: ":")) else { throw failure(.unexpectedCharacter) }
+            skipWhitespace()
+            let start = position
+            try skipValue()
+            ranges.append((name, start..<position))
+            skipWhitespace()
+        } while try consume(UInt8(ascii: ","))
+        return ranges
+    }
+
+    private mutating func skipValue() throws(JSONError) {
+        var depth = 0
+        repeat {
+            switch try peek() {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                position += 1
+            case UInt8(ascii: "\""):
+                position += 1
+                while try peek() != UInt8(ascii: "\"") { position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1 }
+                position += 1
+            default:
+                position += 1
+                guard depth == 0 else { continue }
+                while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != UInt8(ascii: "}") { position += 1 }
+            }
+        } while depth > 0
+    }
+
+    // MARK: Bytes
+
+    private mutating func skipWhitespace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
+    }
+
+    private func peek() throws(JSONError) -> UInt8 {
+        guard position < bytes.count else { throw failure(.unexpectedEnd) }
+        return bytes[position]
+    }
+
+    private mutating func consume(_ byte: UInt8) throws(JSONError) -> Bool {
+        guard try peek() == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private func failure(_ problem: JSONError.Problem) -> JSONError {
+        JSONError(problem: problem, offset: position)
+    }
+}

@@ -1,0 +1,178 @@
+/// Writes compact JSON text straight into bytes.
+///
+/// Commas are placed by the writer; names and values are given in order:
+/// ```swift
+/// var writer = JSONWriter()
+/// writer.object { $0.member("zoneName", "Chats"); $0.member("atomic", true) }
+/// ```
+public struct JSONWriter: Sendable {
+    public private(set) var bytes: [UInt8] = []
+    /// Whether the next name or element follows another one.
+    private var needsComma = false
+
+    public init(capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// The text of one value.
+    public static func bytes(of value: JSONValue) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(value)
+        return writer.bytes
+    }
+
+    // MARK: Structure
+
+    public mutating func object<Failure: Error>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+        open(UInt8(ascii: "{"))
+        try members(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    public mutating func array<Failure: Error>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+        open(UInt8(ascii: "["))
+        try elements(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// The name of a member; exactly one value follows.
+    public mutating func name(_ name: Name) {
+        separate()
+        quote(name.string)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    // MARK: Values
+
+    public mutating func null() {
+        separate()
+        bytes.append(contentsOf: "null".utf8)
+    }
+
+    public mutating func value(_ bool: Bool) {
+        separate()
+        bytes.append(contentsOf: (bool ? "true" : "false").utf8)
+    }
+
+    public mutating func value(_ integer: Int64) {
+        separate()
+        append(integer)
+    }
+
+    /// A float in its shortest exact form, always with a fraction or an exponent, so that it reads back as a float.
+    /// What JSON can't say (infinities, NaN) becomes `null`.
+    public mutating func value(_ double: Double) {
+        separate()
+        bytes.append(contentsOf: (double.isFinite ? double.description : "null").utf8)
+    }
+
+    public mutating func value(_ string: String) {
+        separate()
+        quote(string)
+    }
+
+    public mutating func value(_ name: Name) {
+        value(name.string)
+    }
+
+    /// JSON text that was made before, copied as it is.
+    public mutating func text(_ json: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    public mutating func value(_ value: JSONValue) {
+        switch value {
+        case .null: null()
+        case .bool(let bool): self.value(bool)
+        case .integer(let integer): self.value(integer)
+        case .double(let double): self.value(double)
+        case .string(let string): self.value(string)
+        case .array(let elements): array { writer in for element in elements { writer.value(element) } }
+        case .object(let members):
+            object { writer in
+                for member in members {
+                    writer.name(member.name)
+                    writer.value(member.value)
+                }
+            }
+        }
+    }
+
+    // MARK: Members
+
+    public mutating func member(_ name: Name, _ string: String) {
+        self.name(name)
+        value(string)
+    }
+
+    public mutating func member(_ name: Name, _ other: Name) {
+        self.name(name)
+        value(other.string)
+    }
+
+    public mutating func member(_ name: Name, _ integer: Int64) {
+        self.name(name)
+        value(integer)
+    }
+
+    public mutating func member(_ name: Name, _ bool: Bool) {
+        self.name(name)
+        value(bool)
+    }
+
+    // MARK: Bytes
+
+    private mutating func append(_ integer: Int64) {
+        bytes.append(contentsOf: String(integer).utf8)
+    }
+
+    private mutating func quote(_ string: String) {
+        var string = string
+        bytes.append(UInt8(ascii: "\""))
+        string.withUTF8 { text in
+            var copied = 0
+            for (index, byte) in text.enumerated() where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[copied..<index]))
+                escape(byte)
+                copied = index + 1
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[copied...]))
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        default:
+            let digits = String(byte, radix: 16)
+            bytes.append(contentsOf: "u00".utf8)
+            if digits.utf8.count == 1 { bytes.append(UInt8(ascii: "0")) }
+            bytes.append(contentsOf: digits.utf8)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import JSON
+internal import Records
+
+/// A handle to a database in memory.
+struct InMemoryDatabase: RecordDatabase {
+    let store: InMemoryStore
+    let address: DatabaseAddress
+    let caller: Caller
+
+    var view: InMemoryView { InMemoryView(address: address, caller: caller) }
+
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        let now = store.clock()
+        return try store.write { state in
+            _ = state.userNumber(caller.userRecordName)
+            let transaction = InMemoryTransaction(state, view: view, now: now)
+            var modifier = BatchModifier(transaction, environment: address.environment, caller: caller, now: now)
+            let outcomes = try modifier.apply(request)
+            state = transaction.state
+            return outcomes
+        }
+    }
+
+    func query(_ request: QueryRequest) async throws -> QueryPage {
+        try store.read { state in
+            let query = try ResolvedQuery(request.query, in: state.schema)
+            let zones: [InMemoryState.ZoneRow]
+            switch request.area {
+            case .allZones: zones = view.zones(in: state)
+            case .zone(let zoneID):
+                if let zone = try zoneUnlessDefault(zoneID, in: state) { zones = [zone] } else { zones = [] }
+            }
+            let matches = try zones.flatMap { zone in
+                try zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == query.recordType }
+                    .map { try QueriedRecord($0.record, for: query) }.filter { query.matches($0) }
+            }
+            let area = area(request.area, zones)
+            let marker = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area) }
+            let ordered = matches.map { (record: $0.record, place: query.place(of: $0)) }.sorted { query.precedes($0.place, $1.place) }
+                .drop { item in marker.map { !query.precedes($0.place, item.place) } ?? false }
+            var fill = PageFill(request.limit)
+            let page = ordered.prefix { fill.admits($0.record) }
+            let hasMore = page.count < ordered.count
+            return QueryPage(
+                records: try page.map { try $0.record.keeping(request.desiredKeys) },
+                continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil)
+        }
+    }
+
+    /// The area with the zone's owner filled in, so that a marker fits however the client names the zone.
+    private func area(_ area: QueryRequest.Area, _ zones: [InMemoryState.ZoneRow]) -> QueryRequest.Area {
+        guard case .zone = area else { return area }
+        return .zone(zones.first.map { view.zoneID(of: $0) } ?? .default)
+    }
+
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+        try store.read { state in
+            try recordIDs.map { recordID in
+                do {
+                    guard let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName], !row.isDeleted else {
+                        return .failure(.recordNotFound)
+                    }
+                    return .success(try row.record.keeping(desiredKeys))
+                } catch let error as RecordError where error.code == .zoneNotFound {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    /// The zone, or `nil` for a default zone in which nothing was saved yet.
+    private func zoneUnlessDefault(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
+        do {
+            return try view.zone(zoneID, in: state)
+        } catch let error as RecordError {
+            guard zoneID.isDefault, address.scope != .shared else { throw error }
+            return nil
+        }
+    }
+}

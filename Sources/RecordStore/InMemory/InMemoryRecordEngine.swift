@@ -1,0 +1,45 @@
+internal import Foundation
+public import Records
+internal import Synchronization
+
+/// Containers in memory, gone with the process. Written for clarity, not speed: every read looks at everything.
+///
+/// It is the model that the other engines are tested against.
+public final class InMemoryRecordEngine: RecordEngine {
+    private struct Key: Hashable {
+        let container: ContainerID
+        let environment: Environment
+    }
+
+    private let stores = Mutex<[Key: InMemoryStore]>([:])
+    private let clock: @Sendable () -> Timestamp
+
+    /// - Parameter clock: what records take for the present.
+    public init(clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+        self.clock = clock
+    }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        let key = Key(container: address.container, environment: address.environment)
+        let store = stores.withLock { stores in
+            if let store = stores[key] { return store }
+            let store = InMemoryStore(environment: address.environment, clock: clock)
+            stores[key] = store
+            return store
+        }
+        return InMemoryDatabase(store: store, address: address, caller: caller)
+    }
+
+    public func containers() async throws -> [ContainerID] {
+        stores.withLock { Set($0.keys.map(\.container)).sorted() }
+    }
+
+    public func close() async {}
+}
+
+extension Timestamp {
+    /// The present.
+    @Sendable public static func now() -> Timestamp {
+        Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+    }
+}

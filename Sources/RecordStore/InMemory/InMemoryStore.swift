@@ -1,0 +1,86 @@
+internal import JSON
+internal import Records
+internal import Synchronization
+
+/// One container and environment in memory.
+final class InMemoryStore: Sendable {
+    let environment: Environment
+    let clock: @Sendable () -> Timestamp
+    let office: TokenOffice
+    private let state = Mutex(InMemoryState())
+
+    init(environment: Environment, clock: @escaping @Sendable () -> Timestamp) {
+        self.environment = environment
+        self.clock = clock
+        office = TokenOffice(
+            seal: TokenSeal(key: TokenSeal.makeKey()),
+            incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)])
+    }
+
+    func read<Value: Sendable>(_ body: (InMemoryState) throws -> Value) throws -> Value {
+        try body(state.withLock { $0 })
+    }
+
+    /// Runs a change that is undone when it throws.
+    func write<Value: Sendable>(_ body: (inout InMemoryState) throws -> Value) throws -> Value {
+        try state.withLock { state in
+            var changed = state
+            let value = try body(&changed)
+            state = changed
+            return value
+        }
+    }
+}
+
+/// Everything a container holds.
+struct InMemoryState: Sendable {
+    struct Row: Sendable {
+        var record: StoredRecord
+        var position: Int64
+        /// The position at which the present record of this name was created.
+        var born: Int64
+        var isDeleted = false
+        /// Whether a record of the name was deleted before.
+        var isRenewed = false
+        var references: [(field: Name, reference: Reference)] = []
+    }
+
+    struct ZoneRow: Sendable {
+        let number: Int64
+        /// `nil` in the public database.
+        let owner: Name?
+        let name: Name
+        var position: Int64
+        var moment: Timestamp
+        /// How it ended, `nil` while it lives.
+        var end: ZoneChange.Kind?
+        var rows: [Name: Row] = [:]
+    }
+
+    struct ShareRow: Sendable {
+        let zone: Int64
+        var participant: ZoneParticipant
+        var isLive: Bool
+        var position: Int64
+        var moment: Timestamp
+    }
+
+    var schema = Schema.initial
+    /// The last position given out.
+    var position: Int64 = 0
+    var users: [Name: Int64] = [:]
+    var zones: [Int64: ZoneRow] = [:]
+    var shares: [ShareRow] = []
+
+    mutating func nextPosition() -> Int64 {
+        position += 1
+        return position
+    }
+
+    mutating func userNumber(_ name: Name) -> Int64 {
+        if let number = users[name] { return number }
+        let number = Int64(users.count + 1)
+        users[name] = number
+        return number
+    }
+}

@@ -1,0 +1,86 @@
+internal import JSON
+internal import Records
+
+/// A batch at work on a copy of the state.
+final class InMemoryTransaction: RecordTransaction {
+    var state: InMemoryState
+    private let view: InMemoryView
+    private let now: Timestamp
+
+    init(_ state: InMemoryState, view: InMemoryView, now: Timestamp) {
+        self.state = state
+        self.view = view
+        self.now = now
+    }
+
+    var schema: Schema { state.schema }
+
+    func zone(_ zoneID: ZoneID) throws -> TransactionZone<Int64> {
+        if zoneID.isDefault, view.address.scope != .shared { view.makeDefaultZone(in: &state, now: now) }
+        let zone = try view.zone(zoneID, in: state)
+        return TransactionZone(key: zone.number, zoneID: view.zoneID(of: zone), canWrite: view.canWrite(zone, in: state))
+    }
+
+    func grow(_ schema: Schema) {
+        state.schema = schema
+    }
+
+    func record(named name: Name, in zone: Int64) -> StoredRecord? {
+        guard let row = state.zones[zone]?.rows[name], !row.isDeleted else { return nil }
+        return row.record
+    }
+
+    func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) -> StoredRecord {
+        let position = state.nextPosition()
+        let record = StoredRecord(
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: String(position, radix: 36), created: draft.created,
+            modified: draft.modified, parent: draft.parent, fields: draft.text)
+        let before = state.zones[zone]?.rows[draft.recordID.recordName]
+        var row = InMemoryState.Row(record: record, position: position, born: position)
+        if let before {
+            row.born = before.isDeleted ? position : before.born
+            row.isRenewed = before.isDeleted || before.isRenewed
+        }
+        row.references = draft.fields.values.flatMap { field in
+            field.value.elements.compactMap { if case .reference(let reference) = $0 { (field.name, reference) } else { nil } }
+        }
+        if let parent = draft.parent { row.references.append((SystemField.parent.schemaName, Reference(recordName: parent))) }
+        state.zones[zone]?.rows[draft.recordID.recordName] = row
+        touch(zone, position)
+        return record
+    }
+
+    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) {
+        let name = record.recordID.recordName
+        guard var row = state.zones[zone]?.rows[name] else { return }
+        let position = state.nextPosition()
+        row.isDeleted = true
+        row.position = position
+        row.references = []
+        row.record.modified = signature
+        row.record.recordChangeTag = String(position, radix: 36)
+        row.record.parent = nil
+        row.record.fields = .empty
+        state.zones[zone]?.rows[name] = row
+        touch(zone, position)
+    }
+
+    func referrers(to name: Name, in zone: Int64, limit: Int) -> [Referrer] {
+        Array(view.referrers(to: name, in: state.zones[zone]).prefix(limit))
+    }
+
+    func attempt<Value>(_ body: () throws -> Value) throws -> Value {
+        let before = state
+        do {
+            return try body()
+        } catch {
+            state = before
+            throw error
+        }
+    }
+
+    private func touch(_ zone: Int64, _ position: Int64) {
+        state.zones[zone]?.position = position
+        state.zones[zone]?.moment = now
+    }
+}

@@ -1,0 +1,42 @@
+public import JSON
+public import Records
+
+/// A query, where to ask it, and which page of the answer.
+public struct QueryRequest: Sendable {
+    public enum Area: Sendable, Hashable {
+        case zone(ZoneID)
+        /// Every zone of the database.
+        case allZones
+    }
+
+    public var query: Query
+    public var area: Area
+    public var limit: PageLimit
+    /// From the page before.
+    public var continuationMarker: String?
+    /// The fields to return; `nil` for all, empty for system fields only.
+    public var desiredKeys: Set<Name>?
+
+    public init(
+        _ query: Query, in area: Area = .zone(.default), limit: PageLimit = PageLimit(records: 200), continuationMarker: String? = nil,
+        desiredKeys: Set<Name>? = nil
+    ) {
+        self.query = query
+        self.area = area
+        self.limit = limit
+        self.continuationMarker = continuationMarker
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// A page of records in the total order of the query: its sorts, then the record name.
+public struct QueryPage: Sendable {
+    public var records: [StoredRecord]
+    /// Leads to the next page; `nil` when nothing remains.
+    public var continuationMarker: String?
+
+    public init(records: [StoredRecord], continuationMarker: String?) {
+        self.records = records
+        self.continuationMarker = continuationMarker
+    }
+}

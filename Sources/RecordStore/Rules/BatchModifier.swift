@@ -1,0 +1,267 @@
+internal import JSON
+public import Records
+internal import Foundation
+
+/// The rules of records/modify, the same on every engine: oplock conflicts, merge and replace, just-in-time schema, limits,
+/// reference actions, atomic batches.
+public struct BatchModifier<Transaction: RecordTransaction> {
+    /// Operations in a request.
+    public static var operationLimit: Int { 200 }
+    /// Bytes of a record's fields.
+    public static var recordSizeLimit: Int { 1 << 20 }
+    /// Records whose DELETE_SELF references point at one target.
+    public static var deleteSelfLimit: Int { 750 }
+
+    private typealias Outcome = Result<ModifyOutcome, RecordError>
+    private typealias Zone = TransactionZone<Transaction.ZoneKey>
+
+    private let transaction: Transaction
+    private let environment: Environment
+    private let caller: Caller
+    private let now: Timestamp
+    /// Checks that look at the batch as a whole, so that the order of its operations does not matter.
+    private var deferred: [(index: Int, check: () throws -> Void)] = []
+
+    public init(_ transaction: Transaction, environment: Environment, caller: Caller, now: Timestamp) {
+        self.transaction = transaction
+        self.environment = environment
+        self.caller = caller
+        self.now = now
+    }
+
+    /// Applies a batch within the engine's open transaction.
+    /// - Throws: `RecordError` when the whole request is refused; nothing is applied then.
+    public mutating func apply(_ request: ModifyRequest) throws -> [Result<ModifyOutcome, RecordError>] {
+        if request.operations.count > Self.operationLimit {
+            throw RecordError(
+                .badRequest, "Too many operations: \(request.operations.count) in one request, the limit is \(Self.operationLimit)")
+        }
+        let zones = request.operations.map { operation in
+            Result { try transaction.zone(operation.zoneID ?? request.zoneID) }
+        }
+        try checkEachRecordOnce(request.operations, zones)
+        let isAtomic = request.atomic && !zones.contains { (try? $0.get().zoneID.isDefault) ?? false }
+        guard isAtomic else {
+            return zip(request.operations, zones).map { operation, zone in
+                attempt { modifier in
+                    let outcome = try modifier.apply(operation, in: zone.get(), at: 0)
+                    try modifier.runDeferred()
+                    return outcome
+                }
+            }
+        }
+        return try applyAtomically(request.operations, zones)
+    }
+
+    private mutating func applyAtomically(
+        _ operations: [RecordOperation], _ zones: [Result<Zone, any Error>]
+    ) throws -> [Outcome] {
+        var outcomes: [Outcome] = []
+        do {
+            try transaction.attempt {
+                for (index, (operation, zone)) in zip(operations, zones).enumerated() {
+                    outcomes.append(attempt { try $0.apply(operation, in: zone.get(), at: index) })
+                }
+                for (index, check) in deferred {
+                    if case .failure = outcomes[index] { continue }
+                    do { try check() } catch let error as RecordError { outcomes[index] = .failure(error) }
+                }
+                deferred = []
+                let isRefused = outcomes.contains { if case .failure = $0 { true } else { false } }
+                if isRefused { throw BatchRefused() }
+            }
+            return outcomes
+        } catch is BatchRefused {
+            deferred = []
+            let others = RecordError(.atomicError, "Atomic failure: the batch was not applied because another operation of it failed")
+            return outcomes.map { outcome in
+                if case .success = outcome { .failure(others) } else { outcome }
+            }
+        }
+    }
+
+    /// One operation, undone when it fails.
+    private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) -> Outcome {
+        do {
+            return .success(try transaction.attempt { try body(&self) })
+        } catch let error as RecordError {
+            return .failure(error)
+        } catch {
+            return .failure(RecordError(.internalError, "The operation failed: \(error)"))
+        }
+    }
+
+    private mutating func runDeferred() throws {
+        defer { deferred = [] }
+        for (_, check) in deferred { try check() }
+    }
+
+    private func checkEachRecordOnce(_ operations: [RecordOperation], _ zones: [Result<Zone, any Error>]) throws {
+        var seen: [Transaction.ZoneKey: Set<Name>] = [:]
+        for (operation, zone) in zip(operations, zones) {
+            guard let name = operation.recordName, let zone = try? zone.get() else { continue }
+            if !seen[zone.key, default: []].insert(name).inserted {
+                throw RecordError(.badRequest, "The record '\(name)' appears in two operations of one request; give each record one operation")
+            }
+        }
+    }
+
+    // MARK: One operation
+
+    private mutating func apply(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
+        if let name = operation.recordName { try NameRules.checkRecordName(name) }
+        if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        return operation.kind.isDeletion ? try delete(operation, in: zone, at: index) : try save(operation, in: zone, at: index)
+    }
+
+    private mutating func save(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
+        let name = operation.recordName ?? Name(UUID().uuidString)
+        let existing = try transaction.record(named: name, in: zone.key)
+        try checkOplock(operation, existing)
+        guard let typeName = operation.recordType ?? existing?.recordType else {
+            throw RecordError.unexpectedInput("Expected 'recordType' in the record of operation \(operation.kind.rawValue)")
+        }
+        if let existing, existing.recordType != typeName {
+            throw RecordError(.badRequest, "The record '\(name)' is of type '\(existing.recordType)' and can't become '\(typeName)'")
+        }
+        if typeName == Schema.usersType { throw RecordError(.accessDenied, "CREATE operation not permitted") }
+        var justInTime = JustInTimeSchema(transaction.schema, environment: environment)
+        let (values, cleared) = try justInTime.resolve(operation.fields, in: typeName)
+        if justInTime.hasGrown { try transaction.grow(justInTime.schema) }
+        let fields = try merged(values, cleared, operation, existing)
+        let text = FieldsText(fields.values)
+        if text.bytes.count > Self.recordSizeLimit {
+            throw RecordError(
+                .badRequest, "The record is too large: its fields take \(text.bytes.count) bytes, the limit is \(Self.recordSizeLimit) without assets")
+        }
+        let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        let parent =
+            switch operation.parent {
+            case .unchanged: operation.kind.replacesFields ? nil : existing?.parent
+            case .cleared: nil as Name?
+            case .record(let parent): parent
+            }
+        let draft = RecordDraft(
+            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: typeName, created: existing?.created ?? signature,
+            modified: signature, parent: parent, fields: fields, text: text)
+        let saved = try transaction.save(draft, replacing: existing, in: zone.key)
+        try checkReferences(of: fields.values.map(\.self), of: name, in: zone, at: index)
+        return .saved(saved)
+    }
+
+    private func checkOplock(_ operation: RecordOperation, _ existing: StoredRecord?) throws {
+        if operation.kind == .create, existing != nil { throw RecordError(.conflict, "record to insert already exists") }
+        guard operation.kind.checksTag else { return }
+        if operation.recordName == nil {
+            throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
+        }
+        guard let existing else {
+            throw operation.recordChangeTag == nil
+                ? .recordNotFound : RecordError(.notFound, "recordChangeTag specified, but record not found")
+        }
+        guard let tag = operation.recordChangeTag else {
+            throw RecordError.unexpectedInput(
+                "Expected 'recordChangeTag' in the record of operation \(operation.kind.rawValue); the force operations need none")
+        }
+        if Name(tag) != Name(existing.recordChangeTag) {
+            throw RecordError(.conflict, "client oplock error updating record")
+        }
+    }
+
+    private func merged(
+        _ values: [Name: Field], _ cleared: Set<Name>, _ operation: RecordOperation, _ existing: StoredRecord?
+    ) throws -> [Name: Field] {
+        let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        try checkAssets(values, before)
+        if operation.kind.replacesFields { return values }
+        return before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
+    }
+
+    /// Assets can be kept but not yet uploaded; a field that points nowhere must not be saved.
+    private func checkAssets(_ values: [Name: Field], _ before: [Name: Field]) throws {
+        for field in values.values {
+            for case .asset(let asset) in field.value.elements {
+                let isKept = before[field.name]?.value.elements.contains { if case .asset(let kept) = $0 { kept.fileChecksum == asset.fileChecksum } else { false } }
+                if isKept != true {
+                    throw RecordError(.badRequest, "Field '\(field.name)' holds an asset that was not uploaded here; this version takes no uploads yet")
+                }
+            }
+        }
+    }
+
+    // MARK: References
+
+    private mutating func checkReferences(of fields: [Field], of name: Name, in zone: Zone, at index: Int) throws {
+        for field in fields {
+            for case .reference(let reference) in field.value.elements where reference.action != .none {
+                let isOwnZone = reference.zoneID.map { $0.zoneName == zone.zoneID.zoneName } ?? true
+                guard isOwnZone else {
+                    throw RecordError(
+                        .badRequest,
+                        "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE may")
+                }
+                if reference.action == .validate {
+                    deferred.append((index, { [transaction] in
+                        if try transaction.record(named: reference.recordName, in: zone.key) == nil {
+                            throw RecordError(
+                                .validatingReferenceError,
+                                "The reference in field '\(field.name)' has action VALIDATE and its target '\(reference.recordName)' does not exist")
+                        }
+                    }))
+                } else {
+                    let referrers = try transaction.referrers(to: reference.recordName, in: zone.key, limit: Self.deleteSelfLimit + 1)
+                    if Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName)).count > Self.deleteSelfLimit {
+                        throw RecordError(
+                            .badRequest,
+                            "The record '\(reference.recordName)' is the target of \(Self.deleteSelfLimit) DELETE_SELF references already, which is the limit")
+                    }
+                }
+            }
+        }
+    }
+
+    private mutating func delete(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
+        guard let name = operation.recordName else {
+            throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
+        }
+        let existing = try transaction.record(named: name, in: zone.key)
+        try checkOplock(operation, existing)
+        let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
+        guard let existing else { return .deleted(recordID) }
+        let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        // The target goes first, then what referred to it, level by level. A name once deleted is not found again, so cycles end.
+        var doomed = [existing]
+        while !doomed.isEmpty {
+            var next: [StoredRecord] = []
+            for record in doomed {
+                let target = record.recordID.recordName
+                guard try transaction.record(named: target, in: zone.key) != nil else { continue }
+                let referrers = try transaction.referrers(to: target, in: zone.key, limit: .max)
+                try transaction.delete(record, in: zone.key, by: signature)
+                for referrer in referrers where referrer.action == .deleteSelf {
+                    if let source = try transaction.record(named: referrer.recordName, in: zone.key) { next.append(source) }
+                }
+                for referrer in referrers where referrer.action == .validate {
+                    deferValidation(of: referrer.recordName, pointingAt: target, in: zone, at: index)
+                }
+            }
+            doomed = next
+        }
+        return .deleted(recordID)
+    }
+
+    /// A VALIDATE reference blocks the deletion unless the record that holds it goes in the same batch.
+    private mutating func deferValidation(of source: Name, pointingAt target: Name, in zone: Zone, at index: Int) {
+        deferred.append((index, { [transaction] in
+            let isHeld = try transaction.referrers(to: target, in: zone.key, limit: .max)
+                .contains { $0.recordName == source && $0.action == .validate }
+            if isHeld, try transaction.record(named: target, in: zone.key) == nil {
+                throw RecordError(
+                    .validatingReferenceError, "Record delete would violate validating reference, rejecting update")
+            }
+        }))
+    }
+}
+
+/// Rolls an atomic batch back.
+private struct BatchRefused: Error {}

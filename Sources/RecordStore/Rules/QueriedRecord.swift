@@ -1,0 +1,31 @@
+internal import JSON
+public import Records
+
+/// A record on its way through a query: the values that decide whether it matches and where it stands.
+public struct QueriedRecord: Sendable {
+    public let record: StoredRecord
+    private let values: [Name: FieldValue]
+
+    /// Decodes only the fields that the query compares.
+    /// - Throws: `RecordError` INTERNAL_ERROR when the stored text is damaged.
+    public init(_ record: StoredRecord, for query: ResolvedQuery) throws {
+        self.record = record
+        let names = query.comparedFields
+        values = names.isEmpty ? [:] : try record.fields.values(of: names)
+    }
+
+    /// The value of a field of either kind.
+    public func value(of key: FieldKey) -> FieldValue? {
+        switch key {
+        case .custom(let name): values[name]
+        case .system(.recordID): .reference(Reference(recordName: record.recordID.recordName))
+        case .system(.createTime): .timestamp(record.created.timestamp)
+        case .system(.modTime): .timestamp(record.modified.timestamp)
+        case .system(.createdBy): .reference(Reference(recordName: record.created.userRecordName))
+        case .system(.modifiedBy): .reference(Reference(recordName: record.modified.userRecordName))
+        case .system(.etag): .string(record.recordChangeTag)
+        case .system(.parent): record.parent.map { .reference(Reference(recordName: $0)) }
+        case .system(.share): nil
+        }
+    }
+}

@@ -1,0 +1,38 @@
+public import JSON
+public import Records
+
+/// Which zones may be made, removed and shared.
+public enum ZoneRules {
+    /// - Throws: `RecordError` BAD_REQUEST or ACCESS_DENIED naming the rule.
+    public static func check(_ operation: ZoneOperation, in address: DatabaseAddress, as caller: Caller) throws {
+        let zoneID = operation.zoneID
+        switch address.scope {
+        case .public: throw RecordError(.badRequest, "Custom zones exist in private databases only; the public database has the default zone")
+        case .shared:
+            throw RecordError(.accessDenied, "A zone can be created or deleted by its owner only, in the owner's private database")
+        case .private: break
+        }
+        if zoneID.isDefault { throw RecordError(.badRequest, "The default zone can't be created or deleted") }
+        try NameRules.checkCustomZoneName(zoneID.zoneName)
+        if let owner = zoneID.ownerRecordName, owner != caller.userRecordName, !ZoneID.currentOwnerNames.contains(owner) {
+            throw RecordError(.accessDenied, "The zone '\(zoneID.zoneName)' belongs to another user")
+        }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST naming the rule.
+    public static func checkSharing(
+        _ zoneID: ZoneID, in address: DatabaseAddress, with userRecordName: Name, as caller: Caller
+    ) throws {
+        guard address.scope == .private, !zoneID.isDefault else {
+            throw RecordError(.badRequest, "Only custom zones of a private database can be shared")
+        }
+        if userRecordName == caller.userRecordName {
+            throw RecordError(.badRequest, "A zone can't be shared with its owner")
+        }
+    }
+
+    public static let notShared = RecordError(.notFound, "The zone is not shared with this user")
+
+    /// Why there are no changes to pull.
+    public static let noFeed = RecordError(.badRequest, "syncToken operations supported only in SyncZone")
+}

@@ -1,0 +1,34 @@
+public import JSON
+public import Records
+
+extension TokenExplanation {
+    /// Says of a token's content what an engine knows about it.
+    /// - Parameters:
+    ///   - user: whose database it is.
+    ///   - view: scope and number of the database that was asked.
+    ///   - feed: where the feed stands; `nil` when the zone is gone.
+    public init(
+        _ content: TokenContent, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
+        office: TokenOffice, changesAfter: Int
+    ) {
+        let standing: Standing
+        if content.scope != view.scope || content.databaseNumber != view.number {
+            standing = .foreign(why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
+        } else if let feed {
+            standing = office.reasonExpired(content, feed).map { .expired(why: $0) } ?? .good
+        } else {
+            standing = .expired(why: "its zone was deleted")
+        }
+        let progress: Progress =
+            switch content.progress {
+            case .complete: .complete
+            case .firstPull: .firstPull
+            case .pull(let since): .pull(since: since)
+            case .reversePull: .reversePull
+            }
+        self.init(
+            subject: subject, scope: content.scope, userRecordName: user, position: content.position,
+            moment: content.position == 0 ? nil : content.moment, progress: progress, standing: standing,
+            changesAfter: standing == .good ? changesAfter : nil)
+    }
+}

@@ -1,0 +1,97 @@
+internal import Crypto
+public import Records
+
+/// Turns the content of a token into bytes under a keyed checksum, and back.
+///
+/// The same content always gives the same bytes. 36 bytes, 48 characters in base64; 5 bytes more in a reverse pull:
+///
+/// | bytes | content |
+/// |---|---|
+/// | 1 | format version, 4 bits; progress, 3 bits; whether it is a zone's, 1 bit |
+/// | 1 | scope |
+/// | 4 | database number |
+/// | 4 | zone number |
+/// | 4 | incarnation |
+/// | 5 | position |
+/// | 5 | where the pull began |
+/// | 6 | moment of the position, in milliseconds |
+/// | 5 | in a reverse pull: the position it goes down to |
+/// | 6 | HMAC-SHA256 of all that, cut short |
+public struct TokenSeal: Sendable {
+    private static let version: UInt8 = 1
+    private static let checksumLength = 6
+
+    private let key: SymmetricKey
+
+    /// - Parameter key: 32 secret bytes of the store.
+    public init(key: [UInt8]) {
+        self.key = SymmetricKey(data: key)
+    }
+
+    /// Fresh secret bytes for a new store.
+    public static func makeKey() -> [UInt8] {
+        SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+    }
+
+    public func seal(_ content: TokenContent) -> ChangeToken {
+        var bytes: [UInt8] = []
+        let (code, began, since): (UInt8, Int64, Int64?) =
+            switch content.progress {
+            case .complete: (0, 0, nil)
+            case .firstPull(let began): (1, began, nil)
+            case .pull(let since): (2, since, nil)
+            case .reversePull(let began, let since): (3, began, since)
+            }
+        let zoneNumber: Int64? = if case .zone(let number) = content.subject { number } else { nil }
+        bytes.append(Self.version << 4 | code << 1 | (zoneNumber == nil ? 0 : 1))
+        bytes.append(UInt8(DatabaseScope.allCases.firstIndex(of: content.scope) ?? 0))
+        bytes.append(integer: content.databaseNumber, length: 4)
+        bytes.append(integer: zoneNumber ?? 0, length: 4)
+        bytes.append(integer: Int64(content.incarnation), length: 4)
+        bytes.append(integer: content.position, length: 5)
+        bytes.append(integer: began, length: 5)
+        bytes.append(integer: content.moment.milliseconds, length: 6)
+        if let since { bytes.append(integer: since, length: 5) }
+        return ChangeToken(bytes: bytes + checksum(of: bytes))
+    }
+
+    /// - Returns: `nil` when the bytes were not sealed with this key.
+    public func open(_ token: ChangeToken) -> TokenContent? {
+        guard token.bytes.count == 36 || token.bytes.count == 41 else { return nil }
+        let bytes = Array(token.bytes.dropLast(Self.checksumLength))
+        guard checksum(of: bytes) == Array(token.bytes.suffix(Self.checksumLength)), bytes[0] >> 4 == Self.version,
+            DatabaseScope.allCases.indices.contains(Int(bytes[1]))
+        else { return nil }
+        let began = bytes.integer(at: 19, length: 5)
+        let progress: TokenContent.Progress
+        switch (bytes[0] >> 1 & 0b111, bytes.count) {
+        case (0, 30): progress = .complete
+        case (1, 30): progress = .firstPull(began: began)
+        case (2, 30): progress = .pull(since: began)
+        case (3, 35): progress = .reversePull(began: began, since: bytes.integer(at: 30, length: 5))
+        default: return nil
+        }
+        return TokenContent(
+            scope: DatabaseScope.allCases[Int(bytes[1])], databaseNumber: bytes.integer(at: 2, length: 4),
+            subject: bytes[0] & 1 == 1 ? .zone(bytes.integer(at: 6, length: 4)) : .database, position: bytes.integer(at: 14, length: 5),
+            progress: progress, incarnation: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
+            moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
+    }
+
+    private func checksum(of bytes: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key).prefix(Self.checksumLength))
+    }
+}
+
+extension [UInt8] {
+    /// Appends the low bytes of an integer, the highest first.
+    fileprivate mutating func append(integer: Int64, length: Int) {
+        for shift in stride(from: (length - 1) * 8, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: integer >> shift))
+        }
+    }
+
+    fileprivate func integer(at offset: Int, length: Int) -> Int64 {
+        self[offset..<(offset + length)].reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

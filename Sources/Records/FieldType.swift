@@ -1,0 +1,76 @@
+/// The declared type of a field: a value type, alone or in a list, readable by the server or encrypted.
+public struct FieldType: Sendable, Hashable {
+    public var valueType: ValueType
+    public var isList: Bool
+    public var isEncrypted: Bool
+
+    public init(_ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false) {
+        self.valueType = valueType
+        self.isList = isList
+        self.isEncrypted = isEncrypted
+    }
+
+    public static let string = FieldType(.string)
+    public static let int64 = FieldType(.int64)
+    public static let double = FieldType(.double)
+    public static let bytes = FieldType(.bytes)
+    public static let timestamp = FieldType(.timestamp)
+    public static let location = FieldType(.location)
+    public static let reference = FieldType(.reference)
+    public static let asset = FieldType(.asset)
+
+    public static func list(_ valueType: ValueType) -> FieldType {
+        FieldType(valueType, isList: true)
+    }
+
+    /// The name in requests and answers: `STRING`, `INT64_LIST`, `ENCRYPTED_STRING`…
+    public var wireName: String {
+        (isEncrypted ? "ENCRYPTED_" : "") + valueType.wireName + (isList ? "_LIST" : "")
+    }
+
+    /// The name in the schema language: `STRING`, `LIST<INT64>`, `ENCRYPTED STRING`…
+    public var schemaName: String {
+        let name = (isEncrypted ? "ENCRYPTED " : "") + valueType.rawValue
+        return isList ? "LIST<\(name)>" : name
+    }
+
+    /// Reads a name as requests write it; `ASSETID` is a second spelling of `ASSET`.
+    public init?(wireName: String) {
+        var name = wireName[...]
+        let isEncrypted = name.hasPrefix("ENCRYPTED_")
+        if isEncrypted { name = name.dropFirst("ENCRYPTED_".count) }
+        let isList = name.hasSuffix("_LIST")
+        if isList { name = name.dropLast("_LIST".count) }
+        if name == "ASSETID" { name = "ASSET" }
+        guard let valueType = ValueType(rawValue: String(name)) else { return nil }
+        self.init(valueType, isList: isList, isEncrypted: isEncrypted)
+    }
+
+    /// The indexes that a field of this type may carry: none on assets and encrypted fields, only QUERYABLE on
+    /// references, locations and lists, all three on strings, QUERYABLE and SORTABLE on other scalars.
+    public var allowedIndexes: Indexes {
+        if isEncrypted || valueType == .asset { return [] }
+        if isList { return .queryable }
+        return switch valueType {
+        case .asset: []
+        case .reference, .location: .queryable
+        case .string: [.queryable, .sortable, .searchable]
+        case .int64, .double, .timestamp, .bytes: [.queryable, .sortable]
+        }
+    }
+}
+
+/// The type of one value.
+public enum ValueType: String, Sendable, Hashable, CaseIterable {
+    case string = "STRING"
+    case int64 = "INT64"
+    case double = "DOUBLE"
+    case bytes = "BYTES"
+    case timestamp = "TIMESTAMP"
+    case location = "LOCATION"
+    case reference = "REFERENCE"
+    case asset = "ASSET"
+
+    /// Answers call assets `ASSETID`.
+    var wireName: String { self == .asset ? "ASSETID" : rawValue }
+}

@@ -1,0 +1,98 @@
+internal import Foundation
+public import JSON
+
+// The JSON form of field values, in answers and in storage: protocol.md's section on field types,
+// Apple's reference page "Types and Dictionaries".
+
+extension JSONWriter {
+    /// Writes `{"value":…,"type":…}`.
+    public mutating func value(_ field: Field, numbersAsStrings: Bool = false) {
+        object { writer in
+            writer.name("value")
+            writer.value(field.value, numbersAsStrings: numbersAsStrings)
+            writer.member("type", field.value.typeName)
+            if field.isEncrypted { writer.member("isEncrypted", true) }
+        }
+    }
+
+    /// Writes the value alone.
+    public mutating func value(_ value: FieldValue, numbersAsStrings: Bool = false) {
+        switch value {
+        case .string(let string): self.value(string)
+        case .int64(let integer): number(integer, asString: numbersAsStrings)
+        case .double(let double):
+            if numbersAsStrings { self.value(double.description) } else { self.value(double) }
+        case .bytes(let bytes): self.value(Data(bytes).base64EncodedString())
+        case .timestamp(let timestamp): number(timestamp.milliseconds, asString: numbersAsStrings)
+        case .location(let location): self.value(location)
+        case .reference(let reference): self.value(reference)
+        case .asset(let asset): self.value(asset)
+        case .list(let elements, _):
+            array { writer in for element in elements { writer.value(element, numbersAsStrings: numbersAsStrings) } }
+        }
+    }
+
+    /// Writes the identity of a zone as answers carry it.
+    public mutating func value(_ zoneID: ZoneID) {
+        object { writer in
+            writer.member("zoneName", zoneID.zoneName)
+            if let owner = zoneID.ownerRecordName { writer.member("ownerRecordName", owner) }
+            writer.member("zoneType", zoneID.isDefault ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE")
+        }
+    }
+
+    private mutating func number(_ integer: Int64, asString: Bool) {
+        if asString { value(String(integer)) } else { value(integer) }
+    }
+
+    private mutating func value(_ location: Location) {
+        object { writer in
+            for (name, number) in location.numbers {
+                writer.name(name)
+                writer.value(number)
+            }
+            if let timestamp = location.timestamp { writer.member("timestamp", timestamp.milliseconds) }
+        }
+    }
+
+    private mutating func value(_ reference: Reference) {
+        object { writer in
+            writer.member("recordName", reference.recordName)
+            writer.member("action", reference.action.rawValue)
+            if let zoneID = reference.zoneID {
+                writer.name("zoneID")
+                writer.value(zoneID)
+            }
+        }
+    }
+
+    private mutating func value(_ asset: Asset) {
+        object { writer in
+            writer.member("fileChecksum", asset.fileChecksum)
+            writer.member("size", asset.size)
+            if let checksum = asset.referenceChecksum { writer.member("referenceChecksum", checksum) }
+            if let key = asset.wrappingKey { writer.member("wrappingKey", key) }
+        }
+    }
+}
+
+extension Location {
+    /// The parts that are there, under their names in JSON.
+    fileprivate var numbers: [(Name, Double)] {
+        let parts: [(Name, Double?)] = [
+            ("latitude", latitude), ("longitude", longitude), ("horizontalAccuracy", horizontalAccuracy),
+            ("verticalAccuracy", verticalAccuracy), ("altitude", altitude), ("speed", speed), ("course", course),
+        ]
+        return parts.compactMap { name, number in number.map { (name, $0) } }
+    }
+}
+
+extension Field {
+    /// Reads a field from text that Skylight wrote.
+    init(storedName name: Name, json: JSONValue) throws {
+        guard case .tagged(let value, _, let isEncrypted) = try FieldInput(json, field: name) else {
+            throw RecordError(.internalError, "The stored field '\(name)' has no type")
+        }
+        self.init(name: name, value: value, isEncrypted: isEncrypted)
+    }
+}

@@ -1,0 +1,38 @@
+/// The value of a record's field.
+public enum FieldValue: Sendable, Hashable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case bytes([UInt8])
+    case timestamp(Timestamp)
+    case location(Location)
+    case reference(Reference)
+    case asset(Asset)
+    /// Values of one type. The type is known even when the list is empty, except in an empty list that a request left untagged.
+    case list([FieldValue], of: ValueType?)
+
+    /// The type of the value, `nil` for an empty list that says nothing of its elements.
+    public var type: FieldType? {
+        switch self {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .bytes: .bytes
+        case .timestamp: .timestamp
+        case .location: .location
+        case .reference: .reference
+        case .asset: .asset
+        case .list(_, let valueType): valueType.map { .list($0) }
+        }
+    }
+
+    /// The type as error messages name it.
+    public var typeName: String {
+        type?.wireName ?? "UNKNOWN_LIST"
+    }
+
+    /// The elements of a list, or the value itself.
+    public var elements: [FieldValue] {
+        if case .list(let elements, _) = self { elements } else { [self] }
+    }
+}

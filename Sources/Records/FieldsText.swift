@@ -1,0 +1,71 @@
+public import JSON
+
+/// The fields of a record as the JSON text that answers carry: `{"title":{"value":"Milk","type":"STRING"}}`.
+public struct FieldsText: Sendable, Hashable {
+    public let bytes: [UInt8]
+
+    /// Takes text that an encoder of fields made before.
+    public init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Encodes fields, in the order of their names.
+    public init(_ fields: some Sequence<Field>) {
+        var writer = JSONWriter(capacity: 256)
+        writer.object { writer in
+            for field in fields.sorted(by: { $0.name < $1.name }) {
+                writer.name(field.name)
+                writer.value(field)
+            }
+        }
+        bytes = writer.bytes
+    }
+
+    public static let empty = FieldsText(bytes: Array("{}".utf8))
+
+    /// Decodes all fields.
+    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    public func decoded() throws -> [Field] {
+        guard case .object(let object) = try reading({ () throws(JSONError) in try JSONReader.value(of: bytes) }) else { return [] }
+        return try object.map { try Field(storedName: $0.name, json: $0.value) }
+    }
+
+    /// Decodes some fields without decoding the others.
+    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    public func values(of names: Set<Name>) throws -> [Name: FieldValue] {
+        var values: [Name: FieldValue] = [:]
+        for slice in try slices() where names.contains(slice.name) {
+            let json = try reading { () throws(JSONError) in try JSONReader.value(of: slice.value) }
+            values[slice.name] = try Field(storedName: slice.name, json: json).value
+        }
+        return values
+    }
+
+    /// The same text with only the fields named: what `desiredKeys` asks for. An empty set leaves no field.
+    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    public func keeping(_ desiredKeys: Set<Name>) throws -> FieldsText {
+        if desiredKeys.isEmpty { return .empty }
+        let slices = try slices()
+        if slices.allSatisfy({ desiredKeys.contains($0.name) }) { return self }
+        var writer = JSONWriter(capacity: bytes.count)
+        writer.object { writer in
+            for slice in slices where desiredKeys.contains(slice.name) {
+                writer.name(slice.name)
+                writer.text(slice.value)
+            }
+        }
+        return FieldsText(bytes: writer.bytes)
+    }
+
+    private func slices() throws -> [(name: Name, value: ArraySlice<UInt8>)] {
+        try reading { () throws(JSONError) in try JSONReader.memberSlices(of: bytes[...]) }
+    }
+
+    private func reading<Value>(_ body: () throws(JSONError) -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw RecordError(.internalError, "The stored fields can't be read: \(error)")
+        }
+    }
+}

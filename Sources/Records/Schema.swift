@@ -1,0 +1,27 @@
+public import JSON
+
+/// The record types and roles of one container and environment.
+public struct Schema: Sendable, Hashable {
+    public var types: [Name: RecordType]
+    public var roles: Set<Name>
+
+    public init(types: [RecordType] = [], roles: Set<Name> = []) {
+        self.types = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+        self.roles = roles
+    }
+
+    /// All types in the order of their names.
+    public var sortedTypes: [RecordType] {
+        types.values.sorted { $0.name < $1.name }
+    }
+
+    /// The type that every container has from the start; it can't be queried.
+    public static let usersType: Name = "Users"
+
+    /// What a new container holds.
+    public static let initial = Schema(types: [
+        RecordType(
+            name: usersType, fields: ["roles": FieldDefinition(type: .list(.int64))],
+            grants: [Grant(role: "_creator", permissions: [.write]), Grant(role: "_world", permissions: [.read])])
+    ])
+}

@@ -1,0 +1,14 @@
+public import JSON
+
+/// Who did something to a record, when, and on which device.
+public struct Signature: Sendable, Hashable {
+    public var timestamp: Timestamp
+    public var userRecordName: Name
+    public var deviceID: String
+
+    public init(timestamp: Timestamp, userRecordName: Name, deviceID: String) {
+        self.timestamp = timestamp
+        self.userRecordName = userRecordName
+        self.deviceID = deviceID
+    }
+}

@@ -1,0 +1,163 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// What one caller sees of a store through one of its databases.
+struct DatabaseView: Sendable {
+    let address: DatabaseAddress
+    let caller: Caller
+    let userNumber: Int64
+
+    /// The number that owns the zones of a public or private database.
+    var ownerNumber: Int64 { address.scope == .public ? 0 : userNumber }
+    /// The number that tokens carry.
+    var databaseNumber: Int64 { ownerNumber }
+
+    // MARK: Zones
+
+    /// The living zones, the default zone first, then by name and owner.
+    func zones(_ db: Database) throws -> [ZoneRow] {
+        let rows =
+            address.scope == .shared
+            ? try Row.fetchAll(
+                db,
+                cachedSQL: """
+                    SELECT \(ZoneRow.columns) FROM shares s JOIN \(ZoneRow.source) ON z.number = s.zone
+                    WHERE s.user = ? AND s.live = 1 AND z.state = 0
+                    """, [userNumber])
+            : try Row.fetchAll(
+                db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.state = 0", [ownerNumber])
+        return rows.map(ZoneRow.init).sorted { left, right in
+            if left.zoneID.isDefault != right.zoneID.isDefault { return left.zoneID.isDefault }
+            if left.zoneID.zoneName != right.zoneID.zoneName { return left.zoneID.zoneName < right.zoneID.zoneName }
+            return (left.zoneID.ownerRecordName ?? "") < (right.zoneID.ownerRecordName ?? "")
+        }
+    }
+
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func zone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow {
+        guard let row = try zoneRow(zoneID, db) else { throw RecordError.zoneNotFound }
+        return ZoneRow(row)
+    }
+
+    /// The zone, or `nil` for a default zone in which nothing was saved yet.
+    func zoneUnlessDefault(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
+        if let row = try zoneRow(zoneID, db) { return ZoneRow(row) }
+        guard zoneID.isDefault, address.scope != .shared else { throw RecordError.zoneNotFound }
+        return nil
+    }
+
+    private func zoneRow(_ zoneID: ZoneID, _ db: Database) throws -> Row? {
+        switch address.scope {
+        case .public, .private:
+            if address.scope == .private, let owner = zoneID.ownerRecordName, owner != caller.userRecordName,
+                !ZoneID.currentOwnerNames.contains(owner)
+            {
+                return nil
+            }
+            return try Row.fetchOne(
+                db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.name = ? AND z.state = 0",
+                [ownerNumber, zoneID.zoneName.string])
+        case .shared:
+            guard let owner = zoneID.ownerRecordName else {
+                throw RecordError(.zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
+            }
+            return try Row.fetchOne(
+                db,
+                cachedSQL: """
+                    SELECT \(ZoneRow.columns) FROM shares s JOIN \(ZoneRow.source) ON z.number = s.zone
+                    WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND z.name = ? AND u.name = ?
+                    """, [userNumber, zoneID.zoneName.string, owner.string])
+        }
+    }
+
+    func canWrite(_ zone: ZoneRow, _ db: Database) throws -> Bool {
+        guard address.scope == .shared else { return true }
+        let permission = try String.fetchOne(
+            db, cachedSQL: "SELECT permission FROM shares WHERE user = ? AND zone = ? AND live = 1", [userNumber, zone.number])
+        return permission == ZoneParticipant.Permission.readWrite.rawValue
+    }
+
+    // MARK: Feeds
+
+    func hasFeed(_ zoneID: ZoneID) -> Bool {
+        address.scope != .public && !zoneID.isDefault
+    }
+
+    func feed(of zone: ZoneRow) -> FeedState {
+        FeedState(
+            scope: address.scope, databaseNumber: databaseNumber, subject: .zone(zone.number), position: zone.position, moment: zone.moment,
+            floor: zone.floor)
+    }
+
+    func zone(of row: ZoneRow, office: TokenOffice) -> Zone {
+        let hasFeed = hasFeed(row.zoneID)
+        return Zone(zoneID: row.zoneID, syncToken: hasFeed ? office.current(feed(of: row)) : nil, atomic: hasFeed)
+    }
+
+    /// A zone as the database's own feed tells of it.
+    struct ZoneNews {
+        let zone: ZoneRow
+        let kind: ZoneChange.Kind
+        let position: Int64
+        let moment: Timestamp
+    }
+
+    /// What happened to zones after a position, in the order of the latest change. A zone that lives again hides its former self.
+    func zoneNews(after position: Int64, _ db: Database) throws -> [ZoneNews] {
+        switch address.scope {
+        case .public: return []
+        case .private:
+            return try Row.fetchAll(
+                db,
+                cachedSQL: """
+                    SELECT \(ZoneRow.columns) FROM \(ZoneRow.source)
+                    WHERE z.owner = ? AND z.position > ? AND z.name <> '\(ZoneID.defaultZoneName)'
+                    AND (z.state = 0 OR NOT EXISTS (SELECT 1 FROM zones n WHERE n.owner = z.owner AND n.name = z.name AND n.state = 0))
+                    ORDER BY z.position
+                    """, [userNumber, position]
+            ).map { row in
+                let zone = ZoneRow(row)
+                return ZoneNews(zone: zone, kind: zone.kind, position: zone.position, moment: zone.moment)
+            }
+        case .shared:
+            let all = try Row.fetchAll(
+                db,
+                cachedSQL: """
+                    SELECT \(ZoneRow.columns), s.live AS shareLive, s.position AS sharePosition, s.moment AS shareMoment
+                    FROM shares s JOIN \(ZoneRow.source) ON z.number = s.zone WHERE s.user = ?
+                    """, [userNumber]
+            ).map { row in
+                let zone = ZoneRow(row)
+                let sharePosition = row["sharePosition"] as Int64
+                let shareMoment = Timestamp(milliseconds: row["shareMoment"])
+                if row["shareLive"] as Int == 0 { return ZoneNews(zone: zone, kind: .deleted, position: sharePosition, moment: shareMoment) }
+                return ZoneNews(
+                    zone: zone, kind: zone.kind, position: max(zone.position, sharePosition),
+                    moment: sharePosition > zone.position ? shareMoment : zone.moment)
+            }
+            let living = Set(all.filter { $0.kind == .changed }.map(\.zone.zoneID))
+            return all.filter { $0.position > position && ($0.kind == .changed || !living.contains($0.zone.zoneID)) }
+                .sorted { $0.position < $1.position }
+        }
+    }
+
+    /// The database's own feed.
+    func databaseFeed(_ db: Database) throws -> FeedState {
+        let latest: (position: Int64, moment: Timestamp)?
+        if address.scope == .private {
+            latest = try Row.fetchOne(
+                db,
+                cachedSQL: """
+                    SELECT position, moment FROM zones WHERE owner = ? AND name <> '\(ZoneID.defaultZoneName)' ORDER BY position DESC LIMIT 1
+                    """, [userNumber]
+            ).map { ($0["position"], Timestamp(milliseconds: $0["moment"])) }
+        } else {
+            latest = try zoneNews(after: 0, db).last.map { ($0.position, $0.moment) }
+        }
+        return FeedState(
+            scope: address.scope, databaseNumber: databaseNumber, subject: .database, position: latest?.position ?? 0,
+            moment: latest?.moment ?? Timestamp(milliseconds: 0))
+    }
+}

@@ -1,0 +1,109 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The rows that one record has in `entries`, `tokens` and `links`.
+struct IndexEntries {
+    struct Entry: Hashable {
+        let field: Int64
+        let value: DatabaseValue
+    }
+
+    struct Token: Hashable {
+        let field: Int64
+        let token: Name
+    }
+
+    struct Link: Hashable {
+        let target: Name
+        let field: Name
+        let action: Reference.Action
+    }
+
+    var entries: Set<Entry> = []
+    var tokens: Set<Token> = []
+    var links: Set<Link> = []
+
+    /// No rows: those of a record that is not there.
+    init() {}
+
+    /// - Parameter fields: those of the record, decoded.
+    init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog) {
+        let typeName = record.recordType
+        guard let type = catalog.schema.types[typeName] else { return }
+        if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
+            entries.insert(Entry(field: number, value: Int64(0).databaseValue))
+        }
+        for key in type.indexedKeys where key != .system(.recordID) {
+            guard let number = catalog.fieldNumber(key, of: typeName), let definition = type.definition(of: key) else { continue }
+            add(Self.value(of: key, in: record, fields), definition.indexes, number)
+        }
+        addLinks(of: record, fields)
+    }
+
+    /// The rows of one field, for an index that is being built.
+    init(of key: FieldKey, in record: StoredRecord, fields: [Name: Field], indexes: Indexes, number: Int64) {
+        add(Self.value(of: key, in: record, fields), indexes, number)
+    }
+
+    private static func value(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field]) -> FieldValue? {
+        switch key {
+        case .custom(let name): fields[name]?.value
+        case .system(.recordID), .system(.share): nil
+        case .system(.createTime): .timestamp(record.created.timestamp)
+        case .system(.modTime): .timestamp(record.modified.timestamp)
+        case .system(.createdBy): .reference(Reference(recordName: record.created.userRecordName))
+        case .system(.modifiedBy): .reference(Reference(recordName: record.modified.userRecordName))
+        case .system(.etag): .string(record.recordChangeTag)
+        case .system(.parent): record.parent.map { .reference(Reference(recordName: $0)) }
+        }
+    }
+
+    private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64) {
+        if !indexes.isDisjoint(with: [.queryable, .sortable]) {
+            let values = value?.elements.compactMap { EntryValue.value($0) } ?? []
+            for value in values.isEmpty ? [EntryValue.missing] : values { entries.insert(Entry(field: number, value: value)) }
+        }
+        if indexes.contains(.searchable), case .string(let text)? = value {
+            for token in Tokenizer.tokens(of: text) { tokens.insert(Token(field: number, token: Name(token))) }
+        }
+    }
+
+    private mutating func addLinks(of record: StoredRecord, _ fields: [Name: Field]) {
+        for field in fields.values {
+            for case .reference(let reference) in field.value.elements {
+                let isOwnZone = reference.zoneID.map { $0.zoneName == record.recordID.zoneID.zoneName } ?? true
+                if isOwnZone { links.insert(Link(target: reference.recordName, field: field.name, action: reference.action)) }
+            }
+        }
+        if let parent = record.parent {
+            links.insert(Link(target: parent, field: SystemField.parent.schemaName, action: .none))
+        }
+    }
+
+    /// Brings the tables from the rows before to these: only what differs is touched.
+    func write(replacing before: IndexEntries, of name: Name, in zone: Int64, _ db: Database) throws {
+        let name = name.string
+        for entry in before.entries.subtracting(entries) {
+            try db.run("DELETE FROM entries WHERE field = ? AND zone = ? AND value = ? AND name = ?", [entry.field, zone, entry.value, name])
+        }
+        for entry in entries.subtracting(before.entries) {
+            try db.run("INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name])
+        }
+        for token in before.tokens.subtracting(tokens) {
+            try db.run("DELETE FROM tokens WHERE field = ? AND zone = ? AND token = ? AND name = ?", [token.field, zone, token.token.string, name])
+        }
+        for token in tokens.subtracting(before.tokens) {
+            try db.run("INSERT INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [token.field, zone, token.token.string, name])
+        }
+        for link in before.links.subtracting(links) {
+            try db.run("DELETE FROM links WHERE zone = ? AND target = ? AND source = ? AND field = ?", [zone, link.target.string, name, link.field.string])
+        }
+        for link in links.subtracting(before.links) {
+            try db.run(
+                "INSERT OR REPLACE INTO links (zone, target, source, field, action) VALUES (?, ?, ?, ?, ?)",
+                [zone, link.target.string, name, link.field.string, link.action.rawValue])
+        }
+    }
+}

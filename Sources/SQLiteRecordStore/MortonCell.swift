@@ -1,0 +1,32 @@
+internal import Records
+
+/// A place on the Z-order curve: latitude and longitude to 31 bits each, interleaved, so that near places mostly have near numbers.
+struct MortonCell {
+    /// 62 bits.
+    let number: Int64
+
+    init(_ location: Location) {
+        number = Self.interleaved(latitude: Self.step(location.latitude, from: -90, span: 180), longitude: Self.step(location.longitude, from: -180, span: 360))
+    }
+
+    static let steps: Int64 = 1 << 31
+
+    /// Which of the 2³¹ steps of a range a coordinate lies in.
+    static func step(_ coordinate: Double, from lowest: Double, span: Double) -> Int64 {
+        min(steps - 1, max(0, Int64((coordinate - lowest) / span * Double(steps))))
+    }
+
+    static func interleaved(latitude: Int64, longitude: Int64) -> Int64 {
+        spread(longitude) | spread(latitude) << 1
+    }
+
+    /// Puts a zero before every bit.
+    private static func spread(_ bits: Int64) -> Int64 {
+        var bits = bits & 0x7FFF_FFFF
+        bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF
+        bits = (bits | bits << 8) & 0x00FF_00FF_00FF_00FF
+        bits = (bits | bits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        bits = (bits | bits << 2) & 0x3333_3333_3333_3333
+        return (bits | bits << 1) & 0x5555_5555_5555_5555
+    }
+}

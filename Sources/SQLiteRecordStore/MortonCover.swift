@@ -1,0 +1,96 @@
+internal import Foundation
+internal import Records
+
+/// Ranges of Morton numbers that together hold every place within a distance, and some places beyond.
+struct MortonCover {
+    /// More ranges fit the circle closer but take longer to look up.
+    private static let rangeLimit = 32
+
+    let ranges: [ClosedRange<Int64>]
+
+    init(around center: Location, metres: Double) {
+        let boxes = Self.boxes(around: center, metres: metres)
+        ranges = Self.merged(boxes.flatMap { Self.ranges(of: $0) })
+    }
+
+    /// Steps of latitude and longitude, both ends included.
+    private struct Box {
+        let latitude: ClosedRange<Int64>
+        let longitude: ClosedRange<Int64>
+    }
+
+    /// The bounding box of the circle; two where it crosses the date line, all longitudes where it holds a pole.
+    private static func boxes(around center: Location, metres: Double) -> [Box] {
+        // A little more than asked: rounding must not lose a place on the rim.
+        let degrees = min(metres, 3e7) / 111_194.9 * 1.001 + 1e-6
+        let south = center.latitude - degrees
+        let north = center.latitude + degrees
+        let latitude = MortonCell.step(south, from: -90, span: 180)...MortonCell.step(north, from: -90, span: 180)
+        let all = Box(latitude: latitude, longitude: 0...(MortonCell.steps - 1))
+        guard south > -90, north < 90 else { return [all] }
+        // The widest point of a circle lies poleward of its centre.
+        let ratio = sin(degrees * .pi / 180) / cos(center.latitude * .pi / 180)
+        guard ratio < 1 else { return [all] }
+        let width = asin(ratio) * 180 / .pi * 1.001 + 1e-6
+        let west = center.longitude - width
+        let east = center.longitude + width
+        func box(_ west: Double, _ east: Double) -> Box {
+            Box(latitude: latitude, longitude: MortonCell.step(west, from: -180, span: 360)...MortonCell.step(east, from: -180, span: 360))
+        }
+        if width >= 180 { return [all] }
+        if west < -180 { return [box(-180, east), box(west + 360, 180)] }
+        if east > 180 { return [box(west, 180), box(-180, east - 360)] }
+        return [box(west, east)]
+    }
+
+    /// A square of the curve: its south-west corner and the number of bits of its side.
+    private struct Square {
+        let latitude: Int64
+        let longitude: Int64
+        let bits: Int64
+
+        var side: Int64 { 1 << bits }
+        var range: ClosedRange<Int64> {
+            let first = MortonCell.interleaved(latitude: latitude, longitude: longitude)
+            return first...(first + (1 << (2 * bits)) - 1)
+        }
+
+        var quarters: [Square] {
+            let half = side / 2
+            return [(0, 0), (0, half), (half, 0), (half, half)].map {
+                Square(latitude: latitude + $0.0, longitude: longitude + $0.1, bits: bits - 1)
+            }
+        }
+
+        func overlaps(_ box: Box) -> Bool {
+            box.latitude.overlaps(latitude...(latitude + side - 1)) && box.longitude.overlaps(longitude...(longitude + side - 1))
+        }
+
+        func isInside(_ box: Box) -> Bool {
+            box.latitude.contains(latitude) && box.latitude.contains(latitude + side - 1) && box.longitude.contains(longitude)
+                && box.longitude.contains(longitude + side - 1)
+        }
+    }
+
+    /// Splits the squares on the rim, the largest first, until there are enough.
+    private static func ranges(of box: Box) -> [ClosedRange<Int64>] {
+        var inside: [Square] = []
+        var rim = [Square(latitude: 0, longitude: 0, bits: 31)]
+        while inside.count + rim.count < rangeLimit, let index = rim.indices.max(by: { rim[$0].bits < rim[$1].bits }), rim[index].bits > 0 {
+            for quarter in rim.remove(at: index).quarters where quarter.overlaps(box) {
+                if quarter.isInside(box) { inside.append(quarter) } else { rim.append(quarter) }
+            }
+        }
+        return (inside + rim).map(\.range)
+    }
+
+    private static func merged(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
+        ranges.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { merged, range in
+            if let last = merged.last, last.upperBound >= range.lowerBound - 1 {
+                merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                merged.append(range)
+            }
+        }
+    }
+}

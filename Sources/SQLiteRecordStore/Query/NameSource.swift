@@ -1,0 +1,107 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A piece of SQL that finds the names of the records that may satisfy a filter, in one zone: all of those that do, perhaps some more.
+struct NameSource {
+    /// A condition on the columns of `table`, after field and zone.
+    let condition: String
+    let arguments: [DatabaseValue]
+    let table: Table
+    let field: Int64
+    /// Whether a name can come up more than once.
+    let repeats: Bool
+    /// Whether every name has one and the same value, so that names come in order.
+    let isSingleValue: Bool
+
+    enum Table: String {
+        case entries
+        case tokens
+    }
+
+    /// - Returns: `nil` when the filter's index can't narrow the search: when it denies, or when the field has no such index.
+    init?(_ filter: ResolvedQuery.Filter, of type: RecordType, catalog: SchemaCatalog) {
+        guard filter.comparator.denied == nil, filter.key != .system(.recordID), let definition = type.definition(of: filter.key),
+            let field = catalog.fieldNumber(filter.key, of: type.name)
+        else { return nil }
+        self.field = field
+        table = if case .tokens = filter.operand { .tokens } else { .entries }
+        let needed: Indexes = table == .tokens ? .searchable : [.queryable, .sortable]
+        guard !definition.indexes.isDisjoint(with: needed), let clause = Self.clause(filter) else { return nil }
+        (condition, arguments, isSingleValue) = clause
+        repeats = !isSingleValue && (definition.type.isList || table == .tokens)
+    }
+
+    /// The names, each once.
+    var sql: String {
+        "SELECT \(repeats ? "DISTINCT " : "")name FROM \(table.rawValue) WHERE field = ? AND zone = ? AND (\(condition))"
+    }
+
+    func arguments(zone: Int64) -> StatementArguments {
+        StatementArguments([field.databaseValue, zone.databaseValue] + arguments)
+    }
+
+    /// How many names there are, counted no further than a limit.
+    func count(upTo limit: Int, zone: Int64, _ db: Database) throws -> Int {
+        try Int.fetchOne(db, cachedSQL: "SELECT count(*) FROM (\(sql) LIMIT \(limit))", arguments(zone: zone)) ?? 0
+    }
+
+    // MARK: Conditions
+
+    private typealias Clause = (String, [DatabaseValue], Bool)
+
+    private static func clause(_ filter: ResolvedQuery.Filter) -> Clause? {
+        switch filter.operand {
+        case .near(let location, let metres):
+            guard metres.isFinite else { return nil }
+            return near(location, metres)
+        case .tokens(let tokens):
+            if tokens.isEmpty { return ("0", [], false) }
+            if filter.comparator == .containsAllTokens { return ("token = ?", [tokens[0].databaseValue], true) }
+            return ("token IN (\(placeholders(tokens.count)))", tokens.map(\.databaseValue), false)
+        case .anyOf(let candidates):
+            let values = candidates.compactMap { EntryValue.value($0) }
+            if values.isEmpty { return filter.comparator == .listContainsAll ? nil : ("0", [], false) }
+            if filter.comparator == .listContainsAll { return ("value = ?", [values[0]], true) }
+            return ("value IN (\(placeholders(values.count)))", values, false)
+        case .value(let operand):
+            guard let value = EntryValue.value(operand) else { return nil }
+            return comparison(filter.comparator, value)
+        }
+    }
+
+    private static func comparison(_ comparator: Comparator, _ value: DatabaseValue) -> Clause? {
+        switch comparator {
+        case .equals, .listContains: ("value = ?", [value], true)
+        // An entry may hold only the beginning of its value, so the ends of an interval are compared again in full.
+        case .lessThan, .lessThanOrEquals: ("value > ? AND value <= ?", [EntryValue.missing, value], false)
+        case .greaterThan, .greaterThanOrEquals: ("value >= ?", [value], false)
+        case .beginsWith, .listMemberBeginsWith: prefix(value)
+        default: nil
+        }
+    }
+
+    private static func prefix(_ value: DatabaseValue) -> Clause? {
+        guard case .blob(let data) = value.storage else { return nil }
+        guard let end = successor(of: Array(data)) else { return ("value >= ?", [value], false) }
+        return ("value >= ? AND value < ?", [value, Data(end).databaseValue], false)
+    }
+
+    /// The first bytes that come after everything with this prefix.
+    private static func successor(of prefix: [UInt8]) -> [UInt8]? {
+        guard let last = prefix.lastIndex(where: { $0 < 0xFF }) else { return nil }
+        return Array(prefix[..<last]) + [prefix[last] + 1]
+    }
+
+    private static func near(_ location: Location, _ metres: Double) -> Clause {
+        let ranges = MortonCover(around: location, metres: metres).ranges
+        let condition = ranges.map { _ in "value BETWEEN ? AND ?" }.joined(separator: " OR ")
+        return (condition, ranges.flatMap { [$0.lowerBound.databaseValue, $0.upperBound.databaseValue] }, false)
+    }
+
+    private static func placeholders(_ count: Int) -> String {
+        Array(repeating: "?", count: count).joined(separator: ", ")
+    }
+}

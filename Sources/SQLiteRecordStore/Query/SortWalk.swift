@@ -1,0 +1,102 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Walks the entries of a query's first sort, value by value, until a page is full.
+///
+/// Names under one value come in ascending order whatever the direction. Where the value alone does not decide the order
+/// (further sorts, or a value too long for its entry), the records under one value are put in order among themselves.
+struct SortWalk {
+    private let zoneQuery: ZoneQuery
+    private let field: Int64
+    private let ascending: Bool
+    private let probes: Probes
+
+    init(_ zoneQuery: ZoneQuery, field: Int64, ascending: Bool, also sources: [NameSource]) {
+        self.zoneQuery = zoneQuery
+        self.field = field
+        self.ascending = ascending
+        probes = Probes(sources.filter { $0.isSingleValue && $0.field != field }, zone: zoneQuery.zone.number)
+    }
+
+    func run() throws -> [ZoneQuery.Found] {
+        var found: [ZoneQuery.Found] = []
+        var value = try firstValue()
+        var isFirst = true
+        while let current = value, found.count < zoneQuery.limit {
+            let isDecided = zoneQuery.query.sorts.count == 1 && !EntryValue.isCut(current)
+            found += try isDecided ? ordered(under: current, from: isFirst ? zoneQuery.after : nil, room: zoneQuery.limit - found.count)
+                : sorted(under: current, room: zoneQuery.limit - found.count)
+            value = try nextValue(after: current)
+            isFirst = false
+        }
+        return found
+    }
+
+    // MARK: Values
+
+    /// The value to begin at: that of the last page's end.
+    private func firstValue() throws -> DatabaseValue? {
+        guard let after = zoneQuery.after else {
+            return try value("ORDER BY value \(direction) LIMIT 1", [])
+        }
+        let last = after.values.first.flatMap { $0 }.flatMap { EntryValue.value($0) } ?? EntryValue.missing
+        return try value("AND value \(ascending ? ">=" : "<=") ? ORDER BY value \(direction) LIMIT 1", [last])
+    }
+
+    private func nextValue(after value: DatabaseValue) throws -> DatabaseValue? {
+        try self.value("AND value \(ascending ? ">" : "<") ? ORDER BY value \(direction) LIMIT 1", [value])
+    }
+
+    private var direction: String { ascending ? "ASC" : "DESC" }
+
+    private func value(_ condition: String, _ arguments: [DatabaseValue]) throws -> DatabaseValue? {
+        try DatabaseValue.fetchOne(
+            zoneQuery.db, cachedSQL: "SELECT value FROM entries WHERE field = ? AND zone = ? \(condition)",
+            StatementArguments([field.databaseValue, zoneQuery.zone.number.databaseValue] + arguments))
+    }
+
+    // MARK: Records under one value
+
+    private func ordered(under value: DatabaseValue, from after: QueryPlace?, room: Int) throws -> [ZoneQuery.Found] {
+        var found: [ZoneQuery.Found] = []
+        // The page before may have ended under another value; then its name says nothing here.
+        let isSameValue = after.map { EntryValue.value($0.values.first.flatMap { $0 }) == value } ?? false
+        try each(under: value, from: isSameValue ? after?.recordName : nil) { match in
+            found.append(match)
+            return found.count < room ? .next : .stop
+        }
+        return found
+    }
+
+    private func sorted(under value: DatabaseValue, room: Int) throws -> [ZoneQuery.Found] {
+        var top = TopPlaces(zoneQuery.query, limit: room)
+        try each(under: value, from: nil) { match in
+            top.offer(match.record, at: match.place)
+            return .next
+        }
+        return top.finish()
+    }
+
+    private func each(under value: DatabaseValue, from name: Name?, _ body: (ZoneQuery.Found) -> Database.Step) throws {
+        try zoneQuery.db.eachRow(
+            """
+            SELECT \(StoredRow.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
+            WHERE e.field = ? AND e.zone = ? AND e.value = ? AND e.name >= ? \(probes.sql) ORDER BY e.name
+            """,
+            StatementArguments(
+                [field.databaseValue, zoneQuery.zone.number.databaseValue, value, (name?.string ?? "").databaseValue] + probes.arguments),
+            zone: zoneQuery.zone.zoneID, catalog: zoneQuery.catalog
+        ) { row in
+            try zoneQuery.match(row).map(body) ?? .next
+        }
+    }
+}
+
+extension EntryValue {
+    /// The entry of a value that may be missing.
+    fileprivate static func value(_ value: FieldValue?) -> DatabaseValue {
+        value.flatMap { Self.value($0) } ?? missing
+    }
+}

@@ -1,0 +1,110 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase {
+    /// Rows that one page looks at, at the most: a page of rare types ends here, empty or not, with more to come.
+    private static let scanLimit = 10_000
+
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        if address.scope == .public { throw ZoneRules.noFeed }
+        return try await store.read { [view, office = store.office] db, _ in
+            let feed = try view.databaseFeed(db)
+            let content = try request.since.map { try office.content(of: $0, for: feed) { _ in false } }
+            let plan = PullPlan(content, reverse: false, feed: feed)
+            let wanted = try view.zoneNews(after: plan.after, db).filter { news in
+                news.kind == .changed || request.includesGoneZones || news.position > plan.skipsDeletionsThrough
+            }
+            let page = wanted.prefix(request.limit)
+            let changes = page.map { news in
+                ZoneChange(
+                    zoneID: news.zone.zoneID, kind: news.kind, timestamp: news.moment,
+                    syncToken: news.kind == .changed ? office.current(view.feed(of: news.zone)) : nil)
+            }
+            if page.count < wanted.count, let last = page.last {
+                return DatabaseChangesPage(
+                    changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: office), moreComing: true)
+            }
+            return DatabaseChangesPage(changes: changes, syncToken: plan.finalToken(from: office), moreComing: false)
+        }
+    }
+
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        try ZoneChangeRules.check(request, in: address)
+        return try await store.read { [view, office = store.office] db, catalog in
+            let zone = try view.zone(request.zoneID, db)
+            let feed = view.feed(of: zone)
+            let content = try request.since.map { token in
+                try office.content(of: token, for: feed) { number in
+                    try Bool.fetchOne(
+                        db, cachedSQL: "SELECT owner = ? AND name = ? FROM zones WHERE number = ?",
+                        [zone.owner, zone.zoneID.zoneName.string, number]) ?? false
+                }
+            }
+            let plan = PullPlan(content, reverse: request.reverse, feed: feed)
+            return try Self.page(request, of: zone, plan, office, db, catalog)
+        }
+    }
+
+    private static func page(
+        _ request: ZoneChangesRequest, of zone: ZoneRow, _ plan: PullPlan, _ office: TokenOffice, _ db: Database, _ catalog: SchemaCatalog
+    ) throws -> ZoneChangesPage {
+        var changes: [RecordChange] = []
+        var fill = PageFill(request.limit)
+        var scanned = 0
+        var last: (position: Int64, moment: Timestamp)?
+        var hasMore = false
+        try db.eachRow(
+            "SELECT \(StoredRow.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
+            [StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
+            zone: zone.zoneID, catalog: catalog
+        ) { row in
+            let isSkipped = row.isDeleted && row.position <= plan.skipsDeletionsThrough
+            let isWanted = row.isDeleted || request.desiredRecordTypes?.contains(row.record.recordType) ?? true
+            if !isSkipped, isWanted {
+                guard scanned < scanLimit, fill.admits(row.record) else {
+                    hasMore = true
+                    return .stop
+                }
+                changes.append(
+                    RecordChange(
+                        kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed), position: row.position,
+                        record: try row.record.keeping(request.desiredKeys)))
+            }
+            scanned += 1
+            last = (row.position, row.record.modified.timestamp)
+            return .next
+        }
+        guard hasMore, let last else {
+            return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: office), moreComing: false)
+        }
+        return ZoneChangesPage(
+            zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: office), moreComing: true)
+    }
+}
+
+extension SQLiteDatabase: TokenExplaining {
+    func explain(_ token: ChangeToken) async throws -> TokenExplanation {
+        try await store.read { [view, store] db, _ in
+            let office = store.office
+            guard let content = office.open(token) else { throw TokenOffice.foreign }
+            let user = try store.userName(of: content.databaseNumber, in: db)
+            let own = (scope: view.address.scope, number: view.databaseNumber)
+            switch content.subject {
+            case .database:
+                return TokenExplanation(
+                    content, about: .database, user: user, view: own, feed: try view.databaseFeed(db), office: office,
+                    changesAfter: try view.zoneNews(after: content.position, db).count)
+            case .zone(let number):
+                let zone = try Row.fetchOne(
+                    db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number]
+                ).map(ZoneRow.init)
+                return TokenExplanation(
+                    content, about: .zone(zone?.zoneID), user: user, view: own,
+                    feed: zone.flatMap { $0.kind == .changed ? view.feed(of: $0) : nil }, office: office,
+                    changesAfter: try ChangeTally.changes(after: content.position, in: number, db))
+            }
+        }
+    }
+}

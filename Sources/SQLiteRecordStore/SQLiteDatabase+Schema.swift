@@ -1,0 +1,44 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase: SchemaEditing {
+    func schema() async throws -> Schema {
+        try await store.read { $1.schema }
+    }
+
+    func edit(_ edits: [SchemaEdit]) async throws -> Schema {
+        try SchemaRules.checkEditing(in: address)
+        return try await store.write { db, state in
+            let before = state.catalog
+            try state.catalog.store(try before.schema.applying(edits), in: db)
+            for type in state.catalog.schema.sortedTypes {
+                try IndexBuild(type: type.name, before: before, after: state.catalog).run(db)
+            }
+            return state.catalog.schema
+        }
+    }
+}
+
+extension SQLiteDatabase: ReferenceTracing {
+    func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
+        try await store.read { [view] db, catalog in
+            guard let zone = try view.zoneUnlessDefault(recordID.zoneID, db) else { return [] }
+            return try ReferrerRows.fetch(to: recordID.recordName, in: zone.number, limit: limit, db, catalog)
+        }
+    }
+}
+
+extension SQLiteDatabase: RecordCounting {
+    func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
+        try await store.read { [view] db, catalog in
+            var counts = ZoneCounts(records: [:], deletions: 0)
+            guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return counts }
+            for row in try Row.fetchAll(db, cachedSQL: "SELECT type, count FROM typeCounts WHERE zone = ? AND count > 0", [zone.number]) {
+                if let type = catalog.typeNames[row["type"]] { counts.records[type] = row["count"] } else { counts.deletions = row["count"] }
+            }
+            return counts
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase {
+    func zones() async throws -> [Zone] {
+        try await store.read { [view, office = store.office] db, _ in
+            var zones = try view.zones(db).map { view.zone(of: $0, office: office) }
+            if view.address.scope != .shared, zones.first?.zoneID.isDefault != true { zones.insert(Self.unusedDefaultZone(view), at: 0) }
+            return zones
+        }
+    }
+
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
+        try await store.read { [view, office = store.office] db, _ in
+            try zoneIDs.map { zoneID in
+                do {
+                    return .success(try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, office: office) } ?? Self.unusedDefaultZone(view))
+                } catch let error as RecordError {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    /// The default zone is there from the start, even before anything was saved in it.
+    private static func unusedDefaultZone(_ view: DatabaseView) -> Zone {
+        let owner = view.address.scope == .public ? ZoneID.publicOwner : view.caller.userRecordName
+        return Zone(zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner), syncToken: nil, atomic: false)
+    }
+
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        let now = store.clock()
+        let results = try await store.write { [view, office = store.office] db, state in
+            try operations.map { operation -> Result<Zone, RecordError> in
+                do {
+                    try ZoneRules.check(operation, in: view.address, as: view.caller)
+                    switch operation {
+                    case .create(let zoneID):
+                        if let existing = try? view.zone(zoneID, db) { return .success(view.zone(of: existing, office: office)) }
+                        state.position += 1
+                        try ZoneWrites.makeZone(zoneID.zoneName, owner: view.ownerNumber, position: state.position, now: now, db)
+                        return .success(view.zone(of: try view.zone(zoneID, db), office: office))
+                    case .delete(let zoneID):
+                        return .success(try Self.end(zoneID, as: .deleted, view, &state, now, db))
+                    }
+                } catch let error as RecordError {
+                    return .failure(error)
+                }
+            }
+        }
+        store.sweepEndedZones()
+        return results
+    }
+
+    private static func end(
+        _ zoneID: ZoneID, as kind: ZoneChange.Kind, _ view: DatabaseView, _ state: inout CommitWriter.State, _ now: Timestamp, _ db: Database
+    ) throws -> Zone {
+        let zone = try view.zone(zoneID, db)
+        state.position += 1
+        try ZoneWrites.end(zone, as: kind, position: state.position, now: now, db)
+        return Zone(zoneID: zone.zoneID, syncToken: nil, atomic: true)
+    }
+}
+
+extension SQLiteDatabase: ZonePurging {
+    func purge(_ zoneID: ZoneID) async throws {
+        let now = store.clock()
+        try await store.write { [view] db, state in
+            try ZoneRules.check(.delete(zoneID), in: view.address, as: view.caller)
+            _ = try Self.end(zoneID, as: .purged, view, &state, now, db)
+        }
+        store.sweepEndedZones()
+    }
+}
+
+extension SQLiteDatabase: ZoneSharing {
+    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
+        try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
+        let now = store.clock()
+        let user = try await store.userNumber(of: participant.userRecordName)
+        try await store.write { [view] db, state in
+            let zone = try view.zone(zoneID, db)
+            state.position += 1
+            try db.run(
+                "INSERT OR REPLACE INTO shares (zone, user, permission, live, position, moment) VALUES (?, ?, ?, 1, ?, ?)",
+                [zone.number, user, participant.permission.rawValue, state.position, now.milliseconds])
+        }
+    }
+
+    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
+        try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
+        let now = store.clock()
+        let user = try await store.userNumber(of: userRecordName)
+        try await store.write { [view] db, state in
+            let zone = try view.zone(zoneID, db)
+            state.position += 1
+            try db.run(
+                "UPDATE shares SET live = 0, position = ?, moment = ? WHERE zone = ? AND user = ? AND live = 1",
+                [state.position, now.milliseconds, zone.number, user])
+            if db.changesCount == 0 { throw ZoneRules.notShared }
+        }
+    }
+
+    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
+        try await store.read { [view] db, _ in
+            let zone = try view.zone(zoneID, db)
+            return try Row.fetchAll(
+                db,
+                cachedSQL: "SELECT u.name, s.permission FROM shares s JOIN users u ON u.number = s.user WHERE s.zone = ? AND s.live = 1",
+                [zone.number]
+            ).map { row in
+                ZoneParticipant(
+                    userRecordName: Name(row["name"] as String), permission: ZoneParticipant.Permission(rawValue: row["permission"]) ?? .readOnly)
+            }.sorted { $0.userRecordName < $1.userRecordName }
+        }
+    }
+}

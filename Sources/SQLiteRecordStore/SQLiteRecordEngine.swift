@@ -1,0 +1,74 @@
+public import Foundation
+public import RecordStore
+public import Records
+internal import Synchronization
+
+/// Containers in a folder of SQLite files: `FOLDER/iCloud.com.example.App/development.sqlite`.
+///
+/// A file is opened at first use and stays open. A second process is kept out by a lock on `FOLDER/.lock`.
+public final class SQLiteRecordEngine: RecordEngine {
+    private struct Key: Hashable {
+        let container: ContainerID
+        let environment: Environment
+    }
+
+    private let folder: URL
+    private let clock: @Sendable () -> Timestamp
+    private let lock: DataFolderLock
+    /// The stores that are open or being opened; `nil` once the engine is closed.
+    private let stores = Mutex<[Key: Task<SQLiteStore, any Error>]?>([:])
+
+    /// Takes a folder, which is made when it is missing.
+    /// - Parameter clock: what records take for the present.
+    /// - Throws: ``DataFolderInUse`` when another process has the folder, or the file system's error.
+    public init(folder: URL, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        lock = try DataFolderLock(folder: folder)
+        self.folder = folder
+        self.clock = clock
+    }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        let store = try await store(of: Key(container: address.container, environment: address.environment))
+        return SQLiteDatabase(
+            store: store, address: address, caller: caller, userNumber: try await store.userNumber(of: caller.userRecordName))
+    }
+
+    private func store(of key: Key) async throws -> SQLiteStore {
+        let task = try stores.withLock { stores in
+            guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
+            if let task = stores?[key] { return task }
+            let task = Task.detached { [folder, clock] in
+                let container = folder.appending(path: key.container.description)
+                try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
+                let file = container.appending(path: "\(key.environment.rawValue).sqlite")
+                return try SQLiteStore(file: file, environment: key.environment, clock: clock)
+            }
+            stores?[key] = task
+            return task
+        }
+        do {
+            return try await task.value
+        } catch {
+            // The next request tries again: what was wrong with the file may have been put right.
+            stores.withLock { $0?[key] = nil }
+            throw error
+        }
+    }
+
+    public func containers() async throws -> [ContainerID] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+        return names.compactMap { ContainerID($0) }.sorted()
+    }
+
+    public func close() async {
+        let open = stores.withLock { stores in
+            defer { stores = nil }
+            return stores ?? [:]
+        }
+        for task in open.values {
+            await (try? task.value)?.close()
+        }
+        lock.release()
+    }
+}

@@ -1,0 +1,166 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A batch at work inside the writer's transaction.
+final class SQLiteTransaction: RecordTransaction {
+    private let db: Database
+    private let view: DatabaseView
+    private let now: Timestamp
+    /// What `attempt` must put back, together with the tables.
+    private var kept: Kept
+
+    private struct Kept {
+        var state: CommitWriter.State
+        var tally = ChangeTally()
+    }
+
+    init(_ db: Database, state: CommitWriter.State, view: DatabaseView, now: Timestamp) {
+        self.db = db
+        self.view = view
+        self.now = now
+        kept = Kept(state: state)
+    }
+
+    /// Writes the counts and zone positions that the batch gathered.
+    /// - Returns: the state for the next save.
+    func finish() throws -> CommitWriter.State {
+        try kept.tally.write(db, now: now)
+        return kept.state
+    }
+
+    var schema: Schema { kept.state.catalog.schema }
+
+    func zone(_ zoneID: ZoneID) throws -> TransactionZone<Int64> {
+        let zone: ZoneRow
+        if let existing = try view.zoneUnlessDefault(zoneID, db) {
+            zone = existing
+        } else {
+            try ZoneWrites.makeZone(ZoneID.defaultZoneName, owner: view.ownerNumber, position: 0, now: now, db)
+            zone = try view.zone(zoneID, db)
+        }
+        return TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
+    }
+
+    func grow(_ schema: Schema) throws {
+        try kept.state.catalog.store(schema, in: db)
+    }
+
+    func record(named name: Name, in zone: Int64) throws -> StoredRecord? {
+        guard let row = try row(named: name, in: zone), !row.isDeleted else { return nil }
+        return row.record
+    }
+
+    private func row(named name: Name, in zone: Int64) throws -> StoredRow? {
+        try db.row(named: name, in: zone, try zoneID(of: zone), kept.state.catalog)
+    }
+
+    /// The identity of a zone whose number is known, as its records name it.
+    private func zoneID(of zone: Int64) throws -> ZoneID {
+        if let known = zoneIDs[zone] { return known }
+        let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
+        let zoneID = row.map { ZoneRow($0).zoneID } ?? .default
+        zoneIDs[zone] = zoneID
+        return zoneID
+    }
+
+    private var zoneIDs: [Int64: ZoneID] = [:]
+
+    func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {
+        let before = try row(named: draft.recordID.recordName, in: zone)
+        let position = nextPosition()
+        let record = StoredRecord(
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: String(position, radix: 36), created: draft.created,
+            modified: draft.modified, parent: draft.parent, fields: draft.text)
+        let id = StoredRow.id(zone: zone, position: position)
+        let type = kept.state.catalog.typeNumbers[draft.recordType] ?? 0
+        let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
+        let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
+        if let before {
+            try db.run("DELETE FROM records WHERE id = ?", [before.id])
+            kept.tally.remove(before, type: kept.state.catalog.typeNumbers[before.record.recordType] ?? 0, from: zone)
+        }
+        try db.run(
+            """
+            INSERT INTO records (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
+                draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
+                draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
+                draft.parent?.string, Data(draft.text.bytes),
+            ])
+        let old = try before.flatMap { $0.isDeleted ? nil : try entries(of: $0.record) } ?? IndexEntries()
+        try IndexEntries(of: record, fields: draft.fields, catalog: kept.state.catalog)
+            .write(replacing: old, of: draft.recordID.recordName, in: zone, db)
+        kept.tally.add(isDeleted: false, type: type, position: position, to: zone)
+        return record
+    }
+
+    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws {
+        guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return }
+        let position = nextPosition()
+        let type = kept.state.catalog.typeNumbers[record.recordType] ?? 0
+        try db.run(
+            """
+            UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL WHERE id = ?
+            """,
+            [
+                StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
+                signature.deviceID, before.id,
+            ])
+        try IndexEntries().write(replacing: entries(of: before.record), of: record.recordID.recordName, in: zone, db)
+        kept.tally.remove(before, type: type, from: zone)
+        kept.tally.add(isDeleted: true, type: type, position: position, to: zone)
+    }
+
+    private func entries(of record: StoredRecord) throws -> IndexEntries {
+        let fields = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return IndexEntries(of: record, fields: fields, catalog: kept.state.catalog)
+    }
+
+    func referrers(to name: Name, in zone: Int64, limit: Int) throws -> [Referrer] {
+        try ReferrerRows.fetch(to: name, in: zone, limit: limit, db, kept.state.catalog)
+    }
+
+    func attempt<Value>(_ body: () throws -> Value) throws -> Value {
+        let before = kept
+        var result: Value?
+        do {
+            try db.inSavepoint {
+                result = try body()
+                return .commit
+            }
+        } catch {
+            kept = before
+            throw error
+        }
+        guard let result else { throw RecordError(.internalError, "The operation was not run") }
+        return result
+    }
+
+    private func nextPosition() -> Int64 {
+        kept.state.position += 1
+        return kept.state.position
+    }
+}
+
+/// Reads `links`.
+enum ReferrerRows {
+    static func fetch(to name: Name, in zone: Int64, limit: Int, _ db: Database, _ catalog: SchemaCatalog) throws -> [Referrer] {
+        try Row.fetchAll(
+            db,
+            cachedSQL: """
+                SELECT l.source, l.field, l.action, r.type FROM links l JOIN records r ON r.zone = l.zone AND r.name = l.source
+                WHERE l.zone = ? AND l.target = ? ORDER BY l.source, l.field LIMIT ?
+                """, [zone, name.string, limit]
+        ).map { row in
+            Referrer(
+                recordName: Name(row["source"] as String), recordType: catalog.typeNames[row["type"]] ?? "", fieldName: Name(row["field"] as String),
+                action: Reference.Action(rawValue: row["action"]) ?? .none)
+        }
+    }
+}

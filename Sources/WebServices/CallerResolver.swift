@@ -1,0 +1,27 @@
+internal import Accounts
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+
+/// Finds out who asks. The only place that does: every endpoint is given the result.
+///
+/// Access is open as long as the server listens on loopback only. A request speaks for the developer, or for the user named by the header
+/// `X-Skylight-User` or else by the query parameter `skylightUser`. Tokens and signatures of CloudKit are let pass unread.
+struct CallerResolver: Sendable {
+    static let headerName = HTTPField.Name("X-Skylight-User")
+    static let parameterName = "skylightUser"
+
+    let accounts: Accounts
+
+    /// - Throws: `RecordError` BAD_REQUEST when the name can't be anybody's.
+    func caller(of request: Request) throws -> Caller {
+        let header = Self.headerName.flatMap { request.headers[$0] }
+        let handle = header ?? request.uri.queryParameters[Self.parameterName[...]].map(String.init)
+        return try accounts.caller(named: handle, deviceID: nil)
+    }
+
+    /// What there is to say of a caller beyond the name.
+    func user(of caller: Caller) throws -> User? {
+        try accounts.user(recordName: caller.userRecordName)
+    }
+}

@@ -1,0 +1,35 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// Lets pages of trusted sites call the web services from the browser (Fetch standard, "CORS protocol").
+struct CrossOrigin: Sendable {
+    let trusted: TrustedSites
+
+    private static let exposedHeaders = "Retry-After, Server-Timing, X-Apple-CloudKit-Web-Auth-Token"
+    /// Seconds a browser may remember a preflight.
+    private static let maximumAge = "600"
+
+    /// Answers the question that browsers ask before a request.
+    func preflight(_ request: Request) -> Response {
+        var response = allowing(request, Response(status: .noContent))
+        guard response.headers.contains(.accessControlAllowOrigin) else { return response }
+        response.headers[.accessControlAllowMethods] = "GET, POST, OPTIONS"
+        // What a client may send is not for a list: unknown headers are ignored anyway.
+        if let asked = request.headers[.accessControlRequestHeaders] { response.headers[.accessControlAllowHeaders] = asked }
+        response.headers[.accessControlMaxAge] = Self.maximumAge
+        return response
+    }
+
+    /// An answer that the page that asked may read, if its site is trusted.
+    func allowing(_ request: Request, _ response: Response) -> Response {
+        var response = response
+        response.headers[.vary] = "Origin"
+        guard let origin = request.headers[.origin], trusted.trusts(origin: origin) else { return response }
+        response.headers[.accessControlAllowOrigin] = origin
+        response.headers[.accessControlAllowCredentials] = "true"
+        response.headers[.accessControlExposeHeaders] = Self.exposedHeaders
+        return response
+    }
+}

@@ -1,0 +1,44 @@
+internal import HTTPTypes
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// One web service.
+protocol Endpoint: Sendable {
+    /// Whether GET is answered as POST is.
+    static var allowsGET: Bool { get }
+
+    init()
+
+    /// Writes the whole body of the answer.
+    /// - Throws: `RecordError` when the request fails as a whole.
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws
+}
+
+extension Endpoint {
+    static var allowsGET: Bool { false }
+}
+
+/// A request as endpoints get it: what is asked, by whom, and the way to the data.
+struct EndpointCall: Sendable {
+    let path: WebServicePath
+    let caller: Caller
+    let callers: CallerResolver
+    let body: RequestObject
+    /// Whether the answer is to carry the zone's token (`getCurrentSyncToken=true`).
+    let wantsSyncToken: Bool
+    let engine: any RecordEngine
+
+    /// The database that the path names, as the caller sees it.
+    func database() async throws -> any RecordDatabase {
+        guard case .database(let scope) = path.root else { throw RecordError(.notFound, "This path names no database") }
+        return try await engine.database(
+            DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
+    }
+
+    /// The zone's current token, where the request wants it and the zone has one.
+    func syncToken(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> ChangeToken? {
+        guard wantsSyncToken, case .success(let zone)? = try await database.fetchZones([zoneID]).first else { return nil }
+        return zone.syncToken
+    }
+}

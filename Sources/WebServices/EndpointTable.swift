@@ -1,0 +1,65 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Records
+
+/// Which service answers at which path.
+enum EndpointTable {
+    private static let database: [String: any Endpoint.Type] = [
+        "records/query": RecordsQuery.self,
+        "records/lookup": RecordsLookup.self,
+        "records/modify": RecordsModify.self,
+        "records/changes": RecordsChanges.self,
+        "zones/list": ZonesList.self,
+        "zones/lookup": ZonesLookup.self,
+        "zones/modify": ZonesModify.self,
+        "zones/changes": ZonesChanges.self,
+        "changes/database": DatabaseChanges.self,
+        "changes/zone": ZoneChanges.self,
+        "users/caller": UsersCaller.self,
+        "users/current": UsersCurrent.self,
+    ]
+
+    /// Services of CloudKit that this version does not have.
+    private static let missing: Set<String> = [
+        "records/resolve", "records/accept",
+        "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
+        "assets/upload", "assets/rereference",
+        "users/discover", "users/lookup/email", "users/lookup/id", "users/lookup/contacts",
+    ]
+
+    private static let missingOnDevices: Set<String> = ["tokens/create", "tokens/register"]
+
+    /// - Throws: `RecordError` NOT_FOUND where CloudKit has no service, BAD_REQUEST where only this server has none; ``Refusal`` 405 when
+    ///   the service answers to other methods.
+    static func endpoint(at path: WebServicePath, method: HTTPRequest.Method) throws -> any Endpoint {
+        guard path.root != .device else {
+            if missingOnDevices.contains(path.action) { throw notSupported(path.action) }
+            throw unknown(path.action)
+        }
+        guard let endpoint = database[path.action] else {
+            if missing.contains(path.action) { throw notSupported(path.action) }
+            // The live service answers so: the documented path of these two is not the one that works.
+            if missingOnDevices.contains(path.action) {
+                throw wrongMethod(method, allowed: "", hint: "'\(path.action)' stands at /device/1/{container}/{environment}/\(path.action)")
+            }
+            throw unknown(path.action)
+        }
+        guard method == .post || method == .get && endpoint.allowsGET else {
+            let allowed = endpoint.allowsGET ? "GET, POST" : "POST"
+            throw wrongMethod(method, allowed: "\(allowed), OPTIONS", hint: "'\(path.action)' answers to \(allowed)")
+        }
+        return endpoint.init()
+    }
+
+    private static func unknown(_ action: String) -> RecordError {
+        RecordError(.notFound, "There is no service '\(action)'")
+    }
+
+    private static func notSupported(_ action: String) -> RecordError {
+        RecordError(.badRequest, "'\(action)' is not supported yet by this version of Skylight")
+    }
+
+    private static func wrongMethod(_ method: HTTPRequest.Method, allowed: String, hint: String) -> Refusal {
+        Refusal(.methodNotAllowed, .badRequest, "Method \(method.rawValue) is not allowed: \(hint)", headers: [.allow: allowed])
+    }
+}

@@ -1,0 +1,112 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+// What answers are made of (Apple's reference page "Types and Dictionaries").
+
+extension JSONWriter {
+    /// A record. Its fields are copied as they were written when it was saved, unless numbers are wanted as strings.
+    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    mutating func value(_ record: StoredRecord, numbersAsStrings: Bool) throws {
+        try object { writer in
+            writer.member("recordName", record.recordID.recordName)
+            writer.member("recordType", record.recordType)
+            writer.name("fields")
+            if numbersAsStrings {
+                try writer.numbersAsStrings(record.fields)
+            } else {
+                writer.text(record.fields.bytes)
+            }
+            writer.name("pluginFields")
+            writer.object { _ in }
+            writer.member("recordChangeTag", record.recordChangeTag)
+            writer.name("created")
+            writer.value(record.created)
+            writer.name("modified")
+            writer.value(record.modified)
+            writer.member("deleted", false)
+            writer.name("zoneID")
+            writer.value(record.recordID.zoneID)
+            guard let parent = record.parent else { return }
+            writer.name("parent")
+            writer.object { $0.member("recordName", parent) }
+        }
+    }
+
+    private mutating func numbersAsStrings(_ fields: FieldsText) throws {
+        let decoded = try fields.decoded()
+        object { writer in
+            for field in decoded {
+                writer.name(field.name)
+                writer.value(field, numbersAsStrings: true)
+            }
+        }
+    }
+
+    private mutating func value(_ signature: Signature) {
+        object { writer in
+            writer.member("timestamp", signature.timestamp.milliseconds)
+            writer.member("userRecordName", signature.userRecordName)
+            writer.member("deviceID", signature.deviceID)
+        }
+    }
+
+    /// A record that is gone.
+    mutating func deletion(of recordName: Name) {
+        object { writer in
+            writer.member("recordName", recordName)
+            writer.member("deleted", true)
+        }
+    }
+
+    /// A record that could not be read or saved.
+    mutating func value(_ error: RecordError, recordName: Name?) {
+        object { writer in
+            if let recordName { writer.member("recordName", recordName) }
+            writer.members(of: error)
+        }
+    }
+
+    /// A zone that could not be read or changed.
+    mutating func value(_ error: RecordError, zoneID: ZoneID) {
+        object { writer in
+            writer.name("zoneID")
+            writer.value(zoneID)
+            writer.members(of: error)
+        }
+    }
+
+    private mutating func members(of error: RecordError) {
+        member("reason", error.reason)
+        member("serverErrorCode", error.code.rawValue)
+        if let seconds = error.retryAfter { member("retryAfter", Int64(seconds)) }
+    }
+
+    mutating func value(_ zone: Zone) {
+        object { writer in
+            writer.name("zoneID")
+            writer.value(zone.zoneID)
+            if let token = zone.syncToken { writer.member("syncToken", token.text) }
+            writer.member("atomic", zone.atomic)
+        }
+    }
+
+    /// A change in a zone's feed.
+    mutating func value(_ change: RecordChange, numbersAsStrings: Bool) throws {
+        if change.kind == .deleted {
+            deletion(of: change.record.recordID.recordName)
+        } else {
+            try value(change.record, numbersAsStrings: numbersAsStrings)
+        }
+    }
+
+    /// The members of a page of a zone's changes.
+    mutating func members(of page: ZoneChangesPage, numbersAsStrings: Bool) throws {
+        name("records")
+        try array { writer in
+            for change in page.changes { try writer.value(change, numbersAsStrings: numbersAsStrings) }
+        }
+        member("syncToken", page.syncToken.text)
+        member("moreComing", page.moreComing)
+    }
+}

@@ -1,0 +1,79 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `records/modify`: up to 200 saves and deletions, one item in the answer for each (Apple's reference page "Modifying Records").
+struct RecordsModify: Endpoint {
+    private struct Item {
+        let operation: RecordOperation
+        let desiredKeys: Set<Name>?
+        let numbersAsStrings: Bool?
+    }
+
+    /// The type of share records, which this version does not make.
+    private static let shareType: Name = "cloudkit.share"
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let zoneID = try body.zoneID() ?? .default
+        let desiredKeys = try body.desiredKeys()
+        let numbersAsStrings = try body.numbersAsStrings() ?? false
+        let items = try body.items("operations").map(Self.item)
+        let request = ModifyRequest(items.map(\.operation), zoneID: zoneID, atomic: try body.bool("atomic") ?? true)
+        let database = try await call.database()
+        let outcomes = try await database.modify(request)
+        let token = try await call.syncToken(of: zoneID, in: database)
+        try writer.object { writer in
+            writer.name("records")
+            try writer.array { writer in
+                for (item, outcome) in zip(items, outcomes) {
+                    switch outcome {
+                    case .success(.saved(let record)):
+                        try writer.value(
+                            record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings)
+                    case .success(.deleted(let recordID)): writer.deletion(of: recordID.recordName)
+                    case .failure(let error): writer.value(error, recordName: item.operation.recordName)
+                    }
+                }
+            }
+            if let token { writer.member("syncToken", token.text) }
+        }
+    }
+
+    private static func item(_ object: RequestObject) throws -> Item {
+        let kindName = try object.required("operationType", "a string", object.string("operationType"))
+        guard let kind = RecordOperation.Kind(rawValue: kindName) else {
+            throw RecordError.unexpectedInput(
+                "Unknown operationType '\(kindName)' in '\(object.place)'; known are "
+                    + RecordOperation.Kind.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        let record = try object.required("record", "an object", object.object("record"))
+        return Item(
+            operation: try operation(kind, record), desiredKeys: try object.desiredKeys(), numbersAsStrings: try object.numbersAsStrings())
+    }
+
+    private static func operation(_ kind: RecordOperation.Kind, _ record: RequestObject) throws -> RecordOperation {
+        let recordType = try record.name("recordType")
+        if recordType == shareType || record.value("createShortGUID") == .bool(true) {
+            throw RecordError(.badRequest, "Sharing records is not supported yet by this version of Skylight ('\(record.place)')")
+        }
+        return RecordOperation(
+            kind, recordName: try record.name("recordName"), zoneID: try record.zoneID(), recordType: recordType,
+            recordChangeTag: try record.string("recordChangeTag"), fields: kind.isDeletion ? [:] : try fields(of: record),
+            parent: try parent(of: record))
+    }
+
+    /// Fields, wrapped or raw; what clients send of a deletion is left unread.
+    private static func fields(of record: RequestObject) throws -> [Name: FieldInput] {
+        guard let fields = try record.object("fields") else { return [:] }
+        return Dictionary(
+            try fields.members.map { ($0.name, try FieldInput($0.value, field: $0.name)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static func parent(of record: RequestObject) throws -> RecordOperation.Parent {
+        guard let json = record.members["parent"] else { return .unchanged }
+        if json == .null { return .cleared }
+        let parent = try record.required("parent", "an object", record.object("parent"))
+        return .record(try parent.required("recordName", "a string", parent.name("recordName")))
+    }
+}

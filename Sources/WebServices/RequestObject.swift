@@ -1,0 +1,120 @@
+internal import JSON
+internal import Records
+
+/// An object of a request, read member by member. What is not as expected is reported with its place: `operations[3].record.fields`.
+///
+/// `null` counts as absent, as clients write it for what they don't set. Members that nobody reads are ignored.
+struct RequestObject: Sendable {
+    let members: JSONObject
+    /// Where the object stands in the body, empty for the body itself.
+    let place: String
+
+    init(_ members: JSONObject, at place: String = "") {
+        self.members = members
+        self.place = place
+    }
+
+    /// Reads a body. No body at all is an empty object.
+    /// - Throws: `RecordError` BAD_REQUEST when it is not JSON or not an object.
+    init(_ body: [UInt8]) throws {
+        guard !body.isEmpty else {
+            self.init(JSONObject())
+            return
+        }
+        let value: JSONValue
+        do {
+            value = try JSONReader.value(of: body)
+        } catch {
+            throw RecordError.unexpectedInput("The body is not the JSON that was expected: \(error)")
+        }
+        guard case .object(let members) = value else {
+            throw RecordError.unexpectedInput("Expected the body to be an object, found \(value.kind)")
+        }
+        self.init(members)
+    }
+
+    /// A member that is there and not `null`.
+    func value(_ name: Name) -> JSONValue? {
+        guard let value = members[name], value != .null else { return nil }
+        return value
+    }
+
+    func place(of name: Name) -> String {
+        place.isEmpty ? name.string : "\(place).\(name)"
+    }
+
+    // MARK: Members
+
+    func string(_ name: Name) throws -> String? {
+        switch value(name) {
+        case nil: nil
+        case .string(let string): string
+        case .some(let other): throw unexpected(name, "a string", other)
+        }
+    }
+
+    func name(_ name: Name) throws -> Name? {
+        try string(name).map { Name($0) }
+    }
+
+    func bool(_ name: Name) throws -> Bool? {
+        switch value(name) {
+        case nil: nil
+        case .bool(let bool): bool
+        case .some(let other): throw unexpected(name, "true or false", other)
+        }
+    }
+
+    func number(_ name: Name) throws -> Double? {
+        switch value(name) {
+        case nil: nil
+        case .integer(let integer): Double(integer)
+        case .double(let double): double
+        case .some(let other): throw unexpected(name, "a number", other)
+        }
+    }
+
+    func object(_ name: Name) throws -> RequestObject? {
+        switch value(name) {
+        case nil: nil
+        case .object(let members): RequestObject(members, at: place(of: name))
+        case .some(let other): throw unexpected(name, "an object", other)
+        }
+    }
+
+    func objects(_ name: Name) throws -> [RequestObject]? {
+        try elements(name)?.map { value, place in
+            guard case .object(let members) = value else { throw Self.unexpected(place, "an object", value) }
+            return RequestObject(members, at: place)
+        }
+    }
+
+    func names(_ name: Name) throws -> [Name]? {
+        try elements(name)?.map { value, place in
+            guard case .string(let string) = value else { throw Self.unexpected(place, "a string", value) }
+            return Name(string)
+        }
+    }
+
+    private func elements(_ name: Name) throws -> [(value: JSONValue, place: String)]? {
+        switch value(name) {
+        case nil: nil
+        case .array(let elements): elements.enumerated().map { ($0.element, "\(place(of: name))[\($0.offset)]") }
+        case .some(let other): throw unexpected(name, "an array", other)
+        }
+    }
+
+    /// What a member must be.
+    func required<Value>(_ name: Name, _ kind: String, _ value: Value?) throws -> Value {
+        guard let value else { throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found nothing") }
+        return value
+    }
+
+    func unexpected(_ name: Name, _ expected: String, _ found: JSONValue) -> RecordError {
+        Self.unexpected(place(of: name), expected, found)
+    }
+
+    private static func unexpected(_ place: String, _ expected: String, _ found: JSONValue) -> RecordError {
+        RecordError.unexpectedInput("Expected '\(place)' to be \(expected), found \(found.kind)")
+    }
+}

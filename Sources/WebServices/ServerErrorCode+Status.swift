@@ -1,0 +1,21 @@
+internal import HTTPTypes
+internal import Records
+
+extension ServerErrorCode {
+    /// The HTTP status of a request that fails as a whole (Apple's reference page "Error Codes").
+    var status: HTTPResponse.Status {
+        switch self {
+        case .accessDenied: .forbidden
+        case .atomicError, .badRequest: .badRequest
+        case .authenticationFailed: .unauthorized
+        case .authenticationRequired: .misdirectedRequest
+        case .conflict, .exists: .conflict
+        case .internalError: .internalServerError
+        case .notFound, .zoneNotFound: .notFound
+        case .quotaExceeded: .contentTooLarge
+        case .throttled: .tooManyRequests
+        case .tryAgainLater: .serviceUnavailable
+        case .validatingReferenceError: .preconditionFailed
+        }
+    }
+}

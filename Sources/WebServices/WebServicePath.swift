@@ -1,0 +1,50 @@
+internal import Records
+
+/// The path of a web service, taken apart.
+struct WebServicePath: Sendable {
+    /// What stands under `/database/1` and `/device/1`; the latter has no database.
+    enum Root: Sendable, Hashable {
+        case database(DatabaseScope)
+        case device
+    }
+
+    let root: Root
+    let container: ContainerID
+    let environment: Environment
+    /// `records/query`, `tokens/create`…
+    let action: String
+
+    /// - Throws: `RecordError` NOT_FOUND for a path that no service could have, BAD_REQUEST for a part that is wrong.
+    init(_ path: String) throws {
+        let parts = try path.split(separator: "/", omittingEmptySubsequences: true).map { part in
+            guard let decoded = part.removingPercentEncodingStrictly else {
+                throw RecordError(.badRequest, "Malformed path: '\(part)' is not percent-encoded UTF-8")
+            }
+            return decoded
+        }
+        let isDevice = parts.first == "device"
+        guard parts.count >= 2, parts[1] == "1", parts.count == (isDevice ? 6 : 7) else {
+            throw RecordError(
+                .notFound,
+                "No service at this path; expected /database/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
+        }
+        guard let container = ContainerID(parts[2]) else {
+            throw RecordError(
+                .badRequest, "Invalid container '\(parts[2])': expected iCloud. and letters, digits, dots and hyphens, up to \(ContainerID.limit) in all")
+        }
+        guard let environment = Environment(rawValue: parts[3]) else {
+            throw RecordError(.badRequest, "Invalid environment '\(parts[3])', expected development or production")
+        }
+        if isDevice {
+            root = .device
+        } else {
+            guard let scope = DatabaseScope(rawValue: parts[4]) else {
+                throw RecordError(.badRequest, "Invalid database '\(parts[4])', expected public, private or shared")
+            }
+            root = .database(scope)
+        }
+        self.container = container
+        self.environment = environment
+        action = parts.suffix(2).joined(separator: "/")
+    }
+}

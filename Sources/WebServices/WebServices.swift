@@ -1,0 +1,99 @@
+public import Accounts
+public import HTTPServing
+internal import HTTPTypes
+public import Hummingbird
+internal import JSON
+internal import Logging
+public import RecordStore
+internal import Records
+
+/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1`
+/// (Apple: "CloudKit Web Services Reference").
+///
+/// Every answer below these paths is the protocol's JSON, whatever was asked. A request that fails as a whole has the HTTP status of its
+/// `serverErrorCode`; an item that fails alone stands as an error among the others, in an answer with status 200.
+public struct WebServices: Sendable {
+    private let engine: any RecordEngine
+    private let callers: CallerResolver
+    private let crossOrigin: CrossOrigin
+
+    /// - Parameters:
+    ///   - engine: where the containers are.
+    ///   - accounts: who the users are.
+    ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
+    public init(engine: any RecordEngine, accounts: Accounts, trusting trusted: TrustedSites = .loopback) {
+        self.engine = engine
+        callers = CallerResolver(accounts: accounts)
+        crossOrigin = CrossOrigin(trusted: trusted)
+    }
+
+    /// Answers everything below `/database` and `/device`.
+    public func addRoutes(to router: Router<ServingRequestContext>) {
+        let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .head, .options]
+        for method in methods {
+            for path in ["/database/**", "/device/**"] as [RouterPath] {
+                router.on(path, method: method) { request, context in
+                    try await respond(to: request, context: context)
+                }
+            }
+        }
+    }
+
+    private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
+        if request.method == .options { return crossOrigin.preflight(request) }
+        return crossOrigin.allowing(request, try await answer(to: request, context: context))
+    }
+
+    private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
+        do {
+            let path = try WebServicePath(request.uri.path)
+            let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
+            let caller = try callers.caller(of: request)
+            let body = try RequestObject(request.method == .post ? try await Self.body(of: request) : [])
+            let call = EndpointCall(
+                path: path, caller: caller, callers: callers, body: body,
+                wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"] == "true", engine: engine)
+            var writer = JSONWriter(capacity: 4096)
+            try await endpoint.answer(call, into: &writer)
+            return .json(writer.bytes)
+        } catch let error as RecordError {
+            if error.code == .internalError { log(error, request, context) }
+            return Self.failure(error)
+        } catch let error as Refusal {
+            return error.response(from: request, context: context)
+        } catch let lost as ConnectionLost {
+            throw lost.cause
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            log(error, request, context)
+            return Self.failure(RecordError(.internalError, "The server failed; its log says why"))
+        }
+    }
+
+    private static func body(of request: Request) async throws -> [UInt8] {
+        do {
+            return try await request.bodyBytes()
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch {
+            throw ConnectionLost(cause: error)
+        }
+    }
+
+    private func log(_ error: any Error, _ request: Request, _ context: ServingRequestContext) {
+        context.logger.error("A web service failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+    }
+
+    private static func failure(_ error: RecordError) -> Response {
+        var response = Response.json(
+            Refusal.body(code: error.code, reason: error.reason, retryAfter: error.retryAfter), status: error.code.status)
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
+    }
+}
+
+/// The request did not arrive as a whole: nobody is left to answer, and Hummingbird knows what to do with the cause.
+private struct ConnectionLost: Error {
+    let cause: any Error
+}

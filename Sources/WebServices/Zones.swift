@@ -1,0 +1,72 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `zones/list`: all zones of the database (Apple's reference page "Fetching Zones").
+struct ZonesList: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zones = try await call.database().zones()
+        writer.object { writer in
+            writer.name("zones")
+            writer.array { writer in
+                for zone in zones { writer.value(zone) }
+            }
+        }
+    }
+}
+
+/// `zones/lookup`: zones by their identities (Apple's reference page "Fetching Zones by Identifier").
+struct ZonesLookup: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zoneIDs = try call.body.items("zones").map { try $0.zoneIdentity() }
+        let zones = try await call.database().fetchZones(zoneIDs)
+        writer.object { writer in
+            writer.name("zones")
+            writer.array { writer in
+                for (zoneID, result) in zip(zoneIDs, zones) {
+                    switch result {
+                    case .success(let zone): writer.value(zone)
+                    case .failure(let error): writer.value(error, zoneID: zoneID)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `zones/modify`: creates and deletes custom zones; every operation is attempted (Apple's reference page "Modifying Zones").
+struct ZonesModify: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let operations = try call.body.items("operations").map(Self.operation)
+        let zones = try await call.database().modifyZones(operations)
+        writer.object { writer in
+            writer.name("zones")
+            writer.array { writer in
+                for (operation, result) in zip(operations, zones) {
+                    switch (result, operation) {
+                    case (.success(let zone), .create): writer.value(zone)
+                    case (.success(let zone), .delete):
+                        writer.object { writer in
+                            writer.name("zoneID")
+                            writer.value(zone.zoneID)
+                            writer.member("deleted", true)
+                        }
+                    case (.failure(let error), _): writer.value(error, zoneID: operation.zoneID)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func operation(_ object: RequestObject) throws -> ZoneOperation {
+        let kind = try object.required("operationType", "a string", object.string("operationType"))
+        let zoneID = try object.required("zone", "an object", object.object("zone")).zoneIdentity()
+        switch kind {
+        case "create": return .create(zoneID)
+        case "delete": return .delete(zoneID)
+        default: throw RecordError.unexpectedInput("Unknown operationType '\(kind)' in '\(object.place)'; known are create, delete")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import DataTransfer
+import Foundation
+import JSON
+import Records
+import SQLiteRecordStore
+
+/// Why a command failed, for people and, with `--json`, for programs.
+struct CommandFailure: Error {
+    let status: ExitStatus
+    let code: String
+    let reason: String
+    /// How to go on.
+    let remedy: String?
+    /// The bad rows of an import.
+    var rows: [RowProblem] = []
+    var rowCount = 0
+
+    init(_ status: ExitStatus, _ reason: String, code: String? = nil, remedy: String? = nil) {
+        self.status = status
+        self.code = code ?? status.code
+        self.reason = reason
+        self.remedy = remedy
+    }
+
+    /// - Returns: `nil` for errors of the argument parser, which words them itself.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as ImportError: self.init(error)
+        case let error as RecordError: self.init(error)
+        case let error as DataFolderInUse:
+            self.init(
+                .tryAgain, "The data folder \(error.path) is open in another process, most likely a Skylight server",
+                remedy: "Stop that server (Ctrl-C in its window) and try again, or use another folder with --data. Meanwhile its data can be "
+                    + "read and changed over HTTP")
+        case let error as CocoaError:
+            self.init(.failed, error.localizedDescription)
+        case is ValidationError, is ExitCode, is CleanExit: return nil
+        default:
+            // The parser's own error types are not public; everything of theirs knows its exit code.
+            if Skylight.exitCode(for: error).rawValue == ExitStatus.usage.rawValue { return nil }
+            self.init(.failed, "\(error)")
+        }
+    }
+
+    private init(_ error: ImportError) {
+        switch error {
+        case .noFile: self.init(.noInput, error.description)
+        case .unreadable, .invalid: self.init(.badData, error.description)
+        case .badRows(let rows, let total):
+            self.init(
+                .badData, "\(total) bad row\(total == 1 ? "" : "s"); nothing was imported",
+                remedy: "Correct \(total == 1 ? "it" : "them"), or import the other rows with --skip-bad-rows")
+            self.rows = rows
+            rowCount = total
+        case .stopped(let saved, _, _, let cause):
+            self.init(
+                .failed, error.description, code: cause.code.rawValue,
+                remedy: saved == 0
+                    ? nil : "With --name-field the same command can be run again: records that were saved are replaced by themselves")
+        }
+    }
+
+    private init(_ error: RecordError) {
+        let status: ExitStatus =
+            switch error.code {
+            case .accessDenied, .authenticationFailed, .authenticationRequired: .notPermitted
+            case .tryAgainLater, .throttled: .tryAgain
+            default: .failed
+            }
+        self.init(status, error.reason, code: error.code.rawValue)
+    }
+
+    /// Says what went wrong and ends the process.
+    func end(asJSON: Bool) -> Never {
+        if asJSON {
+            Output.note(String(decoding: json, as: UTF8.self))
+        } else {
+            var lines = ["skylight: \(reason)"]
+            lines += rows.map { "  \($0)" }
+            if rowCount > rows.count { lines.append("  … and \(rowCount - rows.count) more") }
+            if let remedy { lines.append("\(remedy).") }
+            Output.note(lines.joined(separator: "\n"))
+        }
+        exit(status.rawValue)
+    }
+
+    private var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.name("error")
+            writer.object { writer in
+                writer.member("code", code)
+                writer.member("reason", reason)
+                if let remedy { writer.member("remedy", remedy) }
+                writer.member("exitCode", Int64(status.rawValue))
+                if rowCount > 0 {
+                    writer.member("rowCount", Int64(rowCount))
+                    writer.name("rows")
+                    writer.value(rows)
+                }
+            }
+        }
+        return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    /// Writes rows that could not be imported.
+    mutating func value(_ rows: [RowProblem]) {
+        array { writer in
+            for row in rows {
+                writer.object { writer in
+                    writer.member("file", row.file)
+                    writer.member("line", Int64(row.line))
+                    writer.member("reason", row.reason)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Records
+
+/// The options of every command.
+struct CommonOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The folder with the data. (default: $SKYLIGHT_DATA, else \(DataFolder.defaultDescription))", valueName: "dir"))
+    var data: String?
+
+    @Flag(help: "Print results as JSON on standard output, and errors as one JSON object on standard error.")
+    var json = false
+
+    var dataFolder: DataFolder { DataFolder(data) }
+}
+
+/// Which database a command is about.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
+        transform: { text in
+            guard let container = ContainerID(text) else {
+                throw ValidationError("a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App.")
+            }
+            return container
+        })
+    var container: ContainerID
+
+    @Option(help: "Which of the container's two environments.")
+    var environment: Environment = .development
+
+    @Option(help: ArgumentHelp("Whose private and shared data is meant: a handle such as ada, or a user record name.", valueName: "handle"))
+    var user = "developer"
+
+    func address(_ scope: DatabaseScope) -> DatabaseAddress {
+        DatabaseAddress(container: container, environment: environment, scope: scope)
+    }
+}
+
+extension Environment: ExpressibleByArgument {}
+extension DatabaseScope: ExpressibleByArgument {}

@@ -1,0 +1,133 @@
+import Accounts
+import ArgumentParser
+import Console
+import DataTransfer
+import Foundation
+import HTTPServing
+import Hummingbird
+import JSON
+import Logging
+import NIOCore
+import RecordStore
+import ServiceLifecycle
+import WebServices
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve the web services and the console on this machine.",
+        discussion: """
+            Prints one line with the address when it is ready, then serves until Ctrl-C or SIGTERM and ends with exit code 0. Who may connect may \
+            do everything: this version listens on this machine only.
+
+            The web services are at ADDRESS/database/1/CONTAINER/ENVIRONMENT/DATABASE/…, the console at ADDRESS/. A container is made when it is \
+            first used. Requests speak for the user 'developer' unless they name another with the header X-Skylight-User.
+
+            Examples:
+              skylight serve --demo
+              skylight serve --ephemeral --port 0      for the tests of another project: nothing is kept, the port is free
+            """)
+
+    @Option(help: ArgumentHelp("The address to listen on: localhost, 127.0.0.1 or ::1.", valueName: "name"))
+    var hostname = "127.0.0.1"
+
+    @Option(help: "The port to listen on; 0 picks a free one.")
+    var port = 8080
+
+    @Flag(help: "Fill in three demo containers, unless they are there already.")
+    var demo = false
+
+    @Flag(help: "Keep nothing: the data is in a temporary folder that is removed at the end.")
+    var ephemeral = false
+
+    @Option(help: ArgumentHelp("Read the console's pages from this folder at every request, to work on them.", valueName: "dir"))
+    var templates: String?
+
+    @Option(name: .customLong("public"), help: ArgumentHelp("Read the console's static files from this folder at every request.", valueName: "dir"))
+    var publicFolder: String?
+
+    @Option(help: "How much to say on standard error: trace, debug, info, notice, warning, error or critical.")
+    var logLevel: Logger.Level = .notice
+
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if !Self.isLoopback(hostname) {
+            throw ValidationError(
+                "Skylight listens on this machine only in this version: on '\(hostname)' anybody who reaches it could read and change all data. "
+                    + "Use --hostname 127.0.0.1; from another machine, come through an SSH tunnel.")
+        }
+        if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
+        if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing and --data says where to keep it: leave one of them out.") }
+        for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {
+            throw ValidationError("There is no folder '\(folder)'.")
+        }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    private static func isLoopback(_ hostname: String) -> Bool {
+        if ["localhost", "::1"].contains(hostname.lowercased()) { return true }
+        let parts = hostname.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    func run() async throws {
+        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        var folder = common.dataFolder
+        if ephemeral {
+            let name = "skylight-\(UUID().uuidString)"
+            folder = DataFolder(FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false))
+        }
+        defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
+        let store = try folder.open()
+        do {
+            try await serve(store)
+        } catch {
+            await store.engine.close()
+            throw error
+        }
+        await store.engine.close()
+    }
+
+    private func serve(_ store: DataFolder.Store) async throws {
+        var logger = Logger(label: "skylight")
+        logger.logLevel = logLevel
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        WebServices(engine: store.engine, accounts: store.accounts).addRoutes(to: router)
+        try Console(engine: store.engine, accounts: store.accounts, templatesFolder: templates, publicFolder: publicFolder).addRoutes(to: router)
+        var application = Application(
+            router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
+            onServerRunning: { channel in announce(port: channel.localAddress?.port ?? port) }, logger: logger)
+        if demo {
+            // Within the service, so that a signal that comes meanwhile still ends everything in order.
+            application.beforeServerStarts { try await fillDemo(store) }
+        }
+        var configuration = ServiceGroupConfiguration(services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // A client that never finishes its request does not keep the server from ending.
+        configuration.maximumGracefulShutdownDuration = .seconds(5)
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let error as IOError {
+            let reason = error.errnoCode == EADDRINUSE ? "Port \(port) of \(hostname) is in use" : "Can't listen on \(hostname), port \(port): \(error)"
+            throw CommandFailure(.unavailable, reason, remedy: "Choose another with --port, or let --port 0 pick one")
+        }
+    }
+
+    private func announce(port: Int) {
+        let address = "http://\(hostname.contains(":") ? "[\(hostname)]" : hostname):\(port)"
+        if common.json { Output.say { $0.member("address", address) } } else { Output.say("Skylight is listening on \(address)") }
+    }
+
+    private func fillDemo(_ store: DataFolder.Store) async throws {
+        func name(_ handle: String) throws -> Name { try store.accounts.caller(named: handle, deviceID: nil).userRecordName }
+        let people = DemoData.People(developer: try name(User.developerHandle), ada: try name("ada"), grace: try name("grace"))
+        _ = try await DemoData(engine: store.engine, clock: store.clock, people: people).fill()
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

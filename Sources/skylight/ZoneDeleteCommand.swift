@@ -1,0 +1,20 @@
+import ArgumentParser
+
+struct ZoneDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Delete a zone with everything in it, as a client does.",
+        discussion: """
+            Other clients learn of it as a deletion.
+
+            Example:
+              skylight zone delete Drafts --container iCloud.com.example.Chat --yes
+            """)
+
+    @OptionGroup var options: ZoneRemovalOptions
+
+    func run() async throws {
+        try await options.run(participle: "deleted") { database in
+            for outcome in try await database.modifyZones([.delete(options.zoneID)]) { _ = try outcome.get() }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+import RecordStore
+
+struct ZonePurgeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purge", abstract: "Purge a zone, as a user does who removes an app's data in the system settings.",
+        discussion: """
+            Other clients learn of it as a purge, which tells them not to upload the data again. Tokens of the zone expire.
+
+            Example:
+              skylight zone purge Chats --container iCloud.com.example.Chat --yes
+            """)
+
+    @OptionGroup var options: ZoneRemovalOptions
+
+    func run() async throws {
+        try await options.run(participle: "purged") { database in
+            guard let purging = database as? any ZonePurging else { throw CommandFailure(.failed, "This store can't purge zones") }
+            try await purging.purge(options.zoneID)
+        }
+    }
+}

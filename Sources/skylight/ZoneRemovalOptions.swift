@@ -1,0 +1,42 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+/// What removing a zone takes, whichever way.
+struct ZoneRemovalOptions: ParsableArguments {
+    @Argument(help: "The zone's name.")
+    var zone: String
+
+    @Flag(help: "Do it. Without this flag the command only says what would be lost.")
+    var yes = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var common: CommonOptions
+
+    var zoneID: ZoneID { ZoneID(zoneName: Name(zone)) }
+
+    /// Says what the zone holds and, with `--yes`, removes it.
+    func run(participle: String, removal: (any RecordDatabase) async throws -> Void) async throws {
+        let count = try await common.dataFolder.withStore(isNew: false) { store in
+            let target = try await store.existingDatabase(database.address(.private), as: database.user)
+            for zone in try await target.fetchZones([zoneID]) { _ = try zone.get() }
+            let count = try await (target as? any RecordCounting)?.counts(in: zoneID).total ?? 0
+            guard yes else {
+                throw CommandFailure(
+                    .usage, "Zone \(zone) of \(database.user) holds \(Output.grouped(count)) records, which would be lost for good",
+                    code: "CONFIRMATION_NEEDED", remedy: "Add --yes to do it")
+            }
+            try await removal(target)
+            return count
+        }
+        if common.json {
+            Output.say { writer in
+                writer.member("zoneName", zone)
+                writer.member("records", Int64(count))
+            }
+        } else {
+            Output.say("Zone \(zone) of \(database.user) was \(participle), with \(Output.grouped(count)) records.")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+struct ZoneShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "share", abstract: "Show a whole zone to another user.",
+        discussion: """
+            The zone appears in the other user's shared database, under its owner. Sharing again changes the permission.
+
+            Example:
+              skylight zone share Household --with ada --container iCloud.com.example.Shopping
+            """)
+
+    @Argument(help: "The zone's name.")
+    var zone: String
+
+    @Option(name: .customLong("with"), help: ArgumentHelp("The other user. One who is not known yet is made.", valueName: "handle"))
+    var participant: String
+
+    @Option(help: "What the other user may do.")
+    var permission: ZoneParticipant.Permission = .readWrite
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.dataFolder.withStore(isNew: false) { store in
+            let target = try await store.existingDatabase(database.address(.private), as: database.user)
+            guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
+            let other = try store.accounts.caller(named: participant, deviceID: nil).userRecordName
+            if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with somebody else") }
+            try await sharing.share(ZoneID(zoneName: Name(zone)), with: ZoneParticipant(userRecordName: other, permission: permission))
+        }
+        if common.json {
+            Output.say { writer in
+                writer.member("zoneName", zone)
+                writer.member("user", participant)
+                writer.member("permission", permission.rawValue)
+            }
+        } else {
+            Output.say("\(participant) now sees zone \(zone) of \(database.user) (\(permission.defaultValueDescription)).")
+        }
+    }
+}
+
+extension ZoneParticipant.Permission: ExpressibleByArgument {
+    public init?(argument: String) {
+        switch argument.lowercased() {
+        case "read-only", "read_only": self = .readOnly
+        case "read-write", "read_write": self = .readWrite
+        default: return nil
+        }
+    }
+
+    public static var allValueStrings: [String] { allCases.map(\.defaultValueDescription) }
+
+    public var defaultValueDescription: String { self == .readOnly ? "read-only" : "read-write" }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+struct ZoneUnshareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unshare", abstract: "Stop showing a zone to another user.",
+        discussion: """
+            The other user's shared database then reports the zone as deleted.
+
+            Example:
+              skylight zone unshare Household --with ada --container iCloud.com.example.Shopping
+            """)
+
+    @Argument(help: "The zone's name.")
+    var zone: String
+
+    @Option(name: .customLong("with"), help: ArgumentHelp("The other user.", valueName: "handle"))
+    var participant: String
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.dataFolder.withStore(isNew: false) { store in
+            let target = try await store.existingDatabase(database.address(.private), as: database.user)
+            guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
+            let other = try store.accounts.caller(named: participant, deviceID: nil).userRecordName
+            try await sharing.stopSharing(ZoneID(zoneName: Name(zone)), with: other)
+        }
+        if common.json {
+            Output.say { writer in
+                writer.member("zoneName", zone)
+                writer.member("user", participant)
+            }
+        } else {
+            Output.say("\(participant) no longer sees zone \(zone) of \(database.user).")
+        }
+    }
+}

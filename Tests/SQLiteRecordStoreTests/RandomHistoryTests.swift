@@ -1,0 +1,363 @@
+import JSON
+import RecordStore
+import Records
+import SQLiteRecordStore
+import Testing
+
+/// Random histories: whatever happens, the SQLite engine answers as the model in memory does.
+@Suite struct RandomHistoryTests {
+    @Test(arguments: 1...24 as ClosedRange<UInt64>)
+    func engineAgreesWithModel(seed: UInt64) async throws {
+        var history = try History(seed: seed)
+        try await history.begin()
+        for step in 0..<220 {
+            try await history.step(step)
+        }
+        await history.finish()
+    }
+}
+
+/// One history on both engines.
+private struct History {
+    private var random: SeededRandom
+    private let seed: UInt64
+    private let clock = TestClock()
+    private let folder: TemporaryFolder
+    private let model: InMemoryRecordEngine
+    private var engine: SQLiteRecordEngine
+    /// Tokens of any age: the same place in both engines.
+    private var tokens: [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
+
+    // Names in composed and decomposed form, with quotes, and in an order that differs between bytes and characters.
+    private static let names: [Name] = [
+        "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2", "A3",
+    ]
+    private static let zones: [Name] = ["Red", "Green", "Blue"]
+    private static let words = ["apple", "Äpfel", "pear", "plum tree", "apple pear", "ZEBRA", "名前", ""]
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        random = SeededRandom(seed: seed)
+        folder = try TemporaryFolder()
+        let clock = clock
+        model = InMemoryRecordEngine(clock: { clock.now() })
+        engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+    }
+
+    /// Most queries should run, so the types begin with what just-in-time schema never gives: an index on recordName.
+    func begin() async throws {
+        for engine in [model, engine] as [any RecordEngine] {
+            _ = try await engine.full(.private).edit([
+                .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable]])),
+            ])
+        }
+    }
+
+    func finish() async { await engine.close() }
+
+    mutating func step(_ index: Int) async throws {
+        clock.advance(Int64.random(in: 0...5000, using: &random))
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<45: try await modify(index)
+        case 45..<50: try await modifyZones(index)
+        case 50..<54: try await share(index)
+        case 54..<74: try await query(index)
+        case 74..<88: try await pullZone(index)
+        case 88..<94: try await pullDatabase(index)
+        case 94..<96: try await editIndexes(index)
+        case 96..<98: try await lookAround(index)
+        default: try await reopen()
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func modify(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...6, using: &random)
+        var operations: [RecordOperation] = []
+        for name in Self.names.shuffled(using: &random).prefix(count) {
+            let kind = RecordOperation.Kind.allCases.randomElement(using: &random) ?? .create
+            var tag: String?
+            if kind.checksTag, Int.random(in: 0..<8, using: &random) > 0 {
+                let known = try await model.full(scope, as: caller).fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil)
+                tag = (try? known.first?.get())?.recordChangeTag ?? (Bool.random(using: &random) ? "zz" : nil)
+            }
+            operations.append(
+                RecordOperation(
+                    kind, recordName: name, recordType: anyType(), recordChangeTag: tag, fields: anyFields(),
+                    parent: [.unchanged, .unchanged, .cleared, .record("a")].randomElement(using: &random) ?? .unchanged))
+        }
+        let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random))
+        try await compare(index, scope, caller) { try await $0.modify(request).map(Self.text).joined(separator: "\n") }
+    }
+
+    private mutating func modifyZones(_ index: Int) async throws {
+        let (_, caller, zone) = anyPlace()
+        let zoneID = ZoneID(zoneName: zone.isDefault ? "Red" : zone.zoneName)
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            try await compare(index, .private, caller) { try await $0.purge(zoneID); return "purged" }
+        } else {
+            let operation: ZoneOperation = Int.random(in: 0..<4, using: &random) == 0 ? .delete(zoneID) : .create(zoneID)
+            try await compare(index, .private, caller) { database in
+                try await database.modifyZones([operation]).map { "\($0.map(\.zoneID))" }.joined()
+            }
+        }
+    }
+
+    private mutating func share(_ index: Int) async throws {
+        let zoneID = ZoneID(zoneName: Self.zones.randomElement(using: &random) ?? "Red")
+        let permission = ZoneParticipant.Permission.allCases.randomElement(using: &random) ?? .readOnly
+        let stops = Int.random(in: 0..<3, using: &random) == 0
+        try await compare(index, .private, ada) { database in
+            if stops {
+                try await database.stopSharing(zoneID, with: grace.userRecordName)
+            } else {
+                try await database.share(zoneID, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: permission))
+            }
+            return "\(try await database.participants(of: zoneID))"
+        }
+    }
+
+    private mutating func query(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        let query = QueryMaker.query(using: &random)
+        let area: QueryRequest.Area = Int.random(in: 0..<4, using: &random) == 0 ? .allZones : .zone(zone)
+        let pageSize = [1, 2, 3, 7, 50].randomElement(using: &random) ?? 3
+        try await compare(index, scope, caller, "\(query) page \(pageSize)") { database in
+            let records = try await database.all(query, in: area, pageSize: pageSize)
+            return records.map { "\($0.recordID) \($0.recordChangeTag)" }.joined(separator: "\n")
+        }
+    }
+
+    private mutating func pullZone(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        let since = tokens.filter { $0.zone != nil || Int.random(in: 0..<9, using: &random) == 0 }.randomElement(using: &random)
+        let usesToken = Int.random(in: 0..<4, using: &random) > 0
+        var place = (scope, caller, zone)
+        if usesToken, let since, Int.random(in: 0..<8, using: &random) > 0 { place = (since.scope, since.caller, since.zone ?? zone) }
+        let limit = PageLimit(records: [1, 2, 5, 200].randomElement(using: &random) ?? 5)
+        let types: Set<Name>? = Int.random(in: 0..<4, using: &random) == 0 ? ["Item"] : nil
+        let reverse = Int.random(in: 0..<5, using: &random) == 0
+        func request(_ token: ChangeToken?) -> ZoneChangesRequest {
+            ZoneChangesRequest(place.2, since: token, limit: limit, desiredRecordTypes: types, reverse: reverse)
+        }
+        let expected = await Self.outcome { try await model.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.model : nil)) }
+        let found = await Self.outcome { try await engine.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.engine : nil)) }
+        expect(index, expected.map(Self.text), found.map(Self.text), "pull \(place) reverse \(reverse)")
+        if case .success(let left) = expected, case .success(let right) = found {
+            tokens.append((place.0, place.1, place.2, left.syncToken, right.syncToken))
+            try await compareExplanations(index, place.0, place.1, left.syncToken, right.syncToken)
+        }
+    }
+
+    private mutating func pullDatabase(_ index: Int) async throws {
+        let (_, caller, _) = anyPlace()
+        let scope: DatabaseScope = Bool.random(using: &random) ? .private : .shared
+        let since = Int.random(in: 0..<3, using: &random) > 0 ? tokens.randomElement(using: &random) : nil
+        let gone = Bool.random(using: &random)
+        let limit = Bool.random(using: &random) ? 1 : 200
+        let expected = await Self.outcome {
+            try await model.full(scope, as: caller).databaseChanges(DatabaseChangesRequest(since: since?.model, includesGoneZones: gone, limit: limit))
+        }
+        let found = await Self.outcome {
+            try await engine.full(scope, as: caller).databaseChanges(DatabaseChangesRequest(since: since?.engine, includesGoneZones: gone, limit: limit))
+        }
+        expect(index, expected.map(Self.text), found.map(Self.text), "database pull \(scope)")
+        if case .success(let left) = expected, case .success(let right) = found {
+            tokens.append((scope, caller, nil, left.syncToken, right.syncToken))
+            try await compareExplanations(index, scope, caller, left.syncToken, right.syncToken)
+        }
+    }
+
+    private func compareExplanations(_ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ left: ChangeToken, _ right: ChangeToken) async throws {
+        let expected = await Self.outcome { "\(try await model.full(scope, as: caller).explain(left))" }
+        let found = await Self.outcome { "\(try await engine.full(scope, as: caller).explain(right))" }
+        expect(index, expected, found, "explain")
+    }
+
+    private mutating func editIndexes(_ index: Int) async throws {
+        let type = anyType()
+        let key: FieldKey = [.system(.recordID), .system(.modTime), .custom("number"), .custom("text"), .custom("tags"), .custom("place")]
+            .randomElement(using: &random) ?? .system(.recordID)
+        let indexes: Indexes = [[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .sortable].randomElement(using: &random) ?? []
+        try await compare(index, .private, ada) { database in
+            "\(try await database.edit([.setIndexes(indexes, of: key, in: type)]).text)"
+        }
+    }
+
+    private mutating func lookAround(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        try await compare(index, scope, caller) { database in
+            let zones = try await database.zones().map { "\($0.zoneID) \($0.atomic) \($0.syncToken != nil)" }
+            let counts = try await database.counts(in: zone)
+            let types = counts.records.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            let referrers = try await database.referrers(to: RecordID(recordName: "a", zoneID: zone), limit: 10)
+            let found = try await database.fetch(Self.names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: ["number"])
+            return "\(zones) \(types) \(counts.deletions) \(referrers) \(found)"
+        }
+    }
+
+    private mutating func reopen() async throws {
+        await engine.close()
+        let clock = clock
+        engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+    }
+
+    // MARK: Choices
+
+    private mutating func anyPlace() -> (DatabaseScope, Caller, ZoneID) {
+        let zone = Self.zones.randomElement(using: &random) ?? "Red"
+        return switch Int.random(in: 0..<10, using: &random) {
+        case 0: (.public, Bool.random(using: &random) ? ada : grace, .default)
+        case 1: (.private, ada, .default)
+        case 2...3: (.shared, grace, ZoneID(zoneName: zone, ownerRecordName: ada.userRecordName))
+        case 4: (.private, grace, ZoneID(zoneName: zone))
+        default: (.private, ada, ZoneID(zoneName: zone))
+        }
+    }
+
+    private mutating func anyType() -> Name {
+        Int.random(in: 0..<6, using: &random) == 0 ? "Other" : "Item"
+    }
+
+    private mutating func anyFields() -> [Name: FieldInput] {
+        var fields: [Name: FieldInput] = [:]
+        if Bool.random(using: &random) { fields["number"] = FieldInput(.int64(Int64.random(in: -3...5, using: &random))) }
+        if Bool.random(using: &random) { fields["ratio"] = FieldInput(.double(Double(Int.random(in: -2...2, using: &random)) / 2)) }
+        if Bool.random(using: &random) { fields["text"] = FieldInput(.string(anyText())) }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            fields["tags"] = FieldInput(.list((0..<Int.random(in: 0...3, using: &random)).map { _ in .string(anyText()) }, of: .string))
+        }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            fields["when"] = FieldInput(.timestamp(Timestamp(milliseconds: Int64.random(in: 0...4, using: &random))))
+        }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            fields["place"] = FieldInput(.location(QueryMaker.location(using: &random)))
+        }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            let name = Self.names.randomElement(using: &random) ?? "a"
+            fields["link"] = FieldInput(.reference(Reference(recordName: name, action: Reference.Action.allCases.randomElement(using: &random) ?? .none)))
+        }
+        if Int.random(in: 0..<6, using: &random) == 0 { fields["data"] = FieldInput(.bytes([0, 255, UInt8.random(in: 0...3, using: &random)])) }
+        if Int.random(in: 0..<8, using: &random) == 0 { fields["number"] = .cleared }
+        if Int.random(in: 0..<30, using: &random) == 0 { fields["text"] = FieldInput(.int64(1)) }
+        return fields
+    }
+
+    private mutating func anyText() -> String {
+        if Int.random(in: 0..<12, using: &random) == 0 {
+            // Longer than an entry holds: equal at first, different at the end.
+            return String(repeating: "long ", count: 210) + (Bool.random(using: &random) ? "a" : "b")
+        }
+        return Self.words.randomElement(using: &random) ?? ""
+    }
+
+    // MARK: Comparing
+
+    private func compare(
+        _ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ what: String = "", _ body: (any FullDatabase) async throws -> String
+    ) async throws {
+        let expected = await Self.outcome { try await body(model.full(scope, as: caller)) }
+        let found = await Self.outcome { try await body(engine.full(scope, as: caller)) }
+        expect(index, expected, found, what)
+    }
+
+    private func expect(_ index: Int, _ expected: Result<String, RecordError>, _ found: Result<String, RecordError>, _ what: String) {
+        #expect(expected == found, "seed \(seed), step \(index), \(what)")
+    }
+
+    private static func outcome<Value>(_ body: () async throws -> Value) async -> Result<Value, RecordError> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(error as? RecordError ?? RecordError(.internalError, "\(error)"))
+        }
+    }
+
+    private static func text(_ outcome: Result<ModifyOutcome, RecordError>) -> String { "\(outcome)" }
+
+    private static func text(_ page: ZoneChangesPage) -> String {
+        "\(page.zoneID) more \(page.moreComing)\n" + page.changes.map { "\($0)" }.joined(separator: "\n")
+    }
+
+    private static func text(_ page: DatabaseChangesPage) -> String {
+        "more \(page.moreComing)\n" + page.changes.map { "\($0.zoneID) \($0.kind) \($0.timestamp)" }.joined(separator: "\n")
+    }
+}
+
+/// Makes queries that make sense often enough.
+enum QueryMaker {
+    static func query(using random: inout SeededRandom) -> Query {
+        let filters = (0..<(Int.random(in: 0..<10, using: &random) < 7 ? Int.random(in: 0...1, using: &random) : 2)).map { _ in filter(using: &random) }
+        let sorts = (0..<Int.random(in: 0...2, using: &random)).map { _ in sort(using: &random) }
+        return Query(recordType: Int.random(in: 0..<8, using: &random) == 0 ? "Other" : "Item", filters: filters, sorts: sorts)
+    }
+
+    static func location(using random: inout SeededRandom) -> Location {
+        // Around the date line and the poles too.
+        Location(
+            latitude: [-90, -45.5, 0, 47.6, 47.7, 89.9].randomElement(using: &random) ?? 0,
+            longitude: [-180, -122.3, -122.2, 0, 13.4, 179.9, 180].randomElement(using: &random) ?? 0)
+    }
+
+    private static func text(using random: inout SeededRandom) -> FieldValue {
+        .string(["apple", "pear", "Äpfel", "a", "", "ZEBRA", "名前", String(repeating: "long ", count: 210) + "a"].randomElement(using: &random) ?? "")
+    }
+
+    private static func filter(using random: inout SeededRandom) -> Query.Filter {
+        let ordered: [Comparator] = [.equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
+        let comparator = ordered.randomElement(using: &random) ?? .equals
+        switch Int.random(in: 0..<13, using: &random) {
+        case 0: return Query.Filter("number", comparator, FieldInput(.int64(Int64.random(in: -3...5, using: &random))))
+        case 1: return Query.Filter("ratio", comparator, FieldInput(.double(Double(Int.random(in: -2...2, using: &random)) / 2)))
+        case 2: return Query.Filter("text", comparator, FieldInput(text(using: &random)))
+        case 3: return Query.Filter("when", comparator, FieldInput(.timestamp(Timestamp(milliseconds: Int64.random(in: 0...4, using: &random)))))
+        case 4: return Query.Filter("text", Bool.random(using: &random) ? .beginsWith : .notBeginsWith, FieldInput(text(using: &random)))
+        case 5:
+            let comparator: Comparator = Bool.random(using: &random) ? .in : .notIn
+            return Query.Filter("number", comparator, FieldInput(.list([.int64(1), .int64(Int64.random(in: 2...5, using: &random))], of: .int64)))
+        case 6:
+            let comparator = [Comparator.listContainsAny, .listContainsAll, .notListContainsAny, .notListContainsAll].randomElement(using: &random) ?? .listContainsAny
+            return Query.Filter("tags", comparator, FieldInput(.list([text(using: &random), text(using: &random)], of: .string)))
+        case 7:
+            let comparator = [Comparator.listContains, .notListContains, .listMemberBeginsWith, .notListMemberBeginsWith].randomElement(using: &random) ?? .listContains
+            return Query.Filter("tags", comparator, FieldInput(text(using: &random)))
+        case 8:
+            return Query.Filter(
+                "place", .near, FieldInput(.location(location(using: &random))), distance: [10, 20_000, 5_000_000, 3e7].randomElement(using: &random))
+        case 9:
+            let comparator: Comparator = Bool.random(using: &random) ? .containsAllTokens : .containsAnyTokens
+            return Query.Filter("text", comparator, FieldInput(.string(["apple", "APFEL pear", "tree plum", "", "名"].randomElement(using: &random) ?? "")))
+        case 10:
+            return Query.Filter("link", Bool.random(using: &random) ? .equals : .notEquals, FieldInput(.reference(Reference(recordName: "a"))))
+        case 11:
+            return Query.Filter("___recordID", comparator, FieldInput(.reference(Reference(recordName: ["a", "é", "B", "zz"].randomElement(using: &random) ?? "a"))))
+        default:
+            return Query.Filter("modifiedTimestamp", comparator, FieldInput(.timestamp(Timestamp(milliseconds: 1_700_000_100_000))))
+        }
+    }
+
+    private static func sort(using random: inout SeededRandom) -> Query.Sort {
+        let ascending = Bool.random(using: &random)
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            return Query.Sort("place", ascending: ascending, relativeLocation: location(using: &random))
+        }
+        return Query.Sort(["number", "text", "when", "ratio", "recordName", "___modTime", "data"].randomElement(using: &random) ?? "number", ascending: ascending)
+    }
+}
+
+/// SplitMix64: the same seed gives the same history on every machine.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+        return z ^ z >> 31
+    }
+}

@@ -1,0 +1,114 @@
+import HTTPServing
+import Testing
+
+/// What is refused before any route is reached.
+@Suite("Guards")
+struct GuardTests {
+    private static let path = "/database/1/iCloud.com.example.Test/development/public/users/caller"
+
+    @Test(
+        "Requests that leave a doubt are refused and the connection ends",
+        arguments: [
+            ("no host", "GET \(path) HTTP/1.1\r\n\r\n", 400),
+            ("two hosts", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+            ("two hosts, one foreign", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n\r\n", 400),
+            ("a foreign host", "GET \(path) HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403),
+            ("a host that only starts well", "GET \(path) HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 403),
+            ("an address of the network", "GET \(path) HTTP/1.1\r\nHost: 192.168.0.1:8080\r\n\r\n", 403),
+            ("a host with a user", "GET \(path) HTTP/1.1\r\nHost: evil@localhost\r\n\r\n", 403),
+            ("an empty host", "GET \(path) HTTP/1.1\r\nHost:\r\n\r\n", 403),
+            ("an absolute target", "GET http://localhost\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("an absolute target elsewhere", "GET http://evil.example\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("an asterisk", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("a tunnel", "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("half an escape", "GET \(path)?a=%4 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("no escape", "GET \(path)?a=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("a long target", "GET \(path)?a=\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+            ("a large header", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nX-Large: \(String(repeating: "a", count: 100_000))\r\n\r\n", 400),
+            ("many headers", "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(String(repeating: "X-A: b\r\n", count: 300))\r\n", 400),
+            ("no HTTP", "hello\r\n\r\n", 400),
+            ("a space in the target", "GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("two lengths", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
+            ("a length and chunks", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+            ("a foreign origin", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 2\r\n\r\n{}", 403),
+            ("a foreign origin that reads", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", 403),
+            ("an origin that only starts well", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost.evil.example\r\n\r\n", 403),
+            ("no origin's change", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nContent-Length: 2\r\n\r\n{}", 403),
+            ("two origins", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\n\r\n", 403),
+            ("an image on a foreign page", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n", 403),
+            ("a body that says it is too large", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{", 413),
+        ])
+    func refused(what: String, request: String, status: Int) async throws {
+        try await TestServer.run { server in
+            // The server closes: nothing here asks it to.
+            let responses = try await server.client.exchange(request)
+            #expect(responses.map(\.status) == [status], "\(what)")
+            if let body = responses.first?.body, !body.isEmpty {
+                #expect(Subset.differences(["uuid": "<any>", "serverErrorCode": "<any>", "reason": "<any>"], try responses[0].json()).isEmpty, "\(what)")
+            }
+        }
+    }
+
+    @Test(
+        "The machine's own names are answered, with any port",
+        arguments: ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:1", "127.1.2.3:8080", "[::1]", "[::1]:8080", "skylight.example", "box.example:8080"])
+    func answered(host: String) async throws {
+        try await TestServer.run(trusting: TrustedSites(hosts: ["skylight.example", "box.example:8080"])) { server in
+            let responses = try await server.client.exchange("GET \(Self.path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+            #expect(responses.map(\.status) == [200])
+        }
+    }
+
+    @Test("Nothing hides behind a refused request")
+    func pipelined() async throws {
+        try await TestServer.run { server in
+            let create = #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"hidden"}}]}"#
+            let modify = "/database/1/iCloud.com.example.Test/development/public/records/modify"
+            let second = "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(create.utf8.count)\r\n\r\n\(create)"
+            let responses = try await server.client.exchange("GET \(Self.path) HTTP/1.1\r\nHost: evil.example\r\n\r\n" + second)
+            #expect(responses.map(\.status) == [403])
+            var runner = ScenarioRunner(server)
+            try await runner.play(
+                Scenario("not saved", post("public/records/lookup", #"{"records":[{"recordName":"hidden"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#)))
+        }
+    }
+
+    @Test("A body that turns out too large is refused while it comes")
+    func endlessBody() async throws {
+        try await TestServer.run { server in
+            let chunk = "100000\r\n" + String(repeating: " ", count: 0x100000) + "\r\n"
+            let head = "POST /database/1/iCloud.com.example.Test/development/public/records/modify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+            let responses = try await server.client.exchange(Array(head.utf8) + Array(String(repeating: chunk, count: 40).utf8))
+            #expect(responses.map(\.status) == [413])
+            #expect(try responses.first?.json() != nil)
+        }
+    }
+
+    @Test("Several requests follow each other on a connection")
+    func keptAlive() async throws {
+        try await TestServer.run { server in
+            let get = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            let notFound = "GET /database/1/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            let last = "GET /nothing/here HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            let responses = try await server.client.exchange(get + notFound + get + last)
+            #expect(responses.map(\.status) == [200, 404, 200, 404])
+            #expect(responses.last?.headers["content-type"] == "text/plain; charset=utf-8")
+        }
+    }
+
+    @Test("Every answer, refusals too, carries the security headers and the time it took")
+    func headers() async throws {
+        try await TestServer.run { server in
+            for request in [
+                "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+            ] {
+                let response = try #require(try await server.client.exchange(request).first)
+                #expect(response.headers["x-content-type-options"] == "nosniff")
+                #expect(response.headers["content-security-policy"]?.contains("default-src 'none'") == true)
+                #expect(response.headers["content-security-policy"]?.contains("unsafe") == false)
+                #expect(response.headers["server-timing"]?.hasPrefix("total;dur=") == true)
+            }
+        }
+    }
+}

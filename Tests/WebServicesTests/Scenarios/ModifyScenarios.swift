@@ -1,0 +1,153 @@
+// records/modify and records/lookup: protocol.md, sections 3 and 8.
+
+extension Scenario {
+    static let modify: [Scenario] = [
+        Scenario(
+            "a created record has the whole envelope, and lookup returns the same",
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"a","fields":{"title":{"value":"Milk"}}}}]}"#, 200,
+                #"""
+                {"records":[{"recordName":"a","recordType":"Note","fields":{"title":{"value":"Milk","type":"STRING"}},"pluginFields":{},
+                 "recordChangeTag":"<any>","created":{"timestamp":"<any>","userRecordName":"$developer","deviceID":"iCloud"},
+                 "modified":{"timestamp":"<any>","userRecordName":"$developer","deviceID":"iCloud"},"deleted":false,
+                 "zoneID":{"zoneName":"_defaultZone","ownerRecordName":"$developer","zoneType":"DEFAULT_ZONE"},"parent":"<absent>"}],"syncToken":"<absent>"}
+                """#, keeping: ["tag": "records[0].recordChangeTag"]),
+            post(
+                "private/records/lookup", #"{"records":[{"recordName":"a"}]}"#, 200,
+                #"{"records":[{"recordName":"a","recordChangeTag":"$tag","fields":{"title":{"value":"Milk","type":"STRING"}}}]}"#)),
+        Scenario(
+            "fields may be raw or wrapped, typed or guessed, and null clears",
+            post(
+                "private/records/modify",
+                #"""
+                {"operations":[{"operationType":"forceReplace","record":{"recordType":"All","recordName":"a","fields":{
+                 "raw":"x","number":3,"fraction":1.5,"flag":true,"when":{"value":1700000000123,"type":"TIMESTAMP"},
+                 "big":{"value":9223372036854775807},"bytes":{"value":"AQID","type":"BYTES"},"whole":{"value":2,"type":"DOUBLE"},
+                 "place":{"value":{"latitude":47.5,"longitude":-122.25,"altitude":12.5}},
+                 "link":{"value":{"recordName":"b","action":"NONE"}},"words":["a","b"],"none":{"value":[],"type":"STRING_LIST"},
+                 "gone":null,"gone2":{"value":null}}}}]}
+                """#, 200,
+                #"""
+                {"records":[{"fields":{"raw":{"value":"x","type":"STRING"},"number":{"value":3,"type":"INT64"},"fraction":{"value":1.5,"type":"DOUBLE"},
+                 "flag":{"value":1,"type":"INT64"},"when":{"value":1700000000123,"type":"TIMESTAMP"},"big":{"value":9223372036854775807,"type":"INT64"},
+                 "bytes":{"value":"AQID","type":"BYTES"},"whole":{"value":2.0,"type":"DOUBLE"},
+                 "place":{"value":{"latitude":47.5,"longitude":-122.25,"altitude":12.5},"type":"LOCATION"},
+                 "link":{"value":{"recordName":"b","action":"NONE"},"type":"REFERENCE"},"words":{"value":["a","b"],"type":"STRING_LIST"},
+                 "none":{"value":[],"type":"STRING_LIST"},"gone":"<absent>","gone2":"<absent>"}}]}
+                """#),
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"All","recordName":"a","fields":{"raw":null,"number":{"value":null},"whole":5}}}]}"#,
+                200, #"{"records":[{"fields":{"raw":"<absent>","number":"<absent>","whole":{"value":5.0,"type":"DOUBLE"},"fraction":{"value":1.5}}}]}"#),
+            post(
+                "private/records/lookup", #"{"records":[{"recordName":"a"}],"numbersAsStrings":true,"desiredKeys":["big","fraction","when","raw"]}"#, 200,
+                #"{"records":[{"fields":{"big":{"value":"9223372036854775807","type":"INT64"},"fraction":{"value":"1.5"},"when":{"value":"1700000000123"},"raw":"<absent>","whole":"<absent>"}}]}"#)
+        ),
+        Scenario(
+            "every operation keeps its rules",
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a","fields":{"x":1,"y":2}}}]}"#,
+                200, #"{"records":[{"recordName":"a"}]}"#, keeping: ["tag": "records[0].recordChangeTag"]),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a"}}]}"#, 200,
+                #"{"records":[{"recordName":"a","serverErrorCode":"CONFLICT","reason":"record to insert already exists"}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"update","record":{"recordName":"a","recordChangeTag":"$tag","fields":{"x":10}}}]}"#,
+                200, #"{"records":[{"fields":{"x":{"value":10},"y":{"value":2}}}]}"#, keeping: ["tag2": "records[0].recordChangeTag"]),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"update","record":{"recordName":"a","recordChangeTag":"$tag","fields":{"x":11}}}]}"#,
+                200, #"{"records":[{"recordName":"a","serverErrorCode":"CONFLICT","reason":"client oplock error updating record","fields":"<absent>"}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"update","record":{"recordName":"no","recordChangeTag":"1","recordType":"N"}}]}"#,
+                200, #"{"records":[{"recordName":"no","serverErrorCode":"NOT_FOUND","reason":"recordChangeTag specified, but record not found"}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"replace","record":{"recordName":"a","recordChangeTag":"$tag2","fields":{"y":3}}}]}"#,
+                200, #"{"records":[{"fields":{"x":"<absent>","y":{"value":3}}}]}"#, keeping: ["tag3": "records[0].recordChangeTag"]),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"N","recordName":"a","fields":{"x":7}}}]}"#, 200,
+                #"{"records":[{"fields":{"x":{"value":7},"y":{"value":3}}}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"forceReplace","record":{"recordType":"N","recordName":"a","fields":{"x":8}}}]}"#,
+                200, #"{"records":[{"fields":{"x":{"value":8},"y":"<absent>"}}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"delete","record":{"recordName":"a","recordChangeTag":"$tag3"}}]}"#, 200,
+                #"{"records":[{"recordName":"a","serverErrorCode":"CONFLICT"}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"forceDelete","record":{"recordName":"a"}},{"operationType":"forceDelete","record":{"recordName":"never"}}]}"#,
+                200, #"{"records":[{"recordName":"a","deleted":true,"recordType":"<absent>","reason":"<absent>"},{"recordName":"never","deleted":true}]}"#),
+            post(
+                "private/records/lookup", #"{"records":[{"recordName":"a"}]}"#, 200,
+                #"{"records":[{"recordName":"a","reason":"Record not found","serverErrorCode":"NOT_FOUND"}]}"#)),
+        Scenario(
+            "a record without a name gets one",
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N"}}]}"#, 200,
+                #"{"records":[{"recordName":"<any>","fields":{}}]}"#, keeping: ["name": "records[0].recordName"]),
+            post("private/records/lookup", #"{"records":[{"recordName":"$name"}]}"#, 200, #"{"records":[{"recordName":"$name","recordType":"N"}]}"#)),
+        Scenario(
+            "an atomic batch is all or nothing in a custom zone, and one by one in the default zone",
+            post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"good"}},{"operationType":"update","record":{"recordName":"bad","recordChangeTag":"1"}}]}"#,
+                200, #"{"records":[{"recordName":"good","serverErrorCode":"ATOMIC_ERROR","reason":"<any>"},{"recordName":"bad","serverErrorCode":"NOT_FOUND"}]}"#),
+            post(
+                "private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"good"}]}"#, 200,
+                #"{"records":[{"recordName":"good","serverErrorCode":"NOT_FOUND"}]}"#),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"atomic":false,"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"good"}},{"operationType":"update","record":{"recordName":"bad","recordChangeTag":"1"}}]}"#,
+                200, #"{"records":[{"recordName":"good","recordChangeTag":"<any>"},{"recordName":"bad","serverErrorCode":"NOT_FOUND"}]}"#),
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"good"}},{"operationType":"update","record":{"recordName":"bad","recordChangeTag":"1"}}]}"#,
+                200, #"{"records":[{"recordName":"good","recordChangeTag":"<any>"},{"recordName":"bad","serverErrorCode":"NOT_FOUND"}]}"#)),
+        Scenario(
+            "an item's own words on fields and numbers come before those for all",
+            post(
+                "private/records/modify",
+                #"{"desiredKeys":[],"numbersAsStrings":true,"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a","fields":{"x":1,"y":2}}},{"operationType":"create","desiredKeys":["y"],"numbersAsStrings":false,"record":{"recordType":"N","recordName":"b","fields":{"x":1,"y":2}}}]}"#,
+                200, #"{"records":[{"fields":{"x":"<absent>","y":"<absent>"},"recordType":"N"},{"fields":{"x":"<absent>","y":{"value":2}}}]}"#),
+            post(
+                "private/records/lookup", #"{"desiredKeys":["x"],"records":[{"recordName":"a"},{"recordName":"b","desiredKeys":[]},{"recordName":"a","desiredKeys":["y"]}]}"#,
+                200,
+                #"{"records":[{"fields":{"x":{"value":1},"y":"<absent>"}},{"fields":{"x":"<absent>","y":"<absent>"}},{"fields":{"x":"<absent>","y":{"value":2}}}]}"#)),
+        Scenario(
+            "parents and zones of records",
+            post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/records/modify?getCurrentSyncToken=true&ckjsVersion=2.6.1&clientId=x",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"child","parent":{"recordName":"mother"}}},{"operationType":"create","record":{"recordType":"N","recordName":"mother"}}]}"#,
+                200,
+                #"{"records":[{"parent":{"recordName":"mother"},"zoneID":{"zoneName":"Z","ownerRecordName":"$developer","zoneType":"REGULAR_CUSTOM_ZONE"}},{"parent":"<absent>"}],"syncToken":"<any>"}"#,
+                keeping: ["token": "syncToken"]),
+            post("private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}"#, 200, #"{"records":[],"moreComing":false,"syncToken":"$token"}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"N","recordName":"child","parent":null,"zoneID":{"zoneName":"Z"}}}]}"#,
+                200, #"{"records":[{"parent":"<absent>","zoneID":{"zoneName":"Z"}}]}"#),
+            post(
+                "private/records/modify", #"{"zoneID":{"zoneName":"no"},"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a"}}]}"#, 200,
+                #"{"records":[{"recordName":"a","serverErrorCode":"ZONE_NOT_FOUND","reason":"<any>"}]}"#)),
+        Scenario(
+            "private databases are each user's own, the public one is everybody's",
+            post("private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"mine"}}]}"#, as: "anna"),
+            post("private/records/lookup", #"{"records":[{"recordName":"mine"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#),
+            post("private/records/lookup?skylightUser=anna", #"{"records":[{"recordName":"mine"}]}"#, 200, #"{"records":[{"created":{"userRecordName":"$anna"}}]}"#),
+            post("public/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"ours"}}]}"#, as: "anna"),
+            post("public/records/lookup", #"{"records":[{"recordName":"ours"}]}"#, 200, #"{"records":[{"recordName":"ours","created":{"userRecordName":"$anna"}}]}"#)),
+        Scenario(
+            "production makes no schema",
+            post(
+                "/database/1/iCloud.com.example.Test/production/private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a"}}]}"#, 200,
+                #"{"records":[{"recordName":"a","reason":"Cannot create new type N in production schema","serverErrorCode":"BAD_REQUEST"}]}"#)),
+        Scenario(
+            "a declared type wins over a guess, and a contradiction is named",
+            post("private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a","fields":{"x":1}}}]}"#),
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"b","fields":{"x":"one"}}}]}"#, 200,
+                #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"invalid attempt to set value type STRING for field 'x' for type 'N', defined to be: INT64"}]}"#)
+        ),
+    ]
+}

@@ -1,0 +1,66 @@
+import JSON
+import RecordStore
+import Records
+import Testing
+
+/// A story told in requests: each is sent, its status and the interesting part of its answer are compared.
+struct Scenario: Sendable, CustomTestStringConvertible {
+    let name: String
+    let steps: [Step]
+
+    var testDescription: String { name }
+
+    init(_ name: String, _ steps: Step...) {
+        self.name = name
+        self.steps = steps
+    }
+}
+
+/// One request, or something that is done behind the server's back.
+enum Step: Sendable {
+    case call(Call)
+    case act(@Sendable (any RecordEngine) async throws -> Void)
+
+    struct Call: Sendable {
+        var method: String
+        var path: String
+        var body: String
+        var headers: [(String, String)]
+        var status: Int
+        var expected: String
+        var keeping: [String: String]
+    }
+}
+
+/// A request that is expected to be answered with a status and, among others, these members.
+///
+/// `$name` in path, body and expectation stands for what an earlier step kept under that name. What is kept is named by its place:
+/// `records[0].recordChangeTag`. `Subset` says what an expectation can say.
+func post(
+    _ path: String, _ body: String = "", _ status: Int = 200, _ expected: String = "{}", keeping: [String: String] = [:], as user: String? = nil
+) -> Step {
+    call("POST", path, body, status, expected, keeping: keeping, as: user)
+}
+
+func get(_ path: String, _ status: Int = 200, _ expected: String = "{}", as user: String? = nil) -> Step {
+    call("GET", path, "", status, expected, as: user)
+}
+
+func call(
+    _ method: String, _ path: String, _ body: String = "", _ status: Int, _ expected: String, keeping: [String: String] = [:],
+    as user: String? = nil
+) -> Step {
+    .call(
+        Step.Call(
+            method: method, path: path, body: body, headers: user.map { [("X-Skylight-User", $0)] } ?? [], status: status, expected: expected,
+            keeping: keeping))
+}
+
+/// Sets the indexes of a field in the development schema.
+func index(_ field: String, of type: Name, _ indexes: Indexes) -> Step {
+    .act { engine in
+        let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+        let editing = try #require(database as? any SchemaEditing)
+        _ = try await editing.edit([.setIndexes(indexes, of: FieldKey(schemaName: Name(field)), in: type)])
+    }
+}
