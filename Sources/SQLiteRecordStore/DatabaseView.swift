@@ -23,7 +23,7 @@ struct DatabaseView: Sendable {
             ? try Row.fetchAll(
                 db,
                 cachedSQL: """
-                    SELECT \(ZoneRow.columns) FROM shares s JOIN \(ZoneRow.source) ON z.number = s.zone
+                    SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number
                     WHERE s.user = ? AND s.live = 1 AND z.state = 0
                     """, [userNumber])
             : try Row.fetchAll(
@@ -66,7 +66,7 @@ struct DatabaseView: Sendable {
             return try Row.fetchOne(
                 db,
                 cachedSQL: """
-                    SELECT \(ZoneRow.columns) FROM shares s JOIN \(ZoneRow.source) ON z.number = s.zone
+                    SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number
                     WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND z.name = ? AND u.name = ?
                     """, [userNumber, zoneID.zoneName.string, owner.string])
         }
@@ -126,7 +126,7 @@ struct DatabaseView: Sendable {
                 db,
                 cachedSQL: """
                     SELECT \(ZoneRow.columns), s.live AS shareLive, s.position AS sharePosition, s.moment AS shareMoment
-                    FROM shares s JOIN \(ZoneRow.source) ON z.number = s.zone WHERE s.user = ?
+                    FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number WHERE s.user = ?
                     """, [userNumber]
             ).map { row in
                 let zone = ZoneRow(row)

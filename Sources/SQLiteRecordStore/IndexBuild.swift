@@ -9,18 +9,38 @@ struct IndexBuild {
     let before: SchemaCatalog
     let after: SchemaCatalog
 
-    func run(_ db: Database) throws {
-        guard let new = after.schema.types[type] else { return }
+    /// Brings all entries up from one schema to another.
+    static func run(from before: SchemaCatalog, to after: SchemaCatalog, _ db: Database) throws {
+        for type in after.schema.types.values where before.schema.types[type.name] != type {
+            try IndexBuild(type: type.name, before: before, after: after).run(db)
+        }
+    }
+
+    private func run(_ db: Database) throws {
+        guard let new = after.schema.types[type], let old = before.schema.types[type] else { return }
         var added: [(key: FieldKey, indexes: Indexes, number: Int64)] = []
-        for key in Set(new.indexedKeys + (before.schema.types[type]?.indexedKeys ?? [])) where key != .system(.recordID) {
+        for key in Set(new.indexedKeys + old.indexedKeys) where key != .system(.recordID) {
             guard let number = after.fieldNumber(key, of: type) else { continue }
-            let old = before.schema.types[type]?.definition(of: key)?.indexes ?? []
+            let was = old.definition(of: key)?.indexes ?? []
             let now = new.definition(of: key)?.indexes ?? []
-            try removeUnneeded(old, now, number, db)
-            let missing = needed(now).subtracting(needed(old))
-            if !missing.isEmpty { added.append((key, missing, number)) }
+            try removeUnneeded(was, now, number, db)
+            let missing = needed(now).subtracting(needed(was))
+            if missing.isEmpty { continue }
+            if old.definition(of: key) == nil {
+                try addNewField(number, missing, db)
+            } else {
+                added.append((key, missing, number))
+            }
         }
         if !added.isEmpty { try build(added, db) }
+    }
+
+    /// No record has a value in a field that was not declared before, so none has to be read.
+    private func addNewField(_ number: Int64, _ indexes: Indexes, _ db: Database) throws {
+        guard indexes.contains(.queryable), let members = after.fieldNumber(.system(.recordID), of: type) else { return }
+        try db.run(
+            "INSERT INTO entries (field, zone, value, name) SELECT ?, zone, ?, name FROM entries WHERE field = ?",
+            [number, EntryValue.missing, members])
     }
 
     /// QUERYABLE and SORTABLE share their entries: either stands for both.

@@ -62,17 +62,21 @@ extension SQLiteDatabase {
         ) { row in
             let isSkipped = row.isDeleted && row.position <= plan.skipsDeletionsThrough
             let isWanted = row.isDeleted || request.desiredRecordTypes?.contains(row.record.recordType) ?? true
-            if !isSkipped, isWanted {
-                guard scanned < scanLimit, fill.admits(row.record) else {
-                    hasMore = true
-                    return .stop
-                }
-                changes.append(
-                    RecordChange(
-                        kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed), position: row.position,
-                        record: try row.record.keeping(request.desiredKeys)))
-            }
             scanned += 1
+            if isSkipped || !isWanted {
+                guard scanned >= scanLimit else { return .next }
+                last = (row.position, row.record.modified.timestamp)
+                hasMore = true
+                return .stop
+            }
+            guard fill.admits(row.record) else {
+                hasMore = true
+                return .stop
+            }
+            changes.append(
+                RecordChange(
+                    kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed), position: row.position,
+                    record: try row.record.keeping(request.desiredKeys)))
             last = (row.position, row.record.modified.timestamp)
             return .next
         }

@@ -13,9 +13,7 @@ extension SQLiteDatabase: SchemaEditing {
         return try await store.write { db, state in
             let before = state.catalog
             try state.catalog.store(try before.schema.applying(edits), in: db)
-            for type in state.catalog.schema.sortedTypes {
-                try IndexBuild(type: type.name, before: before, after: state.catalog).run(db)
-            }
+            try IndexBuild.run(from: before, to: state.catalog, db)
             return state.catalog.schema
         }
     }

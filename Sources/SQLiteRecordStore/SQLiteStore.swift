@@ -88,6 +88,8 @@ final class SQLiteStore: Sendable {
     func close() async {
         writer.close()
         await writing.value
+        // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
+        _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try? pool.close()
     }
 

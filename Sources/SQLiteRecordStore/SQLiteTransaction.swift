@@ -45,7 +45,9 @@ final class SQLiteTransaction: RecordTransaction {
     }
 
     func grow(_ schema: Schema) throws {
+        let before = kept.state.catalog
         try kept.state.catalog.store(schema, in: db)
+        try IndexBuild.run(from: before, to: kept.state.catalog, db)
     }
 
     func record(named name: Name, in zone: Int64) throws -> StoredRecord? {

@@ -47,7 +47,7 @@ extension RecordEngine {
 extension RecordDatabase {
     @discardableResult
     func save(
-        _ kind: RecordOperation.Kind = .forceUpdate, _ name: Name, type: Name = "Item", in zoneID: ZoneID = .default, tag: String? = nil,
+        _ name: Name, as kind: RecordOperation.Kind = .forceUpdate, type: Name = "Item", in zoneID: ZoneID = .default, tag: String? = nil,
         _ fields: [Name: FieldValue] = [:], parent: RecordOperation.Parent = .unchanged
     ) async throws -> StoredRecord {
         let operation = RecordOperation(

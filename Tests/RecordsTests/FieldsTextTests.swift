@@ -1,0 +1,47 @@
+import JSON
+import Records
+import Testing
+
+@Suite struct FieldsTextTests {
+    private static let fields: [Field] = {
+        var place = Location(latitude: 47.6, longitude: -122.3)
+        place.altitude = 12.5
+        place.timestamp = Timestamp(milliseconds: 5)
+        return [
+            Field(name: "text", value: .string("é\n\"😀\u{0}")),
+            Field(name: "int", value: .int64(.max)),
+            Field(name: "whole", value: .double(1)),
+            Field(name: "tiny", value: .double(5e-324)),
+            Field(name: "bytes", value: .bytes([0, 1, 255])),
+            Field(name: "when", value: .timestamp(Timestamp(milliseconds: -1))),
+            Field(name: "where", value: .location(place)),
+            Field(name: "link", value: .reference(Reference(recordName: "r", zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o"), action: .validate))),
+            Field(name: "file", value: .asset(Asset(fileChecksum: "abc", size: 12))),
+            Field(name: "secret", value: .string("s"), isEncrypted: true),
+            Field(name: "none", value: .list([], of: .string)),
+            Field(name: "whens", value: .list([.timestamp(Timestamp(milliseconds: 7))], of: .timestamp)),
+            Field(name: "links", value: .list([.reference(Reference(recordName: "a")), .reference(Reference(recordName: "b"))], of: .reference)),
+        ]
+    }()
+
+    @Test func bringsEveryValueBack() throws {
+        let decoded = try FieldsText(Self.fields).decoded()
+        #expect(decoded == Self.fields.sorted { $0.name < $1.name })
+    }
+
+    @Test func decodesOnlyWhatIsAskedFor() throws {
+        let values = try FieldsText(Self.fields).values(of: ["int", "none", "absent"])
+        #expect(values == ["int": .int64(.max), "none": .list([], of: .string)])
+    }
+
+    @Test func keepsDesiredKeys() throws {
+        let text = FieldsText([Field(name: "a", value: .int64(1)), Field(name: "b", value: .string("x"))])
+        #expect(String(decoding: try text.keeping(["b", "z"]).bytes, as: UTF8.self) == #"{"b":{"value":"x","type":"STRING"}}"#)
+        #expect(try text.keeping([]) == .empty)
+        #expect(try text.keeping(["a", "b"]) == text)
+    }
+
+    @Test func saysWhenStoredTextIsDamaged() {
+        #expect(throws: RecordError.self) { try FieldsText(bytes: Array("{\"a\":".utf8)).decoded() }
+    }
+}

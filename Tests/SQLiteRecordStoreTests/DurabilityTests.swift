@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import SyncCounter
+import Testing
+
+@testable import SQLiteRecordStore
+
+// One at a time: they count what the whole process does.
+@Suite(.serialized) struct DurabilityTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func everyCommitIsSynced() async throws {
+        let store = try SQLiteStore(file: folder.url.appending(path: "s.sqlite"), environment: .development, clock: Timestamp.now)
+        let settings = try await store.pool.writeWithoutTransaction { db in
+            [
+                try Int.fetchOne(db, sql: "PRAGMA synchronous"), try Int.fetchOne(db, sql: "PRAGMA mmap_size"),
+                try Int.fetchOne(db, sql: "PRAGMA wal_autocheckpoint"),
+            ]
+        }
+        #expect(settings[0] == 2, "synchronous must be FULL")
+        #expect((settings[1] ?? 0) == 0, "no memory map")
+        #expect((settings[2] ?? 0) == 0, "the writer checkpoints by itself")
+        let journal = try await store.pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
+        #expect(journal == "wal")
+        await #expect(throws: (any Error).self, "readers can't write") {
+            try await store.pool.read { try $0.execute(sql: "DELETE FROM records") }
+        }
+        await store.close()
+    }
+
+    @Test(.enabled(if: sync_count("/") >= 0, "calls can't be counted here")) func everyAcknowledgedSaveWasSyncedBefore() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        try await database.save("warm up" as Name)
+        let log = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite-wal").path(percentEncoded: false)
+        for number in 0..<20 {
+            let before = sync_count(log)
+            try await database.save("r\(number)" as Name, ["n": .int64(Int64(number))])
+            #expect(sync_count(log) > before, "save \(number) was acknowledged without a sync")
+        }
+        // Savers that come together share a sync, but none is acknowledged before it.
+        let before = sync_count(log)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<64 {
+                group.addTask { try await database.save("g\(number)" as Name) }
+            }
+            try await group.waitForAll()
+        }
+        let syncs = sync_count(log) - before
+        #expect(syncs >= 1 && syncs < 64)
+        await engine.close()
+    }
+
+    @Test func aSaverThatHangsUpTakesNobodyAlong() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        for round in 0..<20 {
+            let savers = (0..<24).map { number in
+                Task { try await database.save("r\(round).\(number)" as Name, ["n": .int64(Int64(number))]) }
+            }
+            var cancelled: Set<Int> = []
+            for number in savers.indices where Bool.random() {
+                cancelled.insert(number)
+                savers[number].cancel()
+            }
+            for (number, saver) in savers.enumerated() {
+                let outcome = await saver.result
+                if case .failure = outcome { #expect(cancelled.contains(number), "round \(round): saver \(number) lost its save") }
+                if case .success = outcome {
+                    let found = try await database.fetch([RecordID(recordName: "r\(round).\(number)" as Name)], desiredKeys: nil)
+                    #expect((try? found.first?.get()) != nil, "round \(round): an acknowledged save is not there")
+                }
+            }
+        }
+        await engine.close()
+    }
+
+    @Test func aFailingSaveLeavesTheOthersOfItsGroup() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        let names = try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    let kind: RecordOperation.Kind = number % 3 == 0 ? .update : .forceUpdate
+                    let error = await refusal { try await database.save("r\(number)" as Name, as: kind, tag: "zz") }
+                    return (number, error == nil)
+                }
+            }
+            return try await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
+        }
+        for (number, isSaved) in names { #expect(isSaved == (number % 3 != 0)) }
+        let counts = try await database.counts(in: .default)
+        #expect(counts.total == 40)
+        await engine.close()
+    }
+
+    @Test func oneFolderHasOneProcess() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        #expect(throws: DataFolderInUse.self) { try SQLiteRecordEngine(folder: folder.url) }
+        await engine.close()
+        let again = try SQLiteRecordEngine(folder: folder.url)
+        await again.close()
+    }
+
+    @Test func whatWasSavedIsThereAfterReopening() async throws {
+        let first = try SQLiteRecordEngine(folder: folder.url)
+        let saved = try await first.full(.private).save("r", ["text": .string("é\u{0}\n")])
+        await first.close()
+        let second = try SQLiteRecordEngine(folder: folder.url)
+        let found = try await second.full(.private).fetch([RecordID(recordName: "r")], desiredKeys: nil)
+        #expect(try found.first?.get() == saved)
+        #expect(try await second.containers().map(\.description) == ["iCloud.com.example.Test"])
+        await second.close()
+    }
+
+    /// A copy made earlier does not know what happened later, and must not pretend to.
+    @Test func aRestoredCopyRefusesLaterTokens() async throws {
+        let zone = ZoneID(zoneName: "Z")
+        let file = folder.url.appending(path: "data/iCloud.com.example.Test/development.sqlite")
+        let data = folder.url.appending(path: "data")
+        var engine = try SQLiteRecordEngine(folder: data)
+        _ = try await engine.full(.private).modifyZones([.create(zone)])
+        try await engine.full(.private).save("a", in: zone)
+        let early = try await engine.full(.private).pull(zone).token
+        await engine.close()
+        let copy = folder.url.appending(path: "copy.sqlite")
+        try FileManager.default.copyItem(at: file, to: copy)
+        engine = try SQLiteRecordEngine(folder: data)
+        try await engine.full(.private).save("b", in: zone)
+        let late = try await engine.full(.private).pull(zone).token
+        #expect(try await engine.full(.private).pull(zone, since: early).changes.map(\.record.recordID.recordName) == ["b"])
+        await engine.close()
+        try FileManager.default.removeItem(at: file)
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path(percentEncoded: false) + suffix) }
+        try FileManager.default.copyItem(at: copy, to: file)
+        engine = try SQLiteRecordEngine(folder: data)
+        let restored = try await engine.full(.private)
+        #expect(await refusal { _ = try await restored.pull(zone, since: late) } == TokenOffice.expired)
+        #expect(try await restored.explain(late).standing != .good)
+        #expect(try await restored.pull(zone, since: early).changes.isEmpty)
+        // The same position again, but another history.
+        try await restored.save("c", in: zone)
+        #expect(await refusal { _ = try await restored.pull(zone, since: late) } == TokenOffice.expired)
+        #expect(try await restored.pull(zone, since: early).changes.map(\.record.recordID.recordName) == ["c"])
+        await engine.close()
+    }
+}

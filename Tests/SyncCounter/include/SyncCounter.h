@@ -1,0 +1,7 @@
+#ifndef SYNC_COUNTER_H
+#define SYNC_COUNTER_H
+
+/// How many times this process has asked for the data of a file to be on disk. -1 where the calls can't be counted.
+long sync_count(const char *path);
+
+#endif
