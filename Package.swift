@@ -54,11 +54,12 @@ let package = Package(
         ),
         floor("Accounts", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift")]),
         // 5
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         floor("DataTransfer", on: ["RecordStore", "Records", "JSON"]),
         floor(
             "HTTPServing",
             on: [
-                "Records", "JSON",
+                "Records", "JSON", "CZlib",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -86,7 +87,8 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
-            ]
+            ],
+            resources: [.embedInCode("Templates"), .embedInCode("Public")]
         ),
         // 7
         .executableTarget(
@@ -98,6 +100,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -107,19 +110,22 @@ let package = Package(
         tests("RecordStoreTests", of: ["RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
-            of: ["SQLiteRecordStore", "RecordStore", "Records", "JSON", .product(name: "GRDB", package: "GRDB.swift")]
+            of: ["SyncCounter", "SQLiteRecordStore", "RecordStore", "Records", "JSON", .product(name: "GRDB", package: "GRDB.swift")]
         ),
-        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "Records", "JSON"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "WebServicesTests",
-            dependencies: [
+        .target(name: "SyncCounter", path: "Tests/SyncCounter"),
+        tests("AccountsTests", of: ["Accounts", "Records", "JSON"]),
+        tests(
+            "WebServicesTests",
+            of: [
                 "WebServices", "HTTPServing", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: swiftSettings
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
         ),
+        tests("DataTransferTests", of: ["DataTransfer", "SQLiteRecordStore", "RecordStore", "Records", "JSON"]),
+        tests("CommandLineTests", of: ["skylight", "JSON"]),
     ]
 )

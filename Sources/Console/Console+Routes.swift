@@ -3,12 +3,6 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// What a handler gives back.
-enum Answer: Sendable {
-    case page(any Page)
-    case redirect(String)
-}
-
 extension Console {
     /// Bytes that a sent form may have.
     private static let formLimit = 1 << 20
@@ -31,12 +25,11 @@ extension Console {
         }
         router.post("/containers") { request, _ in
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
-            return .redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
+            return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
         }
         router.get("/find") { request, _ in
-            let finder = Finder(engine: engine, accounts: accounts, fields: request.queryFields)
-            switch try await finder.answer() {
-            case .redirect(let location): return .redirect(to: location)
+            switch try await Finder.answer(request.queryFields, engine: engine, accounts: accounts) {
+            case .redirect(let location): return Response.redirect(to: location)
             case .page(let page): return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
             }
         }
@@ -60,6 +53,7 @@ extension Console {
         show("types", on: router) { .page(try await TypesView.load($0)) }
         show("type", on: router) { .page(try await TypeView.load($0)) }
         show("schema", on: router) { .page(try await SchemaView.load($0)) }
+        show("find", on: router) { try await Finder.answer($0) }
         show("users", on: router) { .page(try await UsersView.load($0)) }
     }
 
@@ -106,12 +100,5 @@ extension Console {
             page = ErrorView(error)
         }
         return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, assets: renderer.assets))
-    }
-}
-
-extension Request {
-    /// What the query string says.
-    var queryFields: FormFields {
-        FormFields(encoded: (uri.query ?? "").utf8)
     }
 }

@@ -1,8 +1,8 @@
 public import Hummingbird
-internal import Records
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import Records
 
 /// Turns what handlers throw into answers, so that the headers added further out are on errors as well.
 ///

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 public import Hummingbird
-internal import Records
 internal import NIOCore
+internal import Records
 
 extension Request {
     /// Bytes that a body may have unless a handler says otherwise: 32 MiB, room for 200 operations of usual size.

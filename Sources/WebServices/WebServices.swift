@@ -52,7 +52,8 @@ public struct WebServices: Sendable {
             let body = try RequestObject(request.method == .post ? try await Self.body(of: request) : [])
             let call = EndpointCall(
                 path: path, caller: caller, callers: callers, body: body,
-                wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"] == "true", engine: engine)
+                // Python clients write True.
+                wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine)
             var writer = JSONWriter(capacity: 4096)
             try await endpoint.answer(call, into: &writer)
             return .json(writer.bytes)

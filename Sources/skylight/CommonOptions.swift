@@ -34,6 +34,3 @@ struct DatabaseOptions: ParsableArguments {
         DatabaseAddress(container: container, environment: environment, scope: scope)
     }
 }
-
-extension Environment: ExpressibleByArgument {}
-extension DatabaseScope: ExpressibleByArgument {}

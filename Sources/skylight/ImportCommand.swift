@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import DataTransfer
 import Foundation
@@ -21,9 +22,11 @@ struct ImportCommand: AsyncParsableCommand {
             with --index.
 
             Examples:
-              skylight import airports.csv --container iCloud.com.example.Air --type Airport \\
-                --name-field iata --index name:SORTABLE --index location:QUERYABLE
-              skylight import day1.ndjson day2.ndjson --container iCloud.com.example.Log --type Event --zone Events
+              skylight import airports.csv --container iCloud.com.example.Air \\
+                --type Airport --name-field iata \\
+                --index name:SORTABLE --index location:QUERYABLE
+              skylight import day1.ndjson day2.ndjson --type Event \\
+                --container iCloud.com.example.Log --zone Events
             """)
 
     @Argument(help: ArgumentHelp("The files, all of one shape. The format goes by the name: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
@@ -137,5 +140,3 @@ struct ImportCommand: AsyncParsableCommand {
         writer.value(report.skipped)
     }
 }
-
-extension FileFormat: ExpressibleByArgument {}

@@ -8,8 +8,11 @@ import Hummingbird
 import JSON
 import Logging
 import NIOCore
+import Records
 import RecordStore
+import SQLiteRecordStore
 import ServiceLifecycle
+import UnixSignals
 import WebServices
 
 struct ServeCommand: AsyncParsableCommand {
@@ -25,7 +28,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             Examples:
               skylight serve --demo
-              skylight serve --ephemeral --port 0      for the tests of another project: nothing is kept, the port is free
+              skylight serve --ephemeral --port 0
+                For the tests of another project: nothing is kept, the port is free.
             """)
 
     @Option(help: ArgumentHelp("The address to listen on: localhost, 127.0.0.1 or ::1.", valueName: "name"))
@@ -129,5 +133,3 @@ struct ServeCommand: AsyncParsableCommand {
         _ = try await DemoData(engine: store.engine, clock: store.clock, people: people).fill()
     }
 }
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Records
+import RecordStore
 
 struct ZoneDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import JSON
 import Records
@@ -43,18 +44,4 @@ struct ZoneShareCommand: AsyncParsableCommand {
             Output.say("\(participant) now sees zone \(zone) of \(database.user) (\(permission.defaultValueDescription)).")
         }
     }
-}
-
-extension ZoneParticipant.Permission: ExpressibleByArgument {
-    public init?(argument: String) {
-        switch argument.lowercased() {
-        case "read-only", "read_only": self = .readOnly
-        case "read-write", "read_write": self = .readWrite
-        default: return nil
-        }
-    }
-
-    public static var allValueStrings: [String] { allCases.map(\.defaultValueDescription) }
-
-    public var defaultValueDescription: String { self == .readOnly ? "read-only" : "read-write" }
 }

@@ -59,7 +59,7 @@ extension RecordDatabase {
     }
 
     func delete(_ name: Name, in zoneID: ZoneID = .default) async throws {
-        _ = try await modify(ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID)).first?.get()
+        for outcome in try await modify(ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID)) { _ = try outcome.get() }
     }
 
     /// All pages of a query.

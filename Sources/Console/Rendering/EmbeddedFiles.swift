@@ -1,11 +1,48 @@
 /// The files of `Templates` and `Public`, compiled into the binary. A test compares the lists with the folders.
 enum EmbeddedFiles {
     static let templates: [(name: String, bytes: [UInt8])] = [
+        ("changes_records", PackageResources.changes_records_mustache),
+        ("changes_zones", PackageResources.changes_zones_mustache),
+        ("choice", PackageResources.choice_mustache),
+        ("complaint", PackageResources.complaint_mustache),
         ("confirm", PackageResources.confirm_mustache),
         ("error", PackageResources.error_mustache),
+        ("fetch", PackageResources.fetch_mustache),
+        ("field_row", PackageResources.field_row_mustache),
+        ("first_steps", PackageResources.first_steps_mustache),
+        ("home", PackageResources.home_mustache),
+        ("layout", PackageResources.layout_mustache),
+        ("no_feed", PackageResources.no_feed_mustache),
+        ("nothing_found", PackageResources.nothing_found_mustache),
+        ("others", PackageResources.others_mustache),
+        ("query", PackageResources.query_mustache),
+        ("record", PackageResources.record_mustache),
+        ("refusal", PackageResources.refusal_mustache),
+        ("schema", PackageResources.schema_mustache),
+        ("since", PackageResources.since_mustache),
+        ("token", PackageResources.token_mustache),
+        ("type", PackageResources.type_mustache),
+        ("types", PackageResources.types_mustache),
+        ("users", PackageResources.users_mustache),
+        ("value_code", PackageResources.value_code_mustache),
+        ("value_link", PackageResources.value_link_mustache),
+        ("value_list", PackageResources.value_list_mustache),
+        ("value_missing", PackageResources.value_missing_mustache),
+        ("value_text", PackageResources.value_text_mustache),
+        ("value_time", PackageResources.value_time_mustache),
+        ("zone", PackageResources.zone_mustache),
+        ("zones", PackageResources.zones_mustache),
     ]
 
     static let assets: [(name: String, bytes: [UInt8])] = [
+        ("copy.js", PackageResources.copy_js),
+        ("find.js", PackageResources.find_js),
+        ("menus.js", PackageResources.menus_js),
+        ("question.js", PackageResources.question_js),
         ("skylight.css", PackageResources.skylight_css),
+        ("skylight.js", PackageResources.skylight_js),
+        ("skylight.svg", PackageResources.skylight_svg),
+        ("times.js", PackageResources.times_js),
+        ("tokens.js", PackageResources.tokens_js),
     ]
 }

@@ -52,7 +52,8 @@ struct Frame: ViewModel {
     let chips: [Chip]
     let sections: [Section]
     let tabs: [Entry]
-    /// The place, for the find box.
+    let findAction: String
+    /// Acting user and zone.
     let findFields: [Hidden]
     let findHint: String
 
@@ -65,7 +66,7 @@ extension Frame {
     init(title: String, assets: StaticFiles) {
         self.init(
             title: title, stylesheet: assets.url("skylight.css"), script: assets.url("skylight.js"), icon: assets.url("skylight.svg"), chips: [],
-            sections: [], tabs: [], findFields: [], findHint: "Find a container or a record")
+            sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record")
     }
 
     /// The frame of a page about a place.
@@ -75,134 +76,7 @@ extension Frame {
         self.init(
             title: title, stylesheet: assets.url("skylight.css"), script: assets.url("skylight.js"), icon: assets.url("skylight.svg"),
             chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
-            findFields: [
-                Hidden(name: "container", value: place.address.container.description),
-                Hidden(name: "environment", value: place.address.environment.rawValue),
-                Hidden(name: "database", value: place.address.scope.rawValue),
-            ] + place.parameters.map { Hidden(name: $0.name, value: $0.value) },
+            findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token")
-    }
-}
-
-private struct FrameBuilder {
-    let visit: Visit
-    let tab: Tab
-
-    var place: Place { visit.place }
-
-    /// The same page elsewhere. What makes sense in one database only (names, tokens, markers) stays behind.
-    func here(_ place: Place) -> String {
-        let kept = tab == .query ? visit.fields["type"].map { [("type", $0)] } ?? [] : []
-        return place.link(tab == .home ? Tab.query.rawValue : tab.rawValue, kept)
-    }
-
-    var chips: [Frame.Chip] {
-        [container, environment, database, user, zone]
-    }
-
-    private var container: Frame.Chip {
-        Frame.Chip(
-            label: "container", text: place.address.container.description, tone: nil,
-            options: visit.containers.map { container in
-                let other = Place(
-                    address: DatabaseAddress(container: container, environment: place.address.environment, scope: place.address.scope),
-                    user: place.user, zone: .unspecified)
-                return Frame.Chip.Option(
-                    text: container.description, note: nil, href: other.link(tab.readsRecords ? tab.rawValue : Tab.query.rawValue),
-                    isCurrent: container == place.address.container)
-            },
-            more: Frame.Link(text: "All containers", href: "/"))
-    }
-
-    private var environment: Frame.Chip {
-        Frame.Chip(
-            label: "environment", text: place.address.environment.rawValue, tone: place.address.environment.rawValue,
-            options: Environment.allCases.map { environment in
-                Frame.Chip.Option(
-                    text: environment.rawValue, note: environment == .development ? "schema in the making" : "schema is fixed",
-                    href: here(place.with { $0.address.environment = environment; $0.zone = .unspecified }),
-                    isCurrent: environment == place.address.environment)
-            },
-            more: nil)
-    }
-
-    private var database: Frame.Chip {
-        Frame.Chip(
-            label: "database", text: place.address.scope.rawValue, tone: nil,
-            options: DatabaseScope.allCases.map { scope in
-                Frame.Chip.Option(
-                    text: scope.rawValue, note: scope.explanation,
-                    href: here(place.with { $0.address.scope = scope; $0.zone = .unspecified }), isCurrent: scope == place.address.scope)
-            },
-            more: nil)
-    }
-
-    private var user: Frame.Chip {
-        Frame.Chip(
-            label: "as", text: visit.people.actor.displayName, tone: nil,
-            options: visit.people.users.map { user in
-                Frame.Chip.Option(
-                    text: user.displayName, note: user.handle == user.displayName ? nil : user.handle,
-                    href: here(
-                        place.with {
-                            $0.user = user.handle == User.developerHandle ? nil : user.handle
-                            $0.zone = .unspecified
-                        }),
-                    isCurrent: user == visit.people.actor)
-            },
-            more: Frame.Link(text: "Users", href: place.link(Tab.users.rawValue)))
-    }
-
-    private var zone: Frame.Chip {
-        let current = place.zoneID
-        var options = [
-            Frame.Chip.Option(text: "all zones", note: nil, href: here(place.with { $0.zone = .all }), isCurrent: current == nil)
-        ]
-        options += visit.zones.prefix(Frame.zoneLimit).map { zone in
-            Frame.Chip.Option(
-                text: visit.zoneName(zone.zoneID), note: visit.ownerName(zone.zoneID), href: here(place.inZone(zone.zoneID)),
-                isCurrent: current.map { place.isSame($0, zone.zoneID) } ?? false)
-        }
-        let left = visit.zones.count - Frame.zoneLimit
-        return Frame.Chip(
-            label: "zone", text: current.map(visit.zoneName) ?? "all zones", tone: nil, options: options,
-            more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more zones" : "Zones", href: place.link(Tab.zones.rawValue)))
-    }
-
-    var tabs: [Frame.Entry] {
-        guard tab.readsRecords else { return [] }
-        return [("Query", Tab.query), ("Fetch", .fetch), ("Changes", .changes)].map { text, tab in
-            Frame.Entry(text: text, href: place.link(tab.rawValue), count: nil, isCurrent: tab == self.tab)
-        }
-    }
-
-    var sections: [Frame.Section] {
-        func entry(_ text: String, _ tab: Tab, _ count: Int? = nil, isCurrent: Bool? = nil) -> Frame.Entry {
-            Frame.Entry(text: text, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, isCurrent: isCurrent ?? (tab == self.tab))
-        }
-        var sections = [
-            Frame.Section(
-                title: "Data",
-                entries: [entry("Records", .query, isCurrent: tab.readsRecords), entry("Zones", .zones, visit.zones.count)])
-        ]
-        if visit.schema != nil {
-            sections.append(
-                Frame.Section(title: "Schema", entries: [entry("Record types", .types, visit.types.count), entry("Schema text", .schema)]))
-        }
-        if visit.database is any TokenExplaining {
-            sections.append(Frame.Section(title: "Debugging", entries: [entry("Tokens", .token)]))
-        }
-        sections.append(Frame.Section(title: "Server", entries: [entry("Users", .users, visit.people.users.count)]))
-        return sections
-    }
-}
-
-extension DatabaseScope {
-    var explanation: String {
-        switch self {
-        case .public: "one for all users"
-        case .private: "each user's own"
-        case .shared: "zones that others share"
-        }
     }
 }

@@ -48,10 +48,11 @@ struct PageRenderer: Sendable {
         return library
     }
 
-    /// Every template escapes bytewise. Indentation is for readers of the source; it would also get into texts of several lines.
+    /// Every template escapes bytewise. Indentation and the last line break are for readers of the source; they would also get into
+    /// texts of several lines and between words.
     private static func prepared(_ text: String) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: true).map { line in line.drop { $0 == " " } }
-        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + lines.joined(separator: "\n") + "\n"
+        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + lines.joined(separator: "\n")
     }
 }
 

@@ -32,7 +32,7 @@ struct StaticFiles: Sendable {
         headers[.eTag] = quoted
         let isVersioned = request.uri.query.map { $0 == "v=\(file.tag)" } ?? false
         headers[.cacheControl] = isVersioned ? "public, max-age=31536000, immutable" : "no-cache"
-        let known = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.filter { $0 != " " } }
+        let known = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",").map { $0.trimmingSpaces } }
         if known.contains(where: { $0 == quoted || $0 == "W/\(quoted)" || $0 == "*" }) {
             return Response(status: .notModified, headers: headers)
         }

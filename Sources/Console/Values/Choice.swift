@@ -22,17 +22,3 @@ struct Choice: ViewModel {
         }
     }
 }
-
-/// Entries that belong together.
-struct ChoiceGroup: ViewModel {
-    let label: String
-    let choices: [Choice]
-}
-
-/// A small mark beside a field: the index it has, or lacks.
-struct Pill: ViewModel {
-    let text: String
-    /// `has` or `lacks`.
-    let tone: String
-    let explanation: String
-}

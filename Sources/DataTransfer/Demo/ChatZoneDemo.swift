@@ -67,9 +67,9 @@ struct ChatZoneDemo {
         var remaining = room.messages
         let span = room.last.milliseconds - room.first.milliseconds
         while remaining > 0 {
-            let count = min(remaining, random.number(in: 5...14))
+            let count = min(remaining, random.number(in: 12...30))
             let done = Double(room.messages - remaining) / Double(room.messages)
-            var moment = Timestamp(milliseconds: room.first.milliseconds + Int64(Double(span) * done)).adding(minutes: random.number(below: 600))
+            var moment = room.first.adding(seconds: Int(Double(span) * done / 1000) + random.number(below: 36_000))
             conversations.append(
                 (0..<count).map { _ in
                     moment = moment.adding(seconds: random.number(in: 9...400))
@@ -86,7 +86,7 @@ struct ChatZoneDemo {
         if message.room.name == "Room/sync", random.isTrue(oneIn: 60) { text = DemoText.minutes }
         var fields: [Name: FieldValue] = [
             "text": .string(text), "room": .link(message.room.name, .deleteSelf), "author": .link(message.author),
-            "sentAt": .timestamp(message.sentAt), "size": .int64(Int64(text.utf8.count)), "sentiment": .double(random.fraction() * 2 - 1),
+            "sentAt": .timestamp(message.sentAt), "size": .int64(Int64(text.utf8.count)), "sentiment": .double(Double(random.number(in: -1000...1000)) / 1000),
         ]
         if random.isTrue(oneIn: 9) { fields["mentions"] = .list([.link(random.pick(message.room.members))], of: .reference) }
         if random.isTrue(oneIn: 12) {

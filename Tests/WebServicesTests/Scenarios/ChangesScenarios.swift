@@ -1,3 +1,8 @@
+import Accounts
+import JSON
+import RecordStore
+import Records
+
 // zones/*, changes/* and records/changes: protocol.md, section 4.
 
 extension Scenario {
@@ -12,6 +17,14 @@ extension Scenario {
 
     private static func delete(_ name: String) -> Step {
         post("private/records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceDelete","record":{"recordName":"\#(name)"}}]}"#)
+    }
+
+    private static func share(_ permission: ZoneParticipant.Permission) -> Step {
+        .act { engine in
+            let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+            let participant = ZoneParticipant(userRecordName: User.recordName(ofHandle: "anna"), permission: permission)
+            try await (database as? any ZoneSharing)?.share(ZoneID(zoneName: "Z"), with: participant)
+        }
     }
 
     static let changes: [Scenario] = [
@@ -102,6 +115,41 @@ extension Scenario {
             post(
                 "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$z"}]}"#, 200,
                 #"{"zones":[{"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}]}"#)),
+        Scenario(
+            "a zone that is shown to another user stands in the shared database under its owner",
+            zones, save("a", "b"), share(.readOnly),
+            get(
+                "shared/zones/list", 200,
+                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer","zoneType":"REGULAR_CUSTOM_ZONE"},"syncToken":"<any>"}]}"#, as: "anna"),
+            post(
+                "shared/records/lookup", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a"}]}"#, 200,
+                #"{"records":[{"recordName":"a","zoneID":{"ownerRecordName":"$developer"}}]}"#, as: "anna"),
+            post(
+                "shared/changes/zone",
+                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}},{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"reverse":true}]}"#, 200,
+                #"{"zones":[{"records":[{"recordName":"a"},{"recordName":"b"}]},{"serverErrorCode":"BAD_REQUEST","reason":"Reverse sync of share db is unsupported"}]}"#,
+                as: "anna"),
+            post("shared/changes/database", "{}", 200, #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#, keeping: ["token": "syncToken"], as: "anna"),
+            post(
+                "shared/records/modify",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"operations":[{"operationType":"forceDelete","record":{"recordName":"a"}}]}"#, 200,
+                #"{"records":[{"recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#, as: "anna"),
+            share(.readWrite),
+            post(
+                "shared/records/modify",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"a","recordType":"N","fields":{"x":5}}}]}"#,
+                200, #"{"records":[{"recordName":"a","modified":{"userRecordName":"$anna"},"created":{"userRecordName":"$developer"}}]}"#, as: "anna"),
+            post("private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"fields":{"x":{"value":5}}}]}"#),
+            .act { engine in
+                let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+                try await (database as? any ZoneSharing)?.stopSharing(ZoneID(zoneName: "Z"), with: User.recordName(ofHandle: "anna"))
+            },
+            post(
+                "shared/changes/database", #"{"syncToken":"$token"}"#, 200,
+                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"deleted":true}]}"#, as: "anna"),
+            post(
+                "shared/records/lookup", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a"}]}"#, 200,
+                #"{"records":[{"serverErrorCode":"ZONE_NOT_FOUND"}]}"#, as: "anna")),
         Scenario(
             "the database says in which zones something happened",
             zones,

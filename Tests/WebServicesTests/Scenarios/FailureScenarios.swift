@@ -89,6 +89,8 @@ extension Scenario {
                 "public/users/caller", 200,
                 #"{"userRecordName":"$developer","nameComponents":{"givenName":"Developer"},"users":[{"userRecordName":"$developer","lookupInfo":{"userRecordName":"$developer"}}]}"#),
             get("public/users/caller?ckAPIToken=abc&ckWebAuthToken=x%2Fy&skylightUser=anna", 200, #"{"userRecordName":"$anna","users":[{"userRecordName":"$anna"}]}"#),
+            post("public/users/caller", "", 200, "{}", keeping: ["zoe": "userRecordName"], as: "Zo\u{EB}"),
+            get("public/users/caller?skylightUser=Zo%C3%AB", 200, #"{"userRecordName":"$zoe","nameComponents":{"givenName":"Zo\u00eb"}}"#),
             get("public/users/current", 200, #"{"userRecordName":"$anna","firstName":"Anna","users":"<absent>"}"#, as: "anna"),
             get("public/users/caller", 200, #"{"userRecordName":"_0123456789abcdef0123456789abcdef"}"#, as: "_0123456789abcdef0123456789abcdef"),
             get("public/users/caller?skylightUser=\(String(repeating: "x", count: 300))", 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has longer than 255>"}"#),

@@ -1,4 +1,5 @@
 import JSON
+import RecordStore
 import Records
 
 // records/query: protocol.md, section 3.
@@ -88,7 +89,7 @@ extension Scenario {
                 #"{"records":[{"recordName":"apple"},{"recordName":"banana"},{"recordName":"cherry"},{"recordName":"plum"}]}"#),
             ask(#"{"query":{"recordType":"Fruit"},"zoneWide":true,"zoneID":{"zoneName":"Z"}}"#, 200, #"{"records":[{"recordName":"plum"}],"syncToken":"<absent>"}"#),
             post(
-                "private/records/query?getCurrentSyncToken=true", #"{"query":{"recordType":"Fruit"},"zoneID":{"zoneName":"Z"}}"#, 200,
+                "private/records/query?remapEnums=True&getCurrentSyncToken=True", #"{"query":{"recordType":"Fruit"},"zoneID":{"zoneName":"Z"}}"#, 200,
                 #"{"records":[{"recordName":"plum"}],"syncToken":"<any>"}"#),
             post("private/records/query?getCurrentSyncToken=true", #"{"query":{"recordType":"Fruit"}}"#, 200, #"{"syncToken":"<absent>"}"#),
             ask(#"{"query":{"recordType":"Fruit"},"zoneID":{"zoneName":"no"}}"#, 404, #"{"serverErrorCode":"ZONE_NOT_FOUND"}"#)),

@@ -25,7 +25,8 @@ struct RawClient: Sendable {
         try await exchange(Array(request.utf8), within: limit)
     }
 
-    private func send(_ request: [UInt8]) async throws -> [UInt8] {
+    /// Sends bytes and returns those that come back.
+    func send(_ request: [UInt8]) async throws -> [UInt8] {
         let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -8,6 +8,7 @@ import NIOCore
 import RecordStore
 import Records
 import SQLiteRecordStore
+import Testing
 import WebServices
 
 /// The engines that must answer alike.
@@ -36,6 +37,15 @@ struct TestServer: Sendable {
             case .inMemory: InMemoryRecordEngine()
             case .sqlite: try SQLiteRecordEngine(folder: folder)
             }
+        try await run(on: engine, trusting: trusted, routes: routes, body)
+        await engine.close()
+    }
+
+    /// Runs a server on an engine that the caller closes.
+    static func run(
+        on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback,
+        routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in }, _ body: @Sendable (TestServer) async throws -> Void
+    ) async throws {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: trusted)
         WebServices(engine: engine, accounts: try Accounts(file: nil), trusting: trusted).addRoutes(to: router)
@@ -56,6 +66,5 @@ struct TestServer: Sendable {
             group.cancelAll()
             try? await group.waitForAll()
         }
-        await engine.close()
     }
 }

@@ -11,6 +11,7 @@ struct FeedTimeline: ViewModel {
     let label: String
     let start: String
     let token: String?
+    let part: String?
     let now: String
 
     static let width = 1000
@@ -34,6 +35,7 @@ struct FeedTimeline: ViewModel {
         pageWidth = positions.isEmpty ? 0 : max(3, x(last) - x(first))
         start = "0"
         token = begin.map { "your token · \(Digits.grouped($0.position))" }
+        part = positions.isEmpty ? nil : "this page · \(Digits.grouped(first)) to \(Digits.grouped(last))"
         now = "now · \(Digits.grouped(end.position))"
         label =
             positions.isEmpty

@@ -7,7 +7,6 @@ internal import Records
 /// The feed holds each record once, at its latest change. A parent saved again later therefore stands after its child.
 struct OrderMark: ViewModel {
     let text: String
-    let targetName: String
     /// The line of the target on the same page, else the page of the target.
     let href: String
     let explanation: String
@@ -71,22 +70,18 @@ struct OrderMark: ViewModel {
     }
 
     private init(_ dependency: Dependency, target: RecordChange) {
-        targetName = dependency.target.string
         href = "#p\(target.position)"
         text = "before \(dependency.role)"
+        let place = Digits.grouped(target.position)
         explanation =
             target.kind == .deleted
-            ? "\(dependency.role), \(dependency.target), is deleted later in this list, at \(Digits.grouped(target.position))."
-            : "\(dependency.role), \(dependency.target), was saved again later, at \(Digits.grouped(target.position)). This is the true order of "
-                + "commits: a client keeps the reference and fills it when the target comes."
+            ? "\(dependency.target), \(dependency.role), is deleted later in this list, at \(place)"
+            : "\(dependency.target), \(dependency.role), was saved again later, at \(place)"
     }
 
     private init(_ dependency: Dependency, savedAt moment: Timestamp, href: String) {
-        targetName = dependency.target.string
         self.href = href
         text = "before \(dependency.role)"
-        explanation =
-            "\(dependency.role), \(dependency.target), was saved again later, at \(moment.utcText) UTC, and comes further down the feed. This is "
-            + "the true order of commits: a client keeps the reference and fills it when the target comes."
+        explanation = "\(dependency.target), \(dependency.role), was saved again later, \(moment.utcText) UTC, and comes further down the feed"
     }
 }

@@ -62,6 +62,8 @@ struct RecordFeedView: Page {
     let complaint: Complaint?
     let timeline: FeedTimeline?
     let rows: [Row]
+    /// Explains the marks, when there are any.
+    let orderNote: String?
     let nothing: String?
     let emptyPage: Bool
     let noFeed: NoFeed?
@@ -70,37 +72,6 @@ struct RecordFeedView: Page {
     let tokenForNow: String?
     let explainAction: String
     let foot: Foot?
-}
-
-/// What the form of the page says.
-struct RecordFeedForm: Sendable {
-    let isSince: Bool
-    let tokenText: String
-    let returnsSystemFieldsOnly: Bool
-    let isReverse: Bool
-    let type: Name?
-    let limit: Int
-
-    init(_ fields: FormFields) {
-        isSince = fields["since"] != nil
-        tokenText = (fields["token"] ?? "").filter { !$0.isWhitespace }
-        returnsSystemFieldsOnly = fields["return"] == "system"
-        isReverse = fields["order"] == "reverse"
-        type = fields.text("type").map { Name($0) }
-        limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 100
-    }
-
-    var since: ChangeToken? { isSince && !tokenText.isEmpty ? ChangeToken(text: tokenText) : nil }
-
-    /// The query string for the same question since another token.
-    func parameters(since token: ChangeToken) -> [(name: String, value: String)] {
-        var parameters = [("since", "1"), ("token", token.text)]
-        if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
-        if isReverse { parameters.append(("order", "reverse")) }
-        if let type { parameters.append(("type", type.string)) }
-        if limit != 100 { parameters.append(("limit", String(limit))) }
-        return parameters.map { (name: $0.0, value: $0.1) }
-    }
 }
 
 extension RecordFeedView {
@@ -133,7 +104,7 @@ extension RecordFeedView {
                 + visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == form.type) },
             limits: Set([50, 100, 200, form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) }, token: token,
             isSince: form.since != nil, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse, complaint: complaint,
-            timeline: timeline, rows: rows, nothing: isEmpty ? (form.since == nil ? "The zone has no records." : "No changes since the token.") : nil,
+            timeline: timeline, rows: rows, orderNote: orderNote(rows), nothing: isEmpty ? (form.since == nil ? "The zone has no records." : "No changes since the token.") : nil,
             emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
             noFeed: hasFeed
                 ? nil : NoFeed(visit.place, reason: visit.place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
@@ -150,6 +121,14 @@ extension RecordFeedView {
                     milliseconds: visit.stopwatch.elapsed.millisecondsText,
                     next: page.moreComing ? visit.place.link("changes", form.parameters(since: page.syncToken)) : nil)
             })
+    }
+
+    private static func orderNote(_ rows: [Row]) -> String? {
+        let count = rows.count { !$0.marks.isEmpty }
+        if count == 0 { return nil }
+        return "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
+            + "That is the true order of commits: the feed holds each record once, at its latest change, so one that is saved again moves "
+            + "behind those that refer to it. A client keeps the reference and fills it when the target comes."
     }
 
     private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {

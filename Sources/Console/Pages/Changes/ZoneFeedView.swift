@@ -45,13 +45,6 @@ struct ZoneFeedView: Page {
     let foot: Foot?
 }
 
-/// Why a database or zone has no feed, and what to do instead.
-struct NoFeed: ViewModel {
-    let reason: String
-    let query: String
-    let fetch: String
-}
-
 extension ZoneFeedView {
     static func load(_ visit: Visit) async throws -> ZoneFeedView {
         let place = visit.place
@@ -122,10 +115,7 @@ extension ZoneFeedView.Row {
         when = change.map { ValueView(.time($0.timestamp)) } ?? .missing
         let counts = isGone ? nil : try? await visit.counts(in: zoneID)
         records = counts.map { Digits.grouped($0.total) }
-        types = counts.map { counts in
-            counts.records.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(4).map { "\($0.key) \(Digits.grouped($0.value))" }
-                .joined(separator: ", ")
-        }
+        types = counts.map { $0.typesText(limit: 4) }
         href = isGone ? nil : visit.hasFeed(zoneID) ? place.link("changes") : place.link("query")
         self.token = token.map { token in
             TokenOutput(
@@ -139,19 +129,5 @@ extension ZoneFeedView.Row {
             case .deleted?: "clients drop what they keep of it"
             case .purged?: "removed at the user's request: clients drop it and don't upload it again"
             }
-    }
-}
-
-extension NoFeed {
-    static let publicReason =
-        "The public database has no feed of changes: it is one for all users, and CloudKit keeps no order of events in it. "
-        + "To follow it, query for records modified after the last look, or subscribe."
-    static let defaultZoneReason =
-        "The default zone has no feed of changes: it keeps no order of events. Records that clients follow belong in a custom zone."
-
-    init(_ place: Place, reason: String) {
-        self.reason = reason
-        query = place.link("query")
-        fetch = place.link("fetch")
     }
 }

@@ -1,7 +1,7 @@
 /// Asks before something is changed that can't be taken back.
 struct ConfirmationView: Page {
     static let template = "confirm"
-    static let tab = Tab.zones
+    static let tab = Tab.home
 
     let title: String
     let lines: [String]

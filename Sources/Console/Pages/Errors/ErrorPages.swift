@@ -3,15 +3,6 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// There is nothing to show at an address, and why.
-struct MissingPage: Error {
-    let reason: String
-
-    init(_ reason: String) {
-        self.reason = reason
-    }
-}
-
 /// Answers what goes wrong outside of any place with a page. Requests of the web services are left to them.
 struct ErrorPages: RouterMiddleware {
     typealias Context = ServingRequestContext

@@ -10,7 +10,7 @@ struct FilterValueProblem: Error {
 /// Reads what was typed for a filter as the type of its field.
 struct FilterValueReader {
     let field: QueryField
-    let comparator: Comparator
+    let comparator: Records.Comparator
 
     /// - Throws: ``FilterValueProblem``.
     func input(_ text: String) throws -> FieldInput {

@@ -174,14 +174,14 @@ private struct QueryEditorBuilder {
         }
     }
 
-    /// Fields as choices; one that can't be used says why, and is disabled unless it is the one chosen.
+    /// Fields as choices; one that can't be used says why and is disabled. The chosen one has its mark beside it.
     private func groups(_ first: [Choice], _ selected: Name?, _ obstacle: (QueryField) -> String?) -> [ChoiceGroup] {
         func choice(_ field: QueryField) -> Choice {
             let isSelected = selected.map { type.key(named: $0) == field.key } ?? false
             let obstacle = obstacle(field)
             return Choice(
-                field.name.string, obstacle.map { "\(field.name) – \($0)" } ?? field.name.string, isSelected: isSelected,
-                isDisabled: obstacle != nil && !isSelected)
+                field.name.string, isSelected ? field.name.string : obstacle.map { "\(field.name) – \($0)" } ?? field.name.string,
+                isSelected: isSelected, isDisabled: obstacle != nil && !isSelected)
         }
         var own = first + fields.filter { !$0.isSystem }.map(choice)
         if let selected, type.queryField(named: selected) == nil { own.append(Choice(selected.string, selected.string, isSelected: true)) }
@@ -192,11 +192,12 @@ private struct QueryEditorBuilder {
 
     private func comparatorChoices(_ field: QueryField, _ selected: Comparator?) -> [Choice] {
         field.comparators.map { comparator, words in
-            let isAllowed = field.allows(comparator)
+            let isChosen = comparator == selected
+            let isAllowed = isChosen || field.allows(comparator)
             let missing = comparator.requiredIndexes.intersection(field.allowedIndexes).names.joined(separator: " or ")
             return Choice(
-                comparator.rawValue, isAllowed ? words : "\(words) – no \(missing) index", isSelected: comparator == selected,
-                isDisabled: !isAllowed && comparator != selected)
+                comparator.rawValue, isAllowed ? words : "\(words) – no \(missing) index", isSelected: isChosen,
+                isDisabled: !isAllowed)
         }
     }
 

@@ -134,6 +134,9 @@ struct QueryField: Sendable {
 }
 
 extension RecordType {
+    /// Whether a query without filters runs, which needs QUERYABLE on recordName.
+    var isListable: Bool { systemIndexes[.recordID]?.contains(.queryable) ?? false }
+
     /// A field of a request's name, `nil` when the type has none.
     func queryField(named name: Name) -> QueryField? {
         let key = key(named: name)

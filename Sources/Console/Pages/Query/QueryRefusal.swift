@@ -6,8 +6,8 @@ internal import Records
 struct QueryRefusal: ViewModel {
     /// An index that would help, and the button that makes it.
     struct Remedy: ViewModel {
-        /// What the API would say.
-        let reason: String
+        /// What the API would say; `nil` when it says just this above.
+        let reason: String?
         let buttons: [Button]
         /// The line of a schema file; `nil` when no index can help.
         let schemaLine: String?
@@ -54,13 +54,15 @@ extension QueryRefusal {
         let missing = reported.compactMap { problem -> (FieldKey, Indexes)? in
             if case .missingIndex(let key, let indexes, _) = problem, let first = indexes.first { (key, first) } else { nil }
         }
+        let isOnlyOne = reported.count == 1 && reported.first == problems.first
         remedies = reported.map { problem in
+            let reason = isOnlyOne ? nil : problem.error.reason
             guard case .missingIndex(let key, let indexes, _) = problem else {
-                return Remedy(reason: problem.error.reason, buttons: [], schemaLine: nil, note: problem.note)
+                return Remedy(reason: reason, buttons: [], schemaLine: nil, note: problem.note)
             }
             let definition = type?.definition(of: key)
             return Remedy(
-                reason: problem.error.reason,
+                reason: reason,
                 buttons: indexes.names.compactMap { name in
                     Indexes(name: name).map { button("Add \(name) to \(key.errorName)", [(key, $0)]) }
                 },

@@ -57,7 +57,7 @@ extension QueryView {
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> QueryView {
         var form = asked
-        if form.type == nil { form.type = usualType(visit)?.name }
+        if form.type == nil { form.type = try await visit.usualType()?.name }
         guard let typeName = form.type else { return noTypes(visit) }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
@@ -87,11 +87,6 @@ extension QueryView {
         } catch let error as RecordError {
             return page(complaint: Complaint(error))
         }
-    }
-
-    /// The type to begin with: one whose records can all be listed, if there is any.
-    private static func usualType(_ visit: Visit) -> RecordType? {
-        visit.types.first { $0.systemIndexes[.recordID]?.contains(.queryable) ?? false } ?? visit.types.first
     }
 
     private static func noTypes(_ visit: Visit) -> QueryView {
@@ -152,14 +147,22 @@ extension Visit {
 
     var queriesSeveralZones: Bool { queryArea == .allZones && zones.count > 1 }
 
-    /// Records of a type where the tab Query asks, as far as the engine counts and zones are few.
-    fileprivate func recordCount(of type: Name) async throws -> Int? {
+    /// The type to begin with: the one with most records here, of those that can be listed if there are any.
+    func usualType() async throws -> RecordType? {
+        let listable = types.filter(\.isListable)
+        let candidates = listable.isEmpty ? types : listable
+        guard let counts = try await recordCounts() else { return candidates.first }
+        return candidates.reversed().max { counts[$0.name] ?? 0 < counts[$1.name] ?? 0 }
+    }
+
+    /// Records by type where the tab Query asks, as far as the engine counts and zones are few.
+    fileprivate func recordCounts() async throws -> [Name: Int]? {
         let asked: [ZoneID] = if case .zone(let zoneID) = queryArea { [zoneID] } else { zones.map(\.zoneID) }
         guard asked.count <= 100 else { return nil }
-        var total = 0
+        var total: [Name: Int] = [:]
         for zoneID in asked {
-            guard let counts = try await counts(in: zoneID) else { return nil }
-            total += counts.records[type] ?? 0
+            guard let counts = try? await counts(in: zoneID) else { return nil }
+            total.merge(counts.records, uniquingKeysWith: +)
         }
         return total
     }
@@ -170,7 +173,7 @@ extension QueryView.Foot {
         count = Digits.count(answer.records.count, "record")
         // With filters nobody knows how many match without reading them all.
         let isWhole = plan.query.filters.isEmpty
-        total = isWhole ? try await visit.recordCount(of: plan.query.recordType).map { "of \(Digits.grouped($0))" } : nil
+        total = isWhole ? try await visit.recordCounts().map { "of \(Digits.grouped($0[plan.query.recordType] ?? 0))" } : nil
         page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }

@@ -1,0 +1,30 @@
+// A button beside everything that is worth copying.
+
+export function enableCopying(root) {
+  if (!navigator.clipboard) return
+  for (const source of root.querySelectorAll('[data-copy-source]')) {
+    const holder = source.closest('.copyable')
+    if (!holder || holder.querySelector('button')) continue
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.textContent = 'Copy'
+    button.setAttribute('aria-label', `Copy ${name(source)}`)
+    button.addEventListener('click', () => copy(source.textContent, button))
+    holder.append(button)
+  }
+}
+
+function name(source) {
+  const text = source.textContent.trim()
+  return text.length > 24 ? `${text.slice(0, 24)}…` : text
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text)
+    button.textContent = 'Copied'
+  } catch {
+    button.textContent = 'Not allowed'
+  }
+  setTimeout(() => { button.textContent = 'Copy' }, 1500)
+}

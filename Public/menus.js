@@ -1,0 +1,21 @@
+// Menus close when something else is clicked, and with the key Escape.
+
+const menus = 'details.at, details.pick'
+
+export function enableMenus() {
+  document.addEventListener('click', event => close(menu => !menu.contains(event.target)))
+  document.addEventListener('focusin', event => close(menu => !menu.contains(event.target)))
+  document.addEventListener('keydown', event => {
+    if (event.key !== 'Escape') return
+    const open = event.target.closest(`:is(${menus})[open]`) ?? document.querySelector(`:is(${menus})[open]`)
+    if (!open) return
+    open.open = false
+    open.querySelector('summary').focus()
+  })
+}
+
+function close(isLeft) {
+  for (const menu of document.querySelectorAll(menus)) {
+    if (menu.open && isLeft(menu)) menu.open = false
+  }
+}

@@ -1,0 +1,17 @@
+// Everything works without scripts; these make it quicker.
+import { enableCopying } from './copy.js'
+import { enableFinding } from './find.js'
+import { enableMenus } from './menus.js'
+import { enableQuestion } from './question.js'
+import { enableTimes } from './times.js'
+import { enableTokens } from './tokens.js'
+
+enableMenus()
+enableFinding()
+enableQuestion()
+enableTokens()
+enableTimes(document)
+enableCopying(document)
+
+// Examples name the address that this page came from.
+for (const origin of document.querySelectorAll('[data-origin]')) origin.textContent = location.origin

@@ -1,0 +1,8 @@
+// Who pastes a token means changes since that token.
+
+export function enableTokens() {
+  const token = document.querySelector('[data-token]')
+  const since = document.querySelector('[data-since]')
+  if (!token || !since) return
+  token.addEventListener('input', () => { since.checked = token.value.trim() !== '' })
+}

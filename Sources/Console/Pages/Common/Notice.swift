@@ -1,0 +1,26 @@
+/// What was just done, said on the page that follows. The URL names it by a word, so that nobody can put other words on the page.
+enum Notice: String {
+    case zoneCreated = "zone-created"
+    case zoneDeleted = "zone-deleted"
+    case zonePurged = "zone-purged"
+    case shared
+    case unshared
+    case indexesChanged = "indexes-changed"
+    case userAdded = "user-added"
+
+    /// The sentence for a word of the URL, `nil` for an unknown one.
+    static func text(_ word: String?) -> String? {
+        switch word.flatMap(Notice.init) {
+        case nil: nil
+        case .zoneCreated: "The zone is made."
+        case .zoneDeleted: "The zone is deleted. Clients learn of it from the database's changes."
+        case .zonePurged: "The zone is purged. Clients learn that they must not upload it again."
+        case .shared: "The zone is shared. It stands in the other user's shared database now."
+        case .unshared: "The zone is no longer shared. The other user's shared database reports it as deleted."
+        case .indexesChanged: "The indexes are changed, and complete for the records there are."
+        case .userAdded: "The user is added."
+        }
+    }
+
+    var parameter: (name: String, value: String) { ("notice", rawValue) }
+}

@@ -1,0 +1,72 @@
+internal import Accounts
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The find box: leads to the record, type, zone, token, user or container that a text most likely means.
+enum Finder {
+    /// Zones in which a record's name is looked up.
+    private static let zoneLimit = 200
+
+    /// Looks in one place first, and among the names of containers.
+    static func answer(_ visit: Visit) async throws -> Answer {
+        let text = (visit.fields["q"] ?? "").trimmedSpaces
+        if let match = try await match(text, in: visit) { return .redirect(match) }
+        if let container = container(named: text, in: visit.containers) { return .redirect(place(container).link("query")) }
+        return .page(NothingFoundView(text: text, back: visit.place.link("query"), isSomewhere: true))
+    }
+
+    /// Looks in all containers, as the developer.
+    static func answer(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> Answer {
+        let text = (fields["q"] ?? "").trimmedSpaces
+        let containers = try await engine.containers()
+        if let container = container(named: text, in: containers) { return .redirect(place(container).link("query")) }
+        for container in containers {
+            let visit = try await Visit(place(container), fields: fields, engine: engine, accounts: accounts)
+            if let match = try await match(text, in: visit) { return .redirect(match) }
+        }
+        return .page(NothingFoundView(text: text, back: "/", isSomewhere: false))
+    }
+
+    private static func match(_ text: String, in visit: Visit) async throws -> String? {
+        if text.isEmpty { return nil }
+        let place = visit.place
+        let name = Name(text)
+        if visit.schema?.types[name] != nil { return place.link("type", [("type", text)]) }
+        if let zone = visit.zones.first(where: { $0.zoneID.zoneName == name }) {
+            return place.inZone(zone.zoneID).link(visit.hasFeed(zone.zoneID) ? "changes" : "query")
+        }
+        if let record = try await record(name, in: visit) { return record }
+        if text.utf8.count >= 24, let explaining = visit.database as? any TokenExplaining,
+            (try? await explaining.explain(ChangeToken(text: text))) != nil
+        {
+            return place.link("token", [("token", text)])
+        }
+        if let user = visit.people.users.first(where: { Name($0.handle) == name || Name($0.displayName) == name || $0.userRecordName == name }) {
+            let theirs = place.with {
+                $0.user = user.handle == User.developerHandle ? nil : user.handle
+                $0.zone = .unspecified
+            }
+            return theirs.link("zones")
+        }
+        return nil
+    }
+
+    /// The record of a name, from the zone that is looked at or any other.
+    private static func record(_ name: Name, in visit: Visit) async throws -> String? {
+        let here = visit.place.zoneID.map { [$0] } ?? []
+        let zoneIDs = here + visit.zones.prefix(zoneLimit).map(\.zoneID)
+        let results = try await visit.database.fetch(zoneIDs.map { RecordID(recordName: name, zoneID: $0) }, desiredKeys: [])
+        guard let record = results.lazy.compactMap({ try? $0.get() }).first else { return nil }
+        return visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
+    }
+
+    private static func container(named text: String, in containers: [ContainerID]) -> ContainerID? {
+        containers.first { Name($0.description) == Name(text) }
+    }
+
+    private static func place(_ container: ContainerID) -> Place {
+        Place(
+            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+    }
+}

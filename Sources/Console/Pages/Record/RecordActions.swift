@@ -1,0 +1,42 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// What can be done to a record.
+enum RecordActions {
+    static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
+        let (name, zoneID) = try target(visit)
+        let record = try await RecordView.record(name, in: zoneID, visit: visit)
+        var lines = ["The \(record.recordType) record \(name) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."]
+        if let tracing = visit.database as? any ReferenceTracing {
+            let referrers = try await visit.measure { try await tracing.referrers(to: record.recordID, limit: 1000) }
+            let cascading = referrers.count { $0.action == .deleteSelf }
+            let blocking = referrers.count { $0.action == .validate }
+            if cascading > 0 { lines.append("\(Digits.count(cascading, "record")) whose reference says DELETE_SELF \(cascading == 1 ? "goes" : "go") with it.") }
+            if blocking > 0 {
+                lines.append("\(Digits.count(blocking, "record")) whose reference says VALIDATE will keep it from being deleted.")
+            }
+        }
+        return ConfirmationView(
+            title: "Delete \(name)?", lines: lines, action: visit.place.link("record/delete"),
+            fields: [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "tag", value: record.recordChangeTag)],
+            button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID))
+    }
+
+    /// Deletes the record as it was when the question was asked.
+    static func delete(_ visit: Visit) async throws -> String {
+        let (name, zoneID) = try target(visit)
+        let tag = visit.fields.text("tag")
+        let operation = RecordOperation(tag == nil ? .forceDelete : .delete, recordName: name, zoneID: zoneID, recordChangeTag: tag)
+        let results = try await visit.measure { try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID)) }
+        for result in results { _ = try result.get() }
+        return visit.place.link(toRecord: name, in: zoneID)
+    }
+
+    private static func target(_ visit: Visit) throws -> (Name, ZoneID) {
+        guard let name = visit.fields.text("name"), let zoneID = visit.place.zoneID else {
+            throw RecordError(.badRequest, "The address needs the record's name and its zone")
+        }
+        return (Name(name), zoneID)
+    }
+}

@@ -1,0 +1,63 @@
+internal import JSON
+internal import Records
+
+/// A record as answers of the web services carry it, laid out for people.
+enum RecordJSON {
+    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    static func text(of record: StoredRecord) throws -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("recordName", record.recordID.recordName)
+            writer.member("recordType", record.recordType)
+            writer.name("fields")
+            writer.text(record.fields.bytes)
+            writer.name("pluginFields")
+            writer.object { _ in }
+            writer.member("recordChangeTag", record.recordChangeTag)
+            for (name, signature) in [("created" as Name, record.created), ("modified", record.modified)] {
+                writer.name(name)
+                writer.object { writer in
+                    writer.member("timestamp", signature.timestamp.milliseconds)
+                    writer.member("userRecordName", signature.userRecordName)
+                    writer.member("deviceID", signature.deviceID)
+                }
+            }
+            writer.member("deleted", false)
+            writer.name("zoneID")
+            writer.value(record.recordID.zoneID)
+            if let parent = record.parent {
+                writer.name("parent")
+                writer.object { $0.member("recordName", parent) }
+            }
+        }
+        do {
+            return try laidOut(JSONReader.value(of: writer.bytes))
+        } catch {
+            throw RecordError(.internalError, "The stored fields can't be read: \(error)")
+        }
+    }
+
+    /// Two spaces for each level; what fits on a line stays on it.
+    static func laidOut(_ value: JSONValue, indentation: String = "") -> String {
+        let line = String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
+        let inner = indentation + "  "
+        switch value {
+        case .object(let object) where !object.isEmpty && (line.utf8.count > 72 || indentation.isEmpty):
+            let members = object.map { member in
+                "\(inner)\(quoted(member.name.string)): \(laidOut(member.value, indentation: inner))"
+            }
+            return "{\n" + members.joined(separator: ",\n") + "\n\(indentation)}"
+        case .array(let elements) where !elements.isEmpty && line.utf8.count > 72:
+            return "[\n" + elements.map { inner + laidOut($0, indentation: inner) }.joined(separator: ",\n") + "\n\(indentation)]"
+        case .object(let object):
+            if object.isEmpty { return "{}" }
+            return "{ " + object.map { "\(quoted($0.name.string)): \(laidOut($0.value, indentation: inner))" }.joined(separator: ", ") + " }"
+        case .array(let elements): return "[" + elements.map { laidOut($0, indentation: inner) }.joined(separator: ", ") + "]"
+        default: return line
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        String(decoding: JSONWriter.bytes(of: .string(text)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,80 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Zones: all of a database, and a form for a new one.
+struct ZonesView: Page {
+    static let template = "zones"
+    static let tab = Tab.zones
+
+    struct Row: ViewModel {
+        let name: String
+        let owner: String?
+        let href: String
+        let records: String?
+        let deletions: String?
+        let types: String?
+        let participants: String?
+        let changes: String?
+        let query: String
+    }
+
+    let title = "Zones"
+    let rows: [Row]
+    let notice: String?
+    /// Where the form for a new zone is sent; `nil` where there are none to make.
+    let create: String?
+    /// Why not.
+    let rule: String?
+    let others: [Frame.Link]
+    let count: String
+    let milliseconds: String
+
+    /// Zones shown with their counts.
+    private static let limit = 500
+
+    static func load(_ visit: Visit) async throws -> ZonesView {
+        var rows: [Row] = []
+        for zone in visit.zones.prefix(limit) { rows.append(try await Row(zone.zoneID, visit: visit)) }
+        let rule: String? =
+            switch visit.place.address.scope {
+            case .private: nil
+            case .public: "The public database has one zone, the default one."
+            case .shared: "Zones of others appear here when their owners share them. A zone is made and deleted by its owner."
+            }
+        return ZonesView(
+            rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            others: visit.customZones.isEmpty ? try await visit.othersWithData() : [], count: Digits.count(visit.zones.count, "zone"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension ZonesView.Row {
+    fileprivate init(_ zoneID: ZoneID, visit: Visit) async throws {
+        let place = visit.place.inZone(zoneID)
+        let counts = try await visit.counts(in: zoneID)
+        name = visit.zoneName(zoneID)
+        owner = visit.ownerName(zoneID)
+        href = place.link("zone")
+        records = counts.map { Digits.grouped($0.total) }
+        deletions = counts.map { Digits.grouped($0.deletions) }
+        types = counts.map { $0.typesText(limit: 4) }
+        var participants: String?
+        if visit.place.address.scope == .private, visit.hasFeed(zoneID), let sharing = visit.database as? any ZoneSharing {
+            let found = try await visit.measure { try await sharing.participants(of: zoneID) }
+            participants = found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
+        }
+        self.participants = participants
+        changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
+        query = place.link("query")
+    }
+}
+
+extension ZoneCounts {
+    /// `Message 1,940, Person 4`: the most frequent types first.
+    func typesText(limit: Int) -> String {
+        let sorted = records.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let text = sorted.prefix(limit).map { "\($0.key) \(Digits.grouped($0.value))" }.joined(separator: ", ")
+        return sorted.count > limit ? "\(text), …" : text
+    }
+}

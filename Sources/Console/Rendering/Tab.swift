@@ -1,0 +1,9 @@
+/// The entries of the navigation, each with the last part of its URL.
+enum Tab: String, Sendable {
+    case query, fetch, changes, zones, types, schema, token, users
+    /// Outside of any container.
+    case home = ""
+
+    /// Whether the tab is one of the three ways to read.
+    var readsRecords: Bool { self == .query || self == .fetch || self == .changes }
+}

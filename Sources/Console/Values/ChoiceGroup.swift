@@ -1,0 +1,5 @@
+/// Entries that belong together.
+struct ChoiceGroup: ViewModel {
+    let label: String
+    let choices: [Choice]
+}

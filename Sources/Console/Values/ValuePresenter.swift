@@ -1,0 +1,80 @@
+internal import JSON
+internal import Records
+
+/// Makes values of one record readable: in a line of a table, or with all they say.
+struct ValuePresenter: Sendable {
+    let place: Place
+    /// The zone of the record, in which references without a zone point.
+    let zoneID: ZoneID
+    /// Whether there is room for everything.
+    var isFull = false
+
+    /// Longest text in a table, in characters.
+    static let shortLength = 140
+    /// Values of a list in a table.
+    static let shortCount = 3
+    /// Bytes shown in hexadecimal digits.
+    static let shortBytes = 8
+    static let fullBytes = 256
+
+    func view(_ value: FieldValue?) -> ValueView {
+        guard let value else { return .missing }
+        switch value {
+        case .string(let text): return ValueView(.text(clipped(text)), note: text.isEmpty ? "empty" : nil)
+        case .int64(let integer): return ValueView(.number(String(integer)))
+        case .double(let double): return ValueView(.number(double.description))
+        case .timestamp(let timestamp): return ValueView(.time(timestamp))
+        case .bytes(let bytes): return view(bytes)
+        case .location(let location): return view(location)
+        case .reference(let reference): return view(reference)
+        case .asset(let asset):
+            return ValueView(.text(Digits.bytes(asset.size)), note: isFull ? "file checksum \(asset.fileChecksum)" : nil)
+        case .list(let elements, _):
+            let shown = isFull ? 200 : Self.shortCount
+            return ValueView(.list(elements.prefix(shown).map(view), more: max(0, elements.count - shown)))
+        }
+    }
+
+    private func view(_ bytes: [UInt8]) -> ValueView {
+        let shown = bytes.prefix(isFull ? Self.fullBytes : Self.shortBytes)
+        let digits = shown.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(separator: " ")
+        return ValueView(.code(digits + (shown.count < bytes.count ? " …" : "")), note: Digits.bytes(Int64(bytes.count)))
+    }
+
+    private func view(_ location: Location) -> ValueView {
+        let degrees = "\(Self.degrees(location.latitude)), \(Self.degrees(location.longitude))"
+        guard isFull else { return ValueView(.text(degrees)) }
+        var parts: [String] = []
+        if let accuracy = location.horizontalAccuracy { parts.append("± \(accuracy.description) m") }
+        if let altitude = location.altitude { parts.append("altitude \(altitude.description) m") }
+        if let accuracy = location.verticalAccuracy { parts.append("± \(accuracy.description) m vertically") }
+        if let speed = location.speed { parts.append("speed \(speed.description) m/s") }
+        if let course = location.course { parts.append("course \(course.description)°") }
+        if let timestamp = location.timestamp { parts.append("at \(timestamp.utcText) UTC") }
+        return ValueView(.text(degrees), note: parts.isEmpty ? nil : parts.joined(separator: ", "))
+    }
+
+    private func view(_ reference: Reference) -> ValueView {
+        let target = reference.zoneID ?? zoneID
+        let isElsewhere = !place.isSame(target, zoneID)
+        let action = reference.action == .none ? nil : reference.action.rawValue
+        let zone = isElsewhere ? "in zone \(target.zoneName)" : nil
+        let note = [zone, isFull ? action : nil].compactMap { $0 }.joined(separator: ", ")
+        return ValueView(
+            .link(reference.recordName.string, href: place.link(toRecord: reference.recordName, in: target), hint: action),
+            note: note.isEmpty ? nil : note)
+    }
+
+    private func clipped(_ text: String) -> String {
+        // Counting characters is slow; a text of few bytes has few characters.
+        if isFull || text.utf8.count <= Self.shortLength || text.count <= Self.shortLength { return text }
+        return text.prefix(Self.shortLength) + "…"
+    }
+
+    /// Up to six digits after the point: a tenth of a metre.
+    private static func degrees(_ number: Double) -> String {
+        var text = Digits.fixed(number, 6)
+        while text.hasSuffix("0"), !text.hasSuffix(".0") { text.removeLast() }
+        return text
+    }
+}

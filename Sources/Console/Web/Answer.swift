@@ -1,0 +1,5 @@
+/// What a handler gives back.
+enum Answer: Sendable {
+    case page(any Page)
+    case redirect(String)
+}

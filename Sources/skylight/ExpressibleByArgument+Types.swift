@@ -1,0 +1,26 @@
+public import ArgumentParser
+public import DataTransfer
+public import Logging
+public import Records
+public import RecordStore
+
+// Types of the floors below as values of options.
+
+extension Environment: ExpressibleByArgument {}
+extension DatabaseScope: ExpressibleByArgument {}
+extension FileFormat: ExpressibleByArgument {}
+extension Logger.Level: @retroactive ExpressibleByArgument {}
+
+extension ZoneParticipant.Permission: ExpressibleByArgument {
+    public init?(argument: String) {
+        switch argument.lowercased() {
+        case "read-only", "read_only": self = .readOnly
+        case "read-write", "read_write": self = .readWrite
+        default: return nil
+        }
+    }
+
+    public static var allValueStrings: [String] { allCases.map(\.defaultValueDescription) }
+
+    public var defaultValueDescription: String { self == .readOnly ? "read-only" : "read-write" }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import JSON
+import Testing
+
+/// Runs the binary that was built with the tests.
+struct Command {
+    struct Result {
+        let status: Int32
+        let output: String
+        let errors: String
+
+        /// The one JSON object that was printed.
+        func json(_ text: String) throws -> JSONObject {
+            guard case .object(let object) = try JSONReader.value(of: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+                throw CocoaError(.coderReadCorrupt)
+            }
+            return object
+        }
+
+        var outputJSON: JSONObject { get throws { try json(output) } }
+
+        /// What stands under `error`.
+        var errorJSON: JSONObject {
+            get throws {
+                guard case .object(let object)? = try json(errors)["error"] else { throw CocoaError(.coderReadCorrupt) }
+                return object
+            }
+        }
+    }
+
+    /// The binary beside the one that runs the tests, or the one that `SKYLIGHT_BIN` names.
+    static var binary: URL {
+        if let path = ProcessInfo.processInfo.environment["SKYLIGHT_BIN"] { return URL(filePath: path) }
+        return URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "skylight")
+    }
+
+    /// The folder of the package.
+    static var package: URL {
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    }
+
+    static func process(_ arguments: [String], _ environment: [String: String]) -> Process {
+        let process = Process()
+        process.executableURL = binary
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    /// Runs a command to its end.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Result {
+        let process = process(arguments, environment)
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        async let outputText = text(of: output)
+        async let errorText = text(of: errors)
+        let texts = await (outputText, errorText)
+        process.waitUntilExit()
+        return Result(status: process.terminationStatus, output: texts.0, errors: texts.1)
+    }
+
+    /// Reads a pipe to its end on a thread that may wait.
+    private static func text(of pipe: Pipe) async -> String {
+        let handle = pipe.fileHandleForReading
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: String(decoding: handle.readDataToEndOfFile(), as: UTF8.self))
+            }
+        }
+    }
+}

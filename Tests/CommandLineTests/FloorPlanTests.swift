@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+/// Package.swift is the plan of the house: these tests hold the sources to it.
+@Suite struct FloorPlanTests {
+    private struct Target {
+        let name: String
+        let dependencies: Set<String>
+    }
+
+    /// The targets in the order of the plan, each with the targets of ours on its dependency line.
+    private func targets() throws -> [Target] {
+        let plan = try String(contentsOf: Command.package.appending(path: "Package.swift"), encoding: .utf8)
+        let entries = plan.matches(of: /(?:floor\(\s*|\.executableTarget\(\s*name: |\.systemLibrary\(\s*name: )"(\w+)"/)
+        let ours = Set(entries.map { String($0.output.1) })
+        return entries.enumerated().map { index, entry in
+            let end = index + 1 < entries.count ? entries[index + 1].range.lowerBound : plan.range(of: "tests(\"")?.lowerBound ?? plan.endIndex
+            // Products of other packages stand in `.product(…)`; what is left in quotes is ours.
+            let line = plan[entry.range.upperBound..<end].replacing(/\.product\([^)]*\)/, with: "").replacing(/\/\/.*/, with: "")
+            let names = line.matches(of: /"(\w+)"/).map { String($0.output.1) }
+            return Target(name: String(entry.output.1), dependencies: Set(names).intersection(ours))
+        }
+    }
+
+    private func sources(of target: String) throws -> [(path: String, text: String)] {
+        let folder = Command.package.appending(path: "Sources/\(target)", directoryHint: .isDirectory)
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)).compactMap { $0 as? URL }
+        return try files.filter { $0.pathExtension == "swift" }.map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
+    }
+
+    @Test func thePlanNamesEveryTarget() throws {
+        let names = try targets().map(\.name)
+        #expect(names.first == "JSON" && names.last == "skylight")
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Command.package.appending(path: "Sources").path(percentEncoded: false))
+        #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(names))
+    }
+
+    @Test func everyTargetStandsOnLowerOnes() throws {
+        var below: Set<String> = []
+        for target in try targets() {
+            #expect(target.dependencies.isSubset(of: below), "\(target.name) depends on what stands above it")
+            below.insert(target.name)
+        }
+    }
+
+    @Test func noSourceImportsPastItsDependencyLine() throws {
+        let targets = try targets()
+        let ours = Set(targets.map(\.name))
+        for target in targets {
+            for source in try sources(of: target.name) {
+                for line in source.text.matches(of: /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |fileprivate |private )?import (?:\w+ )?(\w+)/) {
+                    let module = String(line.output.1)
+                    guard ours.contains(module) else { continue }
+                    #expect(target.dependencies.contains(module), "\(target.name)/\(source.path) imports \(module), which is not on its dependency line")
+                }
+            }
+        }
+    }
+
+    /// A record's JSON is made and read by the JSON target alone: Foundation's coders are slow, and blur 1 and 1.0.
+    @Test func nobodyUsesFoundationForJSON() throws {
+        for target in try targets() {
+            for source in try sources(of: target.name) {
+                #expect(!source.text.contains(/JSONSerialization|JSONEncoder|JSONDecoder/), "\(target.name)/\(source.path)")
+            }
+        }
+    }
+
+    @Test func nothingSQLOrHTTPAtTheDoor() throws {
+        for source in try sources(of: "RecordStore") {
+            #expect(!source.text.contains(/import (GRDB|Hummingbird|HTTPTypes|NIO\w*)/), "RecordStore/\(source.path)")
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Testing
+
+@Suite struct HelpTests {
+    @Test(arguments: [
+        [], ["serve"], ["import"], ["schema"], ["schema", "show"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
+        ["zone", "purge"],
+    ])
+    func everyCommandExplainsItself(command: [String]) async throws {
+        let result = try await Command.run(command + ["--help"])
+        #expect(result.status == 0)
+        #expect(result.output.contains("OVERVIEW: "))
+        let isGroup = [["schema"], ["zone"]].contains(command)
+        #expect(isGroup || result.output.contains("skylight \((command.first.map { _ in command } ?? ["serve"]).joined(separator: " "))"))
+        // Whoever reads an option's help finds out what it is for.
+        let lines = result.output.split(separator: "\n")
+        for (line, next) in zip(lines, lines.dropFirst()) where line.contains(/^ +(--[a-z-]+|<[a-z]+>)( <[^>]+>)?$/) {
+            #expect(next.hasPrefix(String(repeating: " ", count: 20)), "An option without a word: \(line)")
+        }
+    }
+}

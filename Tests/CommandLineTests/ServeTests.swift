@@ -1,0 +1,109 @@
+import Foundation
+import JSON
+import Testing
+
+@Suite(.serialized) struct ServeTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
+
+    private func names(in url: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false))
+    }
+
+    @Test func printsItsAddressAnswersAndEndsWithATermSignal() async throws {
+        let server = try await Server(["--ephemeral"], environment: ["TMPDIR": folder.url.path(percentEncoded: false)])
+        #expect(server.firstLine.contains(/^Skylight is listening on http:\/\/127\.0\.0\.1:[0-9]+$/))
+        let answer = try await server.post("/database/1/iCloud.com.example.New/development/private/zones/list", [:])
+        #expect(answer.status == 200)
+        #expect(answer.answer["zones"] != nil)
+        #expect(try names(in: folder.url).count == 1)
+        // The connection of the request above is still open: it does not keep the server from ending.
+        let start = ContinuousClock.now
+        #expect(await server.end(SIGTERM) == 0)
+        #expect(ContinuousClock.now - start < .seconds(8))
+        // Nothing is left of what it kept.
+        #expect(try names(in: folder.url).isEmpty)
+    }
+
+    @Test func endsWithAnInterrupt() async throws {
+        let server = try await Server(["--ephemeral"])
+        #expect(await server.end(SIGINT) == 0)
+    }
+
+    @Test func theAddressCanBeJSON() async throws {
+        let server = try await Server(["--ephemeral", "--json", "--hostname", "::1"])
+        guard case .object(let line) = try JSONReader.value(of: server.firstLine), case .string(let address)? = line["address"] else {
+            Issue.record("The line is no JSON: \(server.firstLine)")
+            return
+        }
+        #expect(address.hasPrefix("http://[::1]:"))
+        #expect(await server.end() == 0)
+    }
+
+    @Test(arguments: ["0.0.0.0", "::", "192.168.1.20", "example.com", "127.0.0.1.example.com"])
+    func otherMachinesAreRefused(hostname: String) async throws {
+        let result = try await Command.run(["serve", "--ephemeral", "--port", "0", "--hostname", hostname])
+        #expect(result.status == 64)
+        #expect(result.errors.contains("this machine only"))
+    }
+
+    @Test(arguments: [["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"]])
+    func optionsThatCannotWork(arguments: [String]) async throws {
+        #expect(try await Command.run(["serve"] + arguments).status == 64)
+    }
+
+    @Test func aPortInUse() async throws {
+        let server = try await Server(["--ephemeral"])
+        let port = try #require(server.address.split(separator: ":").last)
+        let result = try await Command.run(["serve", "--ephemeral", "--port", String(port), "--json"])
+        #expect(result.status == 69)
+        #expect(try result.errorJSON["code"] == "ADDRESS_NOT_AVAILABLE")
+        #expect(await server.end() == 0)
+    }
+
+    @Test func aDataFolderHasOneProcessAtATime() async throws {
+        let server = try await Server(["--data", data])
+        let file = try folder.write("a\n1\n", to: "a.csv").path(percentEncoded: false)
+        let arguments = ["import", file, "--container", "iCloud.com.example.X", "--type", "T", "--data", data]
+        let plain = try await Command.run(arguments)
+        #expect(plain.status == 75)
+        #expect(plain.errors.contains("is open in another process"))
+        #expect(plain.errors.contains("Stop that server"))
+        let json = try await Command.run(arguments + ["--json"])
+        #expect(json.status == 75)
+        #expect(try json.errorJSON["code"] == "DATA_FOLDER_IN_USE")
+        #expect(try json.errorJSON["exitCode"] == 75)
+        #expect(json.output.isEmpty)
+        let second = try await Command.run(["serve", "--port", "0", "--data", data])
+        #expect(second.status == 75)
+        #expect(await server.end() == 0)
+        #expect(try await Command.run(arguments).status == 0)
+    }
+
+    @Test func theDemoIsFilledOnceAndKept() async throws {
+        func records() async throws -> JSONObject {
+            try await Command.run(["zone", "list", "--container", "iCloud.com.example.Chat", "--json"], environment: ["SKYLIGHT_DATA": data]).outputJSON
+        }
+        let first = try await Server(["--demo"], environment: ["SKYLIGHT_DATA": data])
+        let query: JSONValue = [
+            "zoneID": ["zoneName": "Chats"], "resultsLimit": 3,
+            "query": ["recordType": "Message", "sortBy": [["fieldName": "sentAt", "ascending": false]]],
+        ]
+        let answer = try await first.post("/database/1/iCloud.com.example.Chat/development/private/records/query", query).answer
+        guard case .array(let found)? = answer["records"] else {
+            Issue.record("No records: \(answer)")
+            return
+        }
+        #expect(found.count == 3)
+        #expect(await first.end() == 0)
+        let before = try await records()
+        let second = try await Server(["--demo", "--data", data])
+        #expect(await second.end() == 0)
+        #expect(try await records() == before)
+    }
+}

@@ -1,0 +1,122 @@
+import DataTransfer
+import JSON
+import Records
+import RecordStore
+import SQLiteRecordStore
+import Testing
+
+@Suite struct DemoDataTests {
+    private static let people = DemoData.People(developer: "_developer", ada: "_ada", grace: "_grace")
+
+    private struct Filled: Sendable {
+        let folder: TemporaryFolder
+        let engine: SQLiteRecordEngine
+        let containers: [ContainerID]
+
+        func database(_ container: String, _ scope: DatabaseScope = .private, as user: Name = "_developer") async throws -> any RecordDatabase {
+            let container = try #require(ContainerID("iCloud.com.example.\(container)"))
+            return try await engine.database(
+                DatabaseAddress(container: container, environment: .development, scope: scope), as: Caller(userRecordName: user))
+        }
+
+        func records(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> [RecordChange] {
+            var changes: [RecordChange] = []
+            var token: ChangeToken?
+            while true {
+                let page = try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token))
+                changes += page.changes
+                token = page.syncToken
+                if !page.moreComing { return changes }
+            }
+        }
+    }
+
+    private func filled() async throws -> Filled {
+        let clock = SettableClock()
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+        let containers = try await DemoData(engine: engine, clock: clock, people: Self.people).fill()
+        // Filling again finds everything there.
+        #expect(try await DemoData(engine: engine, clock: clock, people: Self.people).fill().isEmpty)
+        // The clock runs again.
+        #expect(abs(clock.now().milliseconds - Timestamp.now().milliseconds) < 60_000)
+        return Filled(folder: folder, engine: engine, containers: containers)
+    }
+
+    @Test func theDataIsTheSameEachTimeAndEveryTabHasSomethingToShow() async throws {
+        async let filledFirst = filled()
+        async let filledSecond = filled()
+        let (first, second) = try await (filledFirst, filledSecond)
+        #expect(first.containers.count == 3)
+        for container in ["Chat", "Shopping", "Journal"] {
+            let (one, other) = (try await first.database(container), try await second.database(container))
+            #expect(try await (one as? any SchemaEditing)?.schema() == (other as? any SchemaEditing)?.schema())
+            let zones = try await one.zones().map(\.zoneID)
+            #expect(try await other.zones().map(\.zoneID) == zones)
+            for zoneID in zones where !zoneID.isDefault {
+                let records = try await first.records(of: zoneID, in: one)
+                #expect(try await second.records(of: zoneID, in: other).map(\.record) == records.map(\.record))
+                #expect(!records.isEmpty)
+            }
+        }
+        try await checkChat(first)
+        try await checkShopping(first)
+        try await checkJournal(first)
+        await first.engine.close()
+        await second.engine.close()
+    }
+
+    private func checkChat(_ filled: Filled) async throws {
+        let database = try await filled.database("Chat")
+        let chats = try await filled.records(of: ZoneID(zoneName: "Chats"), in: database)
+        #expect(chats.count > 1200)
+        // Times run over the years, in order.
+        #expect(zip(chats, chats.dropFirst()).allSatisfy { $0.record.modified.timestamp <= $1.record.modified.timestamp })
+        #expect(chats.last.map { $0.record.modified.timestamp.milliseconds - chats[0].record.created.timestamp.milliseconds > 7 * 31_000_000_000 } == true)
+        #expect(Set(chats.map(\.record.modified.deviceID)).count >= 3)
+        // A parent comes after its child.
+        let positions = Dictionary(uniqueKeysWithValues: chats.map { ($0.record.recordID.recordName, $0.position) })
+        #expect(chats.contains { change in change.record.parent.flatMap { positions[$0] }.map { $0 > change.position } ?? false })
+        // The room that was deleted took its messages along.
+        #expect(positions["Room/drafts"] == nil && positions["Room/general"] != nil)
+        if let counting = database as? any RecordCounting {
+            #expect(try await counting.counts(in: ZoneID(zoneName: "Chats")).deletions > 80)
+        }
+        // The author has no index, the text has.
+        let query = Query(recordType: "Message", filters: [.init("author", .equals, FieldInput(.string("Person/ada")))])
+        await #expect(throws: RecordError(.badRequest, "Field 'author' is not marked queryable")) {
+            _ = try await database.query(QueryRequest(query, in: .zone(ZoneID(zoneName: "Chats"))))
+        }
+        let search = Query(recordType: "Message", filters: [.init("text", .containsAllTokens, FieldInput(.string("token")))])
+        #expect(try await !database.query(QueryRequest(search, in: .zone(ZoneID(zoneName: "Chats")))).records.isEmpty)
+        let kinds = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map(\.kind)
+        #expect(kinds.contains(.deleted) && kinds.contains(.purged))
+        let announcements = try await filled.database("Chat", .public).query(QueryRequest(Query(recordType: "Announcement")))
+        #expect(announcements.records.count == 8)
+        let types = Set(chats.flatMap { (try? $0.record.fields.decoded().map(\.value.typeName)) ?? [] })
+        #expect(types.isSuperset(of: [
+            "STRING", "INT64", "DOUBLE", "BYTES", "TIMESTAMP", "LOCATION", "REFERENCE", "STRING_LIST", "INT64_LIST", "DOUBLE_LIST", "BYTES_LIST",
+            "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST",
+        ]))
+    }
+
+    private func checkShopping(_ filled: Filled) async throws {
+        let shared = try await filled.database("Shopping", .shared)
+        #expect(Set(try await shared.zones().map(\.zoneID.ownerRecordName)) == ["_ada", "_grace"])
+        let changes = try await shared.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes
+        #expect(changes.contains { $0.kind == .deleted && $0.zoneID.zoneName == "Camping" })
+        let flat = try await filled.records(of: ZoneID(zoneName: "Household", ownerRecordName: "_ada"), in: shared)
+        #expect(Set(flat.map(\.record.created.userRecordName)) == ["_ada", "_developer"])
+        #expect(try await filled.database("Shopping", .shared, as: "_grace").zones().map(\.zoneID.ownerRecordName) == ["_developer"])
+    }
+
+    private func checkJournal(_ filled: Filled) async throws {
+        let database = try await filled.database("Journal")
+        let zone = QueryRequest.Area.zone(ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
+        await #expect(throws: RecordError(.badRequest, "Field 'recordName' is not marked queryable")) {
+            _ = try await database.query(QueryRequest(Query(recordType: "CD_Entry"), in: zone))
+        }
+        let byName = Query(recordType: "CD_Entry", filters: [.init("CD_entityName", .equals, FieldInput(.string("Entry")))])
+        #expect(try await database.query(QueryRequest(byName, in: zone)).records.count == 200)
+    }
+}

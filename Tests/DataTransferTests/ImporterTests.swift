@@ -1,0 +1,264 @@
+@testable import DataTransfer
+import Foundation
+import JSON
+import Records
+import RecordStore
+import Synchronization
+import Testing
+
+@Suite struct ImporterTests {
+    private let folder: TemporaryFolder
+    private let engine = InMemoryRecordEngine()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func database(_ scope: DatabaseScope = .private, _ environment: Environment = .development) async throws -> any RecordDatabase {
+        let container = try #require(ContainerID("iCloud.com.example.Air"))
+        return try await engine.database(
+            DatabaseAddress(container: container, environment: environment, scope: scope), as: Caller(userRecordName: "_ada"))
+    }
+
+    private func run(
+        _ text: String, _ name: String = "a.csv", options: ImportOptions = ImportOptions(recordType: "Place"), into database: (any RecordDatabase)? = nil
+    ) async throws -> ImportReport {
+        let target: any RecordDatabase = if let database { database } else { try await self.database() }
+        return try await Importer([folder.write(text, to: name)], options: options, into: target).run()
+    }
+
+    private func fields(of name: Name, in zoneID: ZoneID = .default) async throws -> [Name: FieldValue] {
+        let record = try await #require(database().fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil).first).get()
+        return Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func schema() async throws -> Schema {
+        try await #require(database() as? any SchemaEditing).schema()
+    }
+
+    private func message(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "no error"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    static let airports = """
+        iata,name,city,elevation,latitude,longitude,opened,mail
+        00M,"Thigpen, A.",Bay Springs,351,31.95,-89.23,1960/05/01,
+        SEA,Seattle-Tacoma,Seattle,433,47.45,-122.31,1944-07-09,x
+        XXX,Nowhere,,,,,,
+        """
+
+    @Test func rowsBecomeRecordsAndTheSchemaIsExactlyWhatWasAsked() async throws {
+        let report = try await run(
+            Self.airports,
+            options: ImportOptions(
+                recordType: "Airport", nameField: "iata", indexes: ["name": .sortable, "location": .queryable, "createdTimestamp": .sortable]))
+        #expect(report.saved == 3)
+        #expect(report.madeType)
+        #expect(report.indexesMade.map { "\($0.fieldName) \($0.indexes.names)" } == [
+            "recordName [\"QUERYABLE\"]", "createdTimestamp [\"SORTABLE\"]", "location [\"QUERYABLE\"]", "name [\"SORTABLE\"]",
+        ])
+        let seattle = try await fields(of: "SEA")
+        #expect(seattle == [
+            "iata": .string("SEA"), "name": .string("Seattle-Tacoma"), "city": .string("Seattle"), "elevation": .int64(433),
+            "location": .location(Location(latitude: 47.45, longitude: -122.31)),
+            "opened": .timestamp(Timestamp(milliseconds: -804_124_800_000)), "mail": .string("x"),
+        ])
+        #expect(try await fields(of: "XXX") == ["iata": .string("XXX"), "name": .string("Nowhere")])
+        let type = try #require(try await schema().types["Airport"])
+        #expect(type.fields["name"] == FieldDefinition(type: .string, indexes: .sortable))
+        #expect(type.fields["location"] == FieldDefinition(type: .location, indexes: .queryable))
+        #expect(type.fields["city"] == FieldDefinition(type: .string))
+        #expect(type.fields["latitude"] == nil)
+        #expect(type.systemIndexes == [.recordID: .queryable, .createTime: .sortable])
+    }
+
+    @Test func importingAgainReplacesByName() async throws {
+        let options = ImportOptions(recordType: "Airport", nameField: "iata")
+        _ = try await run(Self.airports, options: options)
+        let report = try await run("iata,name\nSEA,Sea-Tac\n", options: options)
+        #expect(report.indexesMade.isEmpty)
+        #expect(!report.madeType)
+        #expect(try await fields(of: "SEA") == ["iata": .string("SEA"), "name": .string("Sea-Tac")])
+        let page = try await database().query(QueryRequest(Query(recordType: "Airport")))
+        #expect(page.records.count == 3)
+    }
+
+    @Test func withoutANameFieldEveryRowIsANewRecord() async throws {
+        _ = try await run("a\n1\n1\n")
+        _ = try await run("a\n1\n")
+        #expect(try await database().query(QueryRequest(Query(recordType: "Place"))).records.count == 3)
+    }
+
+    @Test func jsonKeepsItsTypes() async throws {
+        let text = """
+            [{"id": "x", "n": 9007199254740993, "d": 1, "b": true, "l": ["a", "b"], "e": [], "s": "7", "p": {"latitude": 1, "longitude": 2.5}, "t": "2012-01-31T00:00:00Z"},
+             {"id": 7, "d": 0.5, "n": null, "e": ["z"], "s": 1.5}]
+            """
+        _ = try await run(text, "a.json", options: ImportOptions(recordType: "Place", nameField: "id"))
+        #expect(try await fields(of: "x") == [
+            "id": .string("x"), "n": .int64(9_007_199_254_740_993), "d": .double(1), "b": .int64(1), "l": .list([.string("a"), .string("b")], of: .string),
+            "e": .list([], of: .string), "s": .string("7"), "p": .location(Location(latitude: 1, longitude: 2.5)),
+            "t": .timestamp(Timestamp(milliseconds: 1_327_968_000_000)),
+        ])
+        #expect(try await fields(of: "7") == ["id": .string("7"), "d": .double(0.5), "e": .list([.string("z")], of: .string), "s": .string("1.5")])
+    }
+
+    @Test func severalFilesMakeOneType() async throws {
+        let files = [try folder.write("k,v\na,1\n", to: "a.csv"), try folder.write("{\"k\":\"b\",\"v\":2.5,\"w\":\"x\"}\n", to: "b.ndjson")]
+        let report = try await Importer(files, options: ImportOptions(recordType: "Place", nameField: "k"), into: database()).run()
+        #expect(report.saved == 2)
+        #expect(try await fields(of: "a") == ["k": .string("a"), "v": .double(1)])
+        #expect(try await fields(of: "b") == ["k": .string("b"), "v": .double(2.5), "w": .string("x")])
+    }
+
+    @Test func aZoneThatIsMissingIsMade() async throws {
+        let zoneID = ZoneID(zoneName: "Imports")
+        let options = ImportOptions(recordType: "Place", zoneID: zoneID, nameField: "a")
+        #expect(try await run("a,b\nx,1\n", options: options).madeZone)
+        #expect(try await run("a,b\nx,2\n", options: options).madeZone == false)
+        #expect(try await fields(of: "x", in: zoneID)["b"] == .int64(2))
+    }
+
+    @Test func moreThanOneBatch() async throws {
+        let text = "k,v\n" + (0..<450).map { "r\($0),\($0)\n" }.joined()
+        let phases = Mutex<[ImportProgress]>([])
+        let importer = try Importer(
+            [folder.write(text, to: "a.csv")], options: ImportOptions(recordType: "Place", nameField: "k"), into: await database())
+        let report = try await importer.run { progress in phases.withLock { $0.append(progress) } }
+        #expect(report.saved == 450)
+        let seen = phases.withLock { $0 }
+        #expect(seen.last == ImportProgress(phase: .saving, fraction: 1, count: 450))
+        #expect(Set(seen.map(\.phase)) == Set(ImportProgress.Phase.allCases))
+        #expect(try await fields(of: "r449")["v"] == .int64(449))
+    }
+
+    // MARK: What is refused
+
+    static let badRows = "k,v\na,1\nb\nc,2,3\n,4\na,5\n\"d\"x,6\ne,7\n"
+
+    @Test func badRowsAreNamedByLineAndNothingIsImported() async throws {
+        do {
+            _ = try await run(Self.badRows, options: ImportOptions(recordType: "Place", nameField: "k"))
+            Issue.record("The import should have failed")
+        } catch ImportError.badRows(let problems, let total) {
+            #expect(total == 5)
+            #expect(problems.map(\.line) == [3, 4, 5, 6, 7])
+            #expect(problems[0].reason.contains("too short: it has 1 cells and the header names 2"))
+            #expect(problems[1].reason.contains("too long"))
+            #expect(problems[2].reason.contains("no 'k' to name the record"))
+            #expect(problems[3].reason.contains("'a' is that of line 2 already"))
+            #expect(problems[4].reason.contains("closing quote"))
+            #expect(problems[0].file.hasSuffix("a.csv"))
+        }
+        #expect(try await schema().types["Place"] == nil)
+    }
+
+    @Test func badRowsCanBeLeftOut() async throws {
+        let report = try await run(Self.badRows, options: ImportOptions(recordType: "Place", nameField: "k", skipsBadRows: true))
+        #expect(report.saved == 2)
+        #expect(report.skippedCount == 5)
+        #expect(report.skipped.map(\.line) == [3, 4, 5, 6, 7])
+        // The bad row with 5 did not win over the first 'a'.
+        #expect(try await fields(of: "a")["v"] == .int64(1))
+    }
+
+    @Test func badRowsHaveNoSayInTheTypes() async throws {
+        let report = try await run("k,v\na,1\nb,x,y\n", options: ImportOptions(recordType: "Place", nameField: "k", skipsBadRows: true))
+        #expect(report.fields["v"] == .int64)
+    }
+
+    @Test func aRecordThatIsTooLargeIsABadRow() async throws {
+        let text = "k,v\na,\(String(repeating: "x", count: 1 << 20))\n"
+        let message = await message { _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: "k")) }
+        #expect(message.contains(":2: the record is too large"))
+    }
+
+    @Test func aRecordNameMustBeOne() async throws {
+        let text = "k,v\n\(String(repeating: "x", count: 256)),1\n\"a\tb\",2\n"
+        let message = await message { _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: "k")) }
+        #expect(message.contains(":2: Invalid recordName: it is longer than 255 bytes"))
+        #expect(message.contains(":3: Invalid recordName"))
+    }
+
+    @Test func aTypeThatExistsDecides() async throws {
+        let editor = try #require(try await database() as? any SchemaEditing)
+        _ = try await editor.edit([
+            .addType(RecordType(name: "Place", fields: ["code": FieldDefinition(type: .string), "when": FieldDefinition(type: .timestamp)]))
+        ])
+        let options = ImportOptions(recordType: "Place", nameField: "code")
+        _ = try await run("code,when\n17,2012-01-31\n", options: options)
+        #expect(try await fields(of: "17")["code"] == .string("17"))
+        let message = await message { _ = try await run("code,when\n18,soon\n", options: options) }
+        #expect(message.contains(":2: 'when' is 'soon', and the field 'when' holds TIMESTAMP"))
+    }
+
+    @Test func halfAPlaceIsABadRow() async throws {
+        let message = await message { _ = try await run("a,lat,lon\nx,1,2\ny,1,\n") }
+        #expect(message.contains(":3: the row has a 'lat' and no 'lon'"))
+    }
+
+    @Test(arguments: [
+        ("a,lat,lng\nx,1,2\n", ["a", "location"], true), ("a,Latitude,LONGITUDE\nx,1,2\n", ["a", "location"], true),
+        ("a,lat,lon\nx,91,2\n", ["a", "lat", "lon"], true), ("a,lat,lon\nx,far,2\n", ["a", "lat", "lon"], false),
+        ("a,lat\nx,1\n", ["a", "lat"], false), ("location,lat,lon\nx,1,2\n", ["lat", "location", "lon"], true),
+    ])
+    func coordinates(text: String, expected: [String], isNoted: Bool) async throws {
+        let report = try await run(text)
+        #expect(report.fields.keys.sorted().map(\.string) == expected)
+        #expect(report.notes.isEmpty != isNoted)
+    }
+
+    @Test func columnsAreRenamedAloud() async throws {
+        let report = try await run("temp (max),empty\n1,\n")
+        #expect(report.fields == ["temp_max": .int64])
+        #expect(report.notes == ["column 'temp (max)' became field 'temp_max'", "column 'empty' has no value in any row and made no field"])
+    }
+
+    @Test(arguments: [
+        ("a b,a_b\n1,2\n", [:], nil, "Two columns would both become field 'a_b'"),
+        ("recordName,b\nx,1\n", [:], nil, "--name-field recordName"),
+        ("a\n1\n", ["b": Indexes.queryable], nil, "There is no field 'b' to put an index on; the fields are a"),
+        ("a\n1\n", ["a": Indexes.searchable], nil, "Field 'a' is INT64 and can't be SEARCHABLE: such a field can be QUERYABLE, SORTABLE"),
+        ("lat,lon\n1,2\n", ["location": Indexes.sortable], nil, "Field 'location' is LOCATION and can't be SORTABLE"),
+        ("a\n1\n", [:], "b", "There is no column 'b' to take record names from; the columns are a"),
+        ("a\n", [:], nil, "There is no row to import"),
+    ] as [(String, [Name: Indexes], Name?, String)])
+    func requestsThatCannotWork(text: String, indexes: [Name: Indexes], nameField: Name?, expected: String) async throws {
+        let message = await message { _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: nameField, indexes: indexes)) }
+        #expect(message.contains(expected), "\(message)")
+        #expect(try await schema().types["Place"] == nil)
+    }
+
+    @Test func recordNameColumnCanNameRecords() async throws {
+        let report = try await run("recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", nameField: "recordName"))
+        #expect(report.fields == ["b": .int64])
+        #expect(try await fields(of: "x") == ["b": .int64(1)])
+    }
+
+    @Test func systemTypesAndBadTypeNamesAreRefused() async throws {
+        for name in ["Users", "1x", "a b", ""] as [Name] {
+            #expect(await message { _ = try await run("a\n1\n", options: ImportOptions(recordType: name)) } != "no error")
+        }
+    }
+
+    @Test func productionSchemaIsNotMadeByAnImport() async throws {
+        let production = try await database(.private, .production)
+        let message = await message { _ = try await run("a\n1\n", into: production) }
+        #expect(message.contains("ACCESS_DENIED"), "\(message)")
+    }
+
+    @Test func filesThatAreNotThere() async throws {
+        let database = try await database()
+        let missing = await message { _ = try Importer([folder.url.appending(path: "no.csv")], options: ImportOptions(recordType: "Place"), into: database) }
+        #expect(missing.contains("there is no such file"))
+        let directory = await message { _ = try Importer([folder.url], options: ImportOptions(recordType: "Place"), into: database) }
+        #expect(directory.contains("not a regular file"))
+        let unknown = try folder.write("a\n", to: "a.xls")
+        #expect(await message { _ = try Importer([unknown], options: ImportOptions(recordType: "Place"), into: database) }.contains("does not say its format"))
+    }
+}
