@@ -128,6 +128,17 @@ final class SQLiteTransaction: RecordTransaction {
         try ReferrerRows.fetch(to: name, in: zone, limit: limit, db, kept.state.catalog)
     }
 
+    func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int {
+        // Two fields of one record count once; only then is the exact count worth its price.
+        let action = Reference.Action.deleteSelf.rawValue
+        let links = try Int.fetchOne(
+            db, cachedSQL: "SELECT count(*) FROM (SELECT 1 FROM links WHERE zone = ? AND target = ? AND action = ? LIMIT ?)",
+            [zone, name.string, action, limit]) ?? 0
+        if links < limit { return links }
+        return try Int.fetchOne(
+            db, cachedSQL: "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ?", [zone, name.string, action]) ?? 0
+    }
+
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {
         let before = kept
         var result: Value?

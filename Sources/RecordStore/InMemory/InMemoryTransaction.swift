@@ -69,6 +69,10 @@ final class InMemoryTransaction: RecordTransaction {
         Array(view.referrers(to: name, in: state.zones[zone]).prefix(limit))
     }
 
+    func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) -> Int {
+        Set(view.referrers(to: name, in: state.zones[zone]).filter { $0.action == .deleteSelf }.map(\.recordName)).count
+    }
+
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {
         let before = state
         do {

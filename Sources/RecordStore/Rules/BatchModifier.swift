@@ -209,8 +209,8 @@ public struct BatchModifier<Transaction: RecordTransaction> {
                         }
                     }))
                 } else {
-                    let referrers = try transaction.referrers(to: reference.recordName, in: zone.key, limit: Self.deleteSelfLimit + 1)
-                    if Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName)).count > Self.deleteSelfLimit {
+                    let limit = Self.deleteSelfLimit
+                    if try transaction.deleteSelfCount(of: reference.recordName, in: zone.key, upTo: limit + 1) > limit {
                         throw RecordError(
                             .badRequest,
                             "The record '\(reference.recordName)' is the target of \(Self.deleteSelfLimit) DELETE_SELF references already, which is the limit")

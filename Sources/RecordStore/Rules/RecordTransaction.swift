@@ -27,6 +27,9 @@ public protocol RecordTransaction: AnyObject {
     /// The records whose references point at a name, by the name of the record that refers.
     func referrers(to name: Name, in zone: ZoneKey, limit: Int) throws -> [Referrer]
 
+    /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
+    func deleteSelfCount(of name: Name, in zone: ZoneKey, upTo limit: Int) throws -> Int
+
     /// Runs a part of the transaction that is undone when it throws.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value
 }

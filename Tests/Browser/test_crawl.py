@@ -1,0 +1,86 @@
+"""Every page that links lead to: it is there without scripts, quick, small, and has nothing inline."""
+
+import collections
+import html.parser
+import http.client
+import os
+import re
+import urllib.parse
+
+# Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
+EACH = int(os.environ.get("SKYLIGHT_CRAWL", "12"))
+MILLISECONDS = 50
+BYTES_BEFORE_DATA = 100_000
+
+
+class Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.links, self.faults, self.in_data, self.size_of_data = [], [], 0, 0
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag in ("a", "link") and "href" in attributes:
+            self.links.append(attributes["href"])
+        if tag == "script":
+            if "src" in attributes:
+                self.links.append(attributes["src"])
+            else:
+                self.faults.append("an inline script")
+        if tag == "style" or "style" in attributes:
+            self.faults.append("an inline style")
+        self.faults += [f"a handler {name}" for name in attributes if name.startswith("on")]
+
+
+def kind(url: str) -> tuple:
+    parts = urllib.parse.urlsplit(url)
+    names = sorted({re.sub(r"\d+$", "", name) for name, _ in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)})
+    return parts.path, tuple(names)
+
+
+def test_every_page_that_links_lead_to(server):
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=20)
+
+    def get(path):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        timing = re.search(r"total;dur=([\d.]+)", answer.headers.get("Server-Timing", ""))
+        return answer, body, float(timing.group(1)) if timing else None
+
+    waiting, seen, visited = collections.deque(["/"]), {"/"}, collections.Counter()
+    slowest = []
+    while waiting:
+        path = waiting.popleft()
+        if visited[kind(path)] >= EACH:
+            continue
+        visited[kind(path)] += 1
+        answer, body, milliseconds = get(path)
+        assert answer.status == 200, f"{path}: {answer.status}"
+        # A machine that is busy with other things gets three more tries.
+        for _ in range(3):
+            if milliseconds <= MILLISECONDS:
+                break
+            milliseconds = min(milliseconds, get(path)[2])
+        slowest.append((milliseconds, path))
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"], path
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", path
+        if not answer.headers["Content-Type"].startswith("text/html"):
+            continue
+        text = body.decode()
+        reader = Reader()
+        reader.feed(text)
+        assert reader.faults == [], path
+        without_data = re.sub(r"<tbody>.*?</tbody>|<pre.*?</pre>", "", text, flags=re.DOTALL)
+        assert len(without_data.encode()) < BYTES_BEFORE_DATA, path
+        for link in reader.links:
+            url = urllib.parse.urldefrag(urllib.parse.urljoin(path, link)).url
+            assert url.startswith("/"), f"{path} links to {link}"
+            if url not in seen:
+                seen.add(url)
+                waiting.append(url)
+    slowest.sort(reverse=True)
+    assert slowest[0][0] <= MILLISECONDS, slowest[:5]
+    pages = {path.rsplit("/", 1)[-1] for path, _ in visited}
+    assert {"query", "fetch", "changes", "record", "zones", "zone", "types", "type", "schema", "token", "users"} <= pages
+    print(f"{sum(visited.values())} pages of {len(visited)} kinds, the slowest in {slowest[0][0]} ms: {slowest[0][1]}")

@@ -1,0 +1,158 @@
+"""The tab Query: the sentence, the answer, and the way on when it is refused."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from conftest import CHAT
+
+ENDS = re.compile("marker=")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_first_visit_shows_records(open_page, scripts):
+    page = open_page("/", java_script_enabled=scripts)
+    page.get_by_role("link", name="iCloud.com.example.Chat").click()
+    expect(page.locator("tbody tr")).to_have_count(50)
+    expect(page.locator(".foot")).to_contain_text("50 records of")
+    expect(page.locator(".foot")).to_contain_text("ms")
+    for text in ["iCloud.com.example.Chat", "development", "private", "Developer", "all zones"]:
+        expect(page.get_by_label("Where you are")).to_contain_text(text)
+
+
+def test_the_tabs_lead_to_each_other(open_page):
+    page = open_page(CHAT + "/query?zone=Chats")
+    tabs = page.get_by_label("Ways to read")
+    for name, heading in [("Fetch", "Fetch · Chats"), ("Changes", "Changes · Chats"), ("Query", "Query · Message")]:
+        tabs.get_by_role("link", name=name).click()
+        expect(page).to_have_title(f"{heading} · Skylight")
+        expect(tabs.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
+
+
+def test_pages_hold_every_record_once_there_and_back(open_page):
+    page = open_page(CHAT + "/query?type=Reaction&zone=Family&limit=10&filter1=emoji&is1=GREATER_THAN&value1=%20&sort1=emoji")
+    there = []
+    while True:
+        there.append(page.locator("tbody th.name").all_inner_texts())
+        if not page.get_by_role("link", name="Next page").count():
+            break
+        page.get_by_role("link", name="Next page").click()
+    names = sum(there, [])
+    assert len(names) == len(set(names)) > 50
+    back = [there[-1]]
+    while page.get_by_role("link", name="Previous page").count():
+        page.get_by_role("link", name="Previous page").click()
+        back.append(page.locator("tbody th.name").all_inner_texts())
+    assert back == there[::-1]
+
+
+def test_rows_come_and_go_without_loading_the_page(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats")
+    page.evaluate("window.isSamePage = true")
+    page.get_by_label("Field of filter 1").select_option("room")
+    page.get_by_label("Value of filter 1").fill("Room/general")
+    page.get_by_role("button", name="+ filter").click()
+    page.get_by_label("Field of filter 2").select_option("sentAt")
+    expect(page.get_by_label("Comparison of filter 2")).to_have_value("GREATER_THAN")
+    expect(page.get_by_label("Value of filter 1")).to_have_value("Room/general")
+    page.get_by_label("Value of filter 2").fill("2024-01-01")
+    page.get_by_label("Field of sort 1").select_option("sentAt")
+    page.get_by_label("Direction of sort 1").select_option("descending")
+    assert page.evaluate("window.isSamePage") is True
+    # Enter in a field runs the query rather than the first button of the form.
+    page.get_by_label("Value of filter 2").press("Enter")
+    expect(page.locator("thead th").filter(has_text="sentAt")).to_contain_text("↓")
+    assert "filter2=sentAt" in page.url
+    rooms = page.locator("tbody td a[href*='Room']").all_inner_texts()
+    assert set(rooms) == {"Room/general"}
+    page.get_by_role("button", name="Remove filter 1").click()
+    expect(page.get_by_label("Field of filter 1")).to_have_value("sentAt")
+    expect(page.get_by_label("Field of filter 2")).to_have_count(0)
+
+
+def test_rows_come_and_go_without_scripts(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=False)
+    page.get_by_label("Field of filter 1").select_option("text")
+    page.get_by_role("button", name="Query").last.click()
+    page.get_by_label("Comparison of filter 1").select_option("CONTAINS_ALL_TOKENS")
+    page.get_by_label("Value of filter 1").fill("token")
+    page.get_by_role("button", name="+ filter").click()
+    expect(page.get_by_label("Value of filter 1")).to_have_value("token")
+    page.get_by_role("button", name="Remove filter 2").click()
+    expect(page.get_by_label("Field of filter 2")).to_have_count(0)
+    page.get_by_role("button", name="Query").last.click()
+    texts = page.locator("tbody tr td:nth-child(2)").all_inner_texts()
+    assert texts and all("token" in text.lower() for text in texts)
+
+
+def test_what_no_index_allows_is_disabled_and_says_why(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats")
+    author = page.get_by_label("Field of filter 1").locator("option[value=author]")
+    expect(author).to_be_disabled()
+    expect(author).to_have_text("author – no QUERYABLE index")
+    expect(page.get_by_label("Field of filter 1").locator("option[value=room]")).to_be_enabled()
+    text = page.get_by_label("Field of sort 1").locator("option[value=text]")
+    expect(text).to_be_disabled()
+    expect(text).to_have_text("text – no SORTABLE index")
+
+
+def test_a_place_is_found_by_its_distance(open_page):
+    page = open_page(
+        CHAT + "/query?type=Person&zone=Chats&filter1=home&is1=NEAR&value1=51.5,-0.16&within1=5000&sort1=home&from1=51.5,-0.16"
+    )
+    expect(page.locator("tbody th.name").first).to_have_text("Person/ada")
+    expect(page.get_by_label("Metres of filter 1")).to_have_value("5000")
+
+
+def test_a_value_that_cannot_be_read_is_explained_at_its_row(open_page):
+    page = open_page(CHAT + "/query?type=Message&filter1=sentAt&is1=GREATER_THAN&value1=yesterday")
+    expect(page.locator(".row", has=page.get_by_label("Value of filter 1"))).to_contain_text("‘yesterday’ is no moment")
+    expect(page.locator("tbody")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_refused_query_gets_its_index(open_page, server, scripts):
+    container = f"iCloud.com.example.Refused{int(scripts)}"
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}}})
+    page = open_page(f"/c/{container}/development/private/query?type=Note", java_script_enabled=scripts)
+    note = page.get_by_role("alert")
+    expect(note).to_contain_text("Field 'recordName' is not marked queryable")
+    expect(note).to_contain_text("BAD_REQUEST")
+    expect(note.locator("code")).to_have_text('"___recordID" REFERENCE QUERYABLE')
+    note.get_by_role("button", name="Add QUERYABLE to recordName").click()
+    expect(page.locator("tbody th.name")).to_have_text("one")
+    assert page.url.endswith("/query?type=Note")
+
+
+def test_all_missing_indexes_are_listed_and_made_at_once(open_page, server):
+    container = "iCloud.com.example.Missing"
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}, "rank": {"value": 1}}})
+    types = f"/c/{container}/development/private/type?type=Note"
+    page = open_page(types)
+    for index in ["QUERYABLE", "SORTABLE"]:
+        page.get_by_role("button", name=f"Drop {index} from rank").click()
+        expect(page.get_by_role("status")).to_contain_text("indexes are changed")
+    page.get_by_role("button", name="Drop QUERYABLE from title").click()
+    page.goto(f"/c/{container}/development/private/query?type=Note&filter1=title&is1=EQUALS&value1=Milk&sort1=rank")
+    note = page.get_by_role("alert")
+    expect(note.locator("strong")).to_have_text("Field 'title' is not marked queryable")
+    expect(note).to_contain_text("2 more indexes")
+    expect(note).to_contain_text("Field 'rank' is not marked sortable")
+    note.get_by_role("button", name="Add all 2 indexes").click()
+    expect(page.locator("tbody th.name")).to_have_text("one")
+
+
+def test_a_refused_query_runs_without_the_row_in_the_way(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room/general&filter2=author&is2=EQUALS&value2=Person/ada")
+    page.get_by_role("link", name="Run without the filter on author").click()
+    expect(page.locator("tbody tr")).to_have_count(50)
+    page.go_back()
+    page.get_by_role("link", name="Browse through Changes").click()
+    expect(page).to_have_title("Changes · Chats · Skylight")
+
+
+def test_production_schema_is_not_edited(open_page):
+    page = open_page(CHAT.replace("development", "production") + "/query?type=Message")
+    expect(page.get_by_role("alert")).to_contain_text("Did not find record type: Message")
+    expect(page.get_by_role("button", name="Add QUERYABLE")).to_have_count(0)

@@ -1,0 +1,111 @@
+"""What users write is shown and never interpreted; nothing changes on GET or for other sites."""
+
+import urllib.error
+import urllib.request
+
+import pytest
+from playwright.sync_api import expect
+
+from conftest import CHAT
+
+NASTY = [
+    '"><script>alert(1)</script>',
+    "'><img src=x onerror=alert(1)>",
+    # A quotation mark that is one character with the accent behind it.
+    '"\u0301 autofocus onfocus=alert(1) x="',
+    "<\u0301script>alert(1)</script>",
+    "{{title}} {{{title}}} {{&title}}",
+    "&lt;b&gt;&amp;",
+    "</textarea></select></title>",
+    "line one\r\n   line two\u2028three\u202e",
+]
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_user_content_is_shown_as_it_is(open_page, server, nasty):
+    container = "iCloud.com.example.Nasty"
+    there = f"/c/{container}/development/private"
+    name = nasty.replace("\r\n", " ").replace("\u2028", " ")
+    zone = name
+    records = [
+        {"recordType": "Note", "recordName": name, "fields": {
+            "title": {"value": nasty}, "list": {"value": [nasty], "type": "STRING_LIST"},
+            "link": {"value": {"recordName": name, "action": "NONE"}, "type": "REFERENCE"}}},
+    ]
+    server.save(container, zone, *records)
+    quoted = urllib.parse.quote(name, safe="")
+    urls = [
+        f"/query?zone={quoted}&type=Note&filter1=title&is1=EQUALS&value1={urllib.parse.quote(nasty, safe='')}",
+        f"/query?type=Note&filter1={quoted}&value1={quoted}&sort1={quoted}", f"/query?type={quoted}",
+        f"/fetch?zone={quoted}&names={quoted}", f"/changes?zone={quoted}", "/changes", f"/changes?since=1&token={quoted}",
+        f"/record?zone={quoted}&name={quoted}", f"/record/delete?zone={quoted}&name={quoted}", "/zones", f"/zone?zone={quoted}",
+        f"/zone/delete?zone={quoted}", f"/token?token={quoted}", f"/find?q={quoted}x",
+    ]
+    page = open_page("/")
+    for url in urls:
+        page.goto(there + url)
+        assert page.locator("script").count() == 1, url
+        assert page.locator("main img, main script, [onfocus], [onerror], [autofocus]").count() == 0, url
+    page.goto(f"{there}/record?zone={quoted}&name={quoted}")
+    assert page.locator("h1 [data-copy-source]").text_content() == name
+    title = page.locator(".fields tr", has=page.locator("th:text-is('title')")).locator("td.full")
+    assert title.text_content() == nasty.replace("\r\n", "\n")
+    page.goto(there + urls[0])
+    assert page.get_by_label("Value of filter 1").input_value() == nasty.replace("\r\n", "")
+    expect(page.locator("tbody th.name")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    "path", ["zones/create", "zone/share?zone=Chats", "type/indexes", "users/add"],
+)
+def test_actions_do_not_answer_to_get(server, path):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        urllib.request.urlopen(f"{server.address}{CHAT}/{path}")
+    assert error.value.code == 404
+
+
+def test_looking_makes_nothing(server):
+    for path in ["/c/iCloud.com.example.Nowhere/development/private/query", CHAT + "/query?user=nobody"]:
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(server.address + path)
+        assert error.value.code == 404
+        assert b"Skylight" in error.value.read()
+    home = urllib.request.urlopen(server.address + "/").read()
+    assert b"Nowhere" not in home
+    users = urllib.request.urlopen(f"{server.address}{CHAT}/users").read()
+    assert b"nobody" not in users
+
+
+def test_forms_of_other_sites_are_refused(server):
+    for origin in ["https://example.com", "null"]:
+        request = urllib.request.Request(
+            f"{server.address}{CHAT}/zone/delete?zone=Chats", data=b"", headers={"Origin": origin}, method="POST"
+        )
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(request)
+        assert error.value.code == 403
+
+
+def test_the_way_back_stays_in_the_console(open_page, server):
+    request = urllib.request.Request(
+        f"{server.address}{CHAT}/type/indexes", data=b"type=Person&add=name:QUERYABLE&back=//example.com/c/", method="POST"
+    )
+    answer = urllib.request.urlopen(request)
+    assert answer.url.startswith(server.address)
+
+
+def test_an_empty_server_says_how_to_begin(open_page, empty_server):
+    page = open_page("/", at=empty_server, java_script_enabled=False)
+    expect(page.get_by_role("heading", name="No container yet")).to_be_visible()
+    page.get_by_label("New container").fill("iCloud.com.example.Fresh")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
+    page.get_by_role("link", name="Zones").first.click()
+    page.get_by_label("New zone").fill("Notes & <more>")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Notes & <more>")).to_be_visible()
+    page.get_by_role("link", name="Users").last.click()
+    page.get_by_label("New user").fill("mary")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("link", name="Act as Mary").click()
+    expect(page.get_by_label("Where you are")).to_contain_text("Mary")
