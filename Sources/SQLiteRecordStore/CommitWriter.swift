@@ -48,8 +48,12 @@ final class CommitWriter: Sendable {
     /// Waits until a change is on disk.
     /// - Throws: what `body` throws, having undone its part; `RecordError` TRY_AGAIN_LATER when too many wait, INTERNAL_ERROR when the disk failed.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database, inout State) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            enqueue(Write(body: body, continuation: continuation))
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                enqueue(Write(body: body, continuation: continuation))
+            }
+        } catch let error as DatabaseError {
+            throw refusal(after: error)
         }
     }
 
@@ -108,6 +112,10 @@ final class CommitWriter: Sendable {
     }
 
     private func commit(_ group: [any PendingWrite]) async {
+        if let failure {
+            for write in group { write.fail(failure) }
+            return
+        }
         let before = state.withLock { $0 }
         do {
             let after = try await pool.writeWithoutTransaction { db in
@@ -115,8 +123,6 @@ final class CommitWriter: Sendable {
                 try db.inTransaction(.immediate) {
                     for write in group {
                         try write.run(db, &state)
-                        // SQLite gives the whole transaction up by itself after some errors, such as a full disk.
-                        if !db.isInsideTransaction { throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was given up") }
                     }
                     return .commit
                 }
@@ -131,17 +137,25 @@ final class CommitWriter: Sendable {
         }
     }
 
+    /// What savers are told about an error of the database. After one that leaves open what is on disk, the store takes no more saves.
+
     private func refusal(after error: any Error) -> RecordError {
         guard let error = error as? DatabaseError else { return RecordError(.internalError, "The save failed: \(error)") }
         if error.resultCode == .SQLITE_FULL {
             return RecordError(.quotaExceeded, "The disk is full; nothing of this request was saved. Free some space and save again")
         }
+        guard error.resultCode == .SQLITE_IOERR || error.resultCode == .SQLITE_CORRUPT else {
+            return RecordError(.internalError, "The save failed (\(error.extendedResultCode)); nothing of it was applied")
+        }
         let refusal = RecordError(
             .internalError, "The disk reported an error (\(error.extendedResultCode)); the store is read-only until it is opened anew")
-        if error.resultCode == .SQLITE_IOERR || error.resultCode == .SQLITE_CORRUPT {
-            // After a failed sync nobody can say what is on disk. Nothing pretends from here on.
-            queue.withLock { $0.failure = refusal }
+        // Nobody can say what is on disk, and a later sync may succeed without meaning anything: those who wait are refused too.
+        let waiting = queue.withLock { queue in
+            queue.failure = queue.failure ?? refusal
+            defer { queue.waiting = [] }
+            return queue.waiting
         }
+        for write in waiting { write.fail(refusal) }
         return refusal
     }
 
@@ -155,6 +169,7 @@ final class CommitWriter: Sendable {
 /// A save that waits for its commit.
 private protocol PendingWrite: Sendable {
     /// Does the work in a savepoint; keeps an error of the work itself for later.
+    /// - Throws: the error after which SQLite gave the whole transaction up, such as a full disk.
     func run(_ db: Database, _ state: inout CommitWriter.State) throws
     func succeed()
     func fail(_ error: any Error)
@@ -186,6 +201,7 @@ private final class Write<Value: Sendable>: PendingWrite {
             result.withLock { $0 = .success(value) }
         } catch {
             state = before
+            if !db.isInsideTransaction { throw error }
             result.withLock { $0 = .failure(error) }
         }
     }

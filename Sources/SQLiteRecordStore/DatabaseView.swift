@@ -44,18 +44,22 @@ struct DatabaseView: Sendable {
     /// The zone, or `nil` for a default zone in which nothing was saved yet.
     func zoneUnlessDefault(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
         if let row = try zoneRow(zoneID, db) { return ZoneRow(row) }
-        guard zoneID.isDefault, address.scope != .shared else { throw RecordError.zoneNotFound }
+        guard zoneID.isDefault, address.scope != .shared, isOwn(zoneID) else { throw RecordError.zoneNotFound }
         return nil
     }
 
+    /// Whether an identity means a zone of this database's owner.
+    private func isOwn(_ zoneID: ZoneID) -> Bool {
+        guard address.scope == .private, let owner = zoneID.ownerRecordName else { return true }
+        return owner == caller.userRecordName || ZoneID.currentOwnerNames.contains(owner)
+    }
+
     private func zoneRow(_ zoneID: ZoneID, _ db: Database) throws -> Row? {
+        // Text is bound up to its first NUL, which no name has.
+        if zoneID.zoneName.utf8.contains(0) || zoneID.ownerRecordName?.utf8.contains(0) ?? false { return nil }
         switch address.scope {
         case .public, .private:
-            if address.scope == .private, let owner = zoneID.ownerRecordName, owner != caller.userRecordName,
-                !ZoneID.currentOwnerNames.contains(owner)
-            {
-                return nil
-            }
+            guard isOwn(zoneID) else { return nil }
             return try Row.fetchOne(
                 db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.name = ? AND z.state = 0",
                 [ownerNumber, zoneID.zoneName.string])
@@ -70,6 +74,13 @@ struct DatabaseView: Sendable {
                     WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND z.name = ? AND u.name = ?
                     """, [userNumber, zoneID.zoneName.string, owner.string])
         }
+    }
+
+    /// Whether a zone, whoever's it is, can be read through this database.
+    func isVisible(_ zone: ZoneRow, _ db: Database) throws -> Bool {
+        guard zone.kind == .changed else { return false }
+        if address.scope != .shared { return zone.owner == ownerNumber }
+        return try Bool.fetchOne(db, cachedSQL: "SELECT live FROM shares WHERE user = ? AND zone = ?", [userNumber, zone.number]) ?? false
     }
 
     func canWrite(_ zone: ZoneRow, _ db: Database) throws -> Bool {
@@ -104,7 +115,7 @@ struct DatabaseView: Sendable {
         let moment: Timestamp
     }
 
-    /// What happened to zones after a position, in the order of the latest change. A zone that lives again hides its former self.
+    /// What happened to zones after a position, in the order of the latest change. A zone made anew hides its former self.
     func zoneNews(after position: Int64, _ db: Database) throws -> [ZoneNews] {
         switch address.scope {
         case .public: return []
@@ -114,7 +125,7 @@ struct DatabaseView: Sendable {
                 cachedSQL: """
                     SELECT \(ZoneRow.columns) FROM \(ZoneRow.source)
                     WHERE z.owner = ? AND z.position > ? AND z.name <> '\(ZoneID.defaultZoneName)'
-                    AND (z.state = 0 OR NOT EXISTS (SELECT 1 FROM zones n WHERE n.owner = z.owner AND n.name = z.name AND n.state = 0))
+                    AND NOT EXISTS (SELECT 1 FROM zones n WHERE n.owner = z.owner AND n.name = z.name AND n.number > z.number)
                     ORDER BY z.position
                     """, [userNumber, position]
             ).map { row in
@@ -137,8 +148,8 @@ struct DatabaseView: Sendable {
                     zone: zone, kind: zone.kind, position: max(zone.position, sharePosition),
                     moment: sharePosition > zone.position ? shareMoment : zone.moment)
             }
-            let living = Set(all.filter { $0.kind == .changed }.map(\.zone.zoneID))
-            return all.filter { $0.position > position && ($0.kind == .changed || !living.contains($0.zone.zoneID)) }
+            let latest = Dictionary(all.map { ($0.zone.zoneID, $0.zone.number) }, uniquingKeysWith: max)
+            return all.filter { $0.position > position && latest[$0.zone.zoneID] == $0.zone.number }
                 .sorted { $0.position < $1.position }
         }
     }

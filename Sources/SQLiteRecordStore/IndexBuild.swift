@@ -58,8 +58,12 @@ struct IndexBuild {
         guard let members = after.fieldNumber(.system(.recordID), of: type) else { return }
         // The order of the entries' key, so that their pages fill one after the other.
         for zone in try Int64.fetchAll(db, sql: "SELECT DISTINCT zone FROM entries WHERE field = ?", arguments: [members]) {
-            let names = try String.fetchAll(db, sql: "SELECT name FROM entries WHERE field = ? AND zone = ?", arguments: [members, zone])
-            for name in names {
+            var last = ""
+            while let name = try String.fetchOne(
+                db, cachedSQL: "SELECT name FROM entries WHERE field = ? AND zone = ? AND value = 0 AND name > ? ORDER BY name LIMIT 1",
+                [members, zone, last])
+            {
+                last = name
                 guard let row = try db.row(named: Name(name), in: zone, .default, after) else { continue }
                 let fields = Dictionary(try row.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
                 for (key, indexes, number) in added {

@@ -98,11 +98,13 @@ struct IndexEntries {
             try db.run("INSERT INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [token.field, zone, token.token.string, name])
         }
         for link in before.links.subtracting(links) {
-            try db.run("DELETE FROM links WHERE zone = ? AND target = ? AND source = ? AND field = ?", [zone, link.target.string, name, link.field.string])
+            try db.run(
+                "DELETE FROM links WHERE zone = ? AND target = ? AND source = ? AND field = ? AND action = ?",
+                [zone, link.target.string, name, link.field.string, link.action.rawValue])
         }
         for link in links.subtracting(before.links) {
             try db.run(
-                "INSERT OR REPLACE INTO links (zone, target, source, field, action) VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO links (zone, target, source, field, action) VALUES (?, ?, ?, ?, ?)",
                 [zone, link.target.string, name, link.field.string, link.action.rawValue])
         }
     }

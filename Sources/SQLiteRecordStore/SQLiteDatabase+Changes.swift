@@ -106,7 +106,7 @@ extension SQLiteDatabase: TokenExplaining {
                 ).map(ZoneRow.init)
                 return TokenExplanation(
                     content, about: .zone(zone?.zoneID), user: user, view: own,
-                    feed: zone.flatMap { $0.kind == .changed ? view.feed(of: $0) : nil }, office: office,
+                    feed: try zone.flatMap { try view.isVisible($0, db) ? view.feed(of: $0) : nil }, office: office,
                     changesAfter: try ChangeTally.changes(after: content.position, in: number, db))
             }
         }

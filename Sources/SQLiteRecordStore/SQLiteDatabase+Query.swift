@@ -20,12 +20,11 @@ extension SQLiteDatabase {
                 area = .zone(zones.first?.zoneID ?? .default)
             }
             let marker = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area) }
-            // One more than the page holds tells whether there is another page.
-            var top = TopPlaces(query, limit: request.limit.records + 1)
+            var top = TopPlaces(query, limit: request.limit)
             for zone in zones {
                 let run = ZoneQuery(
-                    db: db, catalog: catalog, query: query, type: type, zone: zone, after: marker?.place, limit: request.limit.records + 1)
-                for found in try run.run() { top.offer(found.record, at: found.place) }
+                    db: db, catalog: catalog, query: query, type: type, zone: zone, after: marker?.place, limit: request.limit)
+                for found in try run.run() { top.offer(found) }
             }
             let found = top.finish()
             var fill = PageFill(request.limit)

@@ -23,7 +23,7 @@ extension SQLiteDatabase: ReferenceTracing {
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
         try await store.read { [view] db, catalog in
             guard let zone = try view.zoneUnlessDefault(recordID.zoneID, db) else { return [] }
-            return try ReferrerRows.fetch(to: recordID.recordName, in: zone.number, limit: limit, db, catalog)
+            return try LinkRows.referrers(to: recordID.recordName, in: zone.number, limit: limit, db, catalog)
         }
     }
 }

@@ -51,7 +51,9 @@ public final class SQLiteRecordEngine: RecordEngine {
             return try await task.value
         } catch {
             // The next request tries again: what was wrong with the file may have been put right.
-            stores.withLock { $0?[key] = nil }
+            stores.withLock { stores in
+                if stores?[key] == task { stores?[key] = nil }
+            }
             throw error
         }
     }

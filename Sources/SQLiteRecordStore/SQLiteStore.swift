@@ -22,6 +22,9 @@ final class SQLiteStore: Sendable {
         self.environment = environment
         self.clock = clock
         pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
+        if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
+            throw RecordError(.internalError, "\(file.lastPathComponent) was written by a newer version of Skylight; use that version")
+        }
         try StoreMigrations.migrator.migrate(pool)
         let logLength = logLength
         // The pool sets synchronous to NORMAL while it opens, so this must come after.
@@ -89,7 +92,7 @@ final class SQLiteStore: Sendable {
         writer.close()
         await writing.value
         // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
-        _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        if writer.failure == nil { _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
         try? pool.close()
     }
 

@@ -124,8 +124,8 @@ final class SQLiteTransaction: RecordTransaction {
         return IndexEntries(of: record, fields: fields, catalog: kept.state.catalog)
     }
 
-    func referrers(to name: Name, in zone: Int64, limit: Int) throws -> [Referrer] {
-        try ReferrerRows.fetch(to: name, in: zone, limit: limit, db, kept.state.catalog)
+    func dependents(of name: Name, in zone: Int64) throws -> [Referrer] {
+        try LinkRows.referrers(to: name, in: zone, where: "AND l.action <> 'NONE'", limit: -1, db, kept.state.catalog)
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int {
@@ -158,22 +158,5 @@ final class SQLiteTransaction: RecordTransaction {
     private func nextPosition() -> Int64 {
         kept.state.position += 1
         return kept.state.position
-    }
-}
-
-/// Reads `links`.
-enum ReferrerRows {
-    static func fetch(to name: Name, in zone: Int64, limit: Int, _ db: Database, _ catalog: SchemaCatalog) throws -> [Referrer] {
-        try Row.fetchAll(
-            db,
-            cachedSQL: """
-                SELECT l.source, l.field, l.action, r.type FROM links l JOIN records r ON r.zone = l.zone AND r.name = l.source
-                WHERE l.zone = ? AND l.target = ? ORDER BY l.source, l.field LIMIT ?
-                """, [zone, name.string, limit]
-        ).map { row in
-            Referrer(
-                recordName: Name(row["source"] as String), recordType: catalog.typeNames[row["type"]] ?? "", fieldName: Name(row["field"] as String),
-                action: Reference.Action(rawValue: row["action"]) ?? .none)
-        }
     }
 }

@@ -33,6 +33,8 @@ enum StoreMigrations {
         );
         CREATE UNIQUE INDEX living_zones ON zones (owner, name) WHERE state = 0;
         CREATE INDEX changed_zones ON zones (owner, position);
+        CREATE INDEX zone_names ON zones (owner, name);
+        CREATE INDEX unswept_zones ON zones (number) WHERE state <> 0 AND swept = 0;
 
         -- Zones shown to other users.
         CREATE TABLE shares (
@@ -100,8 +102,9 @@ enum StoreMigrations {
             source TEXT NOT NULL,
             field TEXT NOT NULL,
             action TEXT NOT NULL,
-            PRIMARY KEY (zone, target, source, field)
+            PRIMARY KEY (zone, target, source, field, action)
         ) WITHOUT ROWID;
+        CREATE INDEX dependent_links ON links (zone, target) WHERE action <> 'NONE';
 
         -- Kept counts. Type 0 counts deletions.
         CREATE TABLE typeCounts (

@@ -107,6 +107,13 @@ enum FeedScenarios {
             let older = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true))
             #expect(older.changes.map(\.kind) == [.changed, .deleted])
         },
+        .init("a zone that came and went twice is told once") { engine, _ in
+            let database = try await engine.full(.private)
+            let start = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
+            for _ in 0..<2 { _ = try await database.modifyZones([.create(notes), .delete(notes)]) }
+            let changes = try await database.databaseChanges(DatabaseChangesRequest(since: start)).changes
+            #expect(changes.map(\.kind) == [.deleted])
+        },
         .init("another user's saves don't move this user's token") { engine, _ in
             let database = try await engine.withZone()
             let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken

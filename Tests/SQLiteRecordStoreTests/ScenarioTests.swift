@@ -169,6 +169,40 @@ enum SaveScenarios {
             let refused6 = await refusal { try await database.save("r", type: "Other") }
             #expect(refused6?.code == .badRequest)
         },
+        .init("a name is not cut at a NUL, wherever it stands") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("a", in: notes)
+            let link: [Name: FieldValue] = ["link": .reference(Reference(recordName: "a\u{0}b", action: .deleteSelf))]
+            let reference = await refusal { try await database.save("child", in: notes, link) }
+            #expect(reference?.code == .badRequest)
+            let parent = await refusal { try await database.save("child", in: notes, parent: .record("a\u{0}")) }
+            #expect(parent?.code == .badRequest)
+            #expect(try await database.names(in: notes, of: ["a\u{0}x"]).isEmpty)
+            let zone = try await database.fetchZones([ZoneID(zoneName: "Notes\u{0}x")])[0]
+            #expect(zone == .failure(.zoneNotFound))
+        },
+        .init("a default zone of somebody else is not this one") { engine, _ in
+            let database = try await engine.full(.private)
+            try await database.save("r")
+            let foreign = ZoneID(zoneName: "_defaultZone", ownerRecordName: "_other")
+            let saved = await refusal { try await database.save("r", in: foreign) }
+            #expect(saved == .zoneNotFound)
+            #expect(try await database.fetchZones([foreign])[0] == .failure(.zoneNotFound))
+            #expect(try await database.fetch([RecordID(recordName: "r", zoneID: foreign)], desiredKeys: nil)[0] == .failure(.zoneNotFound))
+        },
+        .init("an operation that fails takes no other along where the batch is not atomic") { engine, _ in
+            let database = try await engine.withZone()
+            let links = FieldValue.list(
+                [
+                    .reference(Reference(recordName: "missing", action: .validate)),
+                    .reference(Reference(recordName: "t", zoneID: ZoneID(zoneName: "Elsewhere"), action: .deleteSelf)),
+                ], of: .reference)
+            let batch = [
+                RecordOperation(.create, recordName: "bad", recordType: "Item", fields: ["links": FieldInput(links)]),
+                RecordOperation(.create, recordName: "good", recordType: "Item"),
+            ]
+            #expect(try await database.outcomes(batch, in: notes, atomic: false) == [.badRequest, nil])
+        },
         .init("composed and decomposed names are different records") { engine, _ in
             let database = try await engine.full(.private)
             try await database.save("\u{e9}", ["a": .int64(1)])
@@ -228,6 +262,18 @@ enum ReferenceScenarios {
             #expect(try await database.outcomes(pair, in: notes) == [nil, nil])
             let both = [RecordOperation(.forceDelete, recordName: "b"), RecordOperation(.forceDelete, recordName: "a")]
             #expect(try await database.outcomes(both, in: notes) == [nil, nil])
+        },
+        .init("a list may refer to one record in two ways") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("r", in: notes)
+            func links(_ actions: Reference.Action...) -> [Name: FieldValue] {
+                ["links": .list(actions.map { .reference(Reference(recordName: "r", action: $0)) }, of: .reference)]
+            }
+            try await database.save("s", in: notes, links(.validate, .none))
+            #expect(try await database.referrers(to: RecordID(recordName: "r", zoneID: notes), limit: 9).map(\.action) == [.none, .validate])
+            try await database.save("s", in: notes, links(.validate))
+            let error = await refusal { try await database.delete("r", in: notes) }
+            #expect(error?.code == .validatingReferenceError)
         },
         .init("a target takes 750 DELETE_SELF references") { engine, _ in
             let database = try await engine.withZone()
@@ -304,6 +350,19 @@ enum SchemaScenarios {
             ]
             #expect(try await database.outcomes(batch, in: notes) == [.atomicError, .conflict])
             #expect(try await database.schema().types["Brand"] == nil)
+        },
+        .init("a query has limits") { engine, _ in
+            let database = try await engine.full(.private)
+            try await database.save("r", ["number": .int64(1), "text": .string("x")])
+            let values = FieldInput(.list((0..<251).map { .int64($0) }, of: .int64))
+            let words = (0..<251).map { "w\($0)" }.joined(separator: " ")
+            let same = Query.Filter("number", .equals, FieldInput(.int64(1)))
+            for filters in [[Query.Filter("number", .in, values)], [Query.Filter("text", .containsAnyTokens, FieldInput(.string(words)))], Array(repeating: same, count: 51)] {
+                let error = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Item", filters: filters))) }
+                #expect(error?.code == .badRequest)
+            }
+            let many = Query(recordType: "Item", filters: Array(repeating: same, count: 50))
+            #expect(try await database.all(many).count == 1)
         },
         .init("each rule of the indexes has its text") { engine, _ in
             let database = try await engine.full(.private)

@@ -76,7 +76,7 @@ extension InMemoryDatabase: TokenExplaining {
                 let zone = state.zones[number]
                 return TokenExplanation(
                     content, about: .zone(zone.map { view.zoneID(of: $0) }), user: user, view: (address.scope, view.databaseNumber(in: state)),
-                    feed: zone.flatMap { $0.end == nil ? view.feed(of: $0, in: state) : nil }, office: store.office,
+                    feed: zone.flatMap { $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil }, office: store.office,
                     changesAfter: zone?.rows.values.count { $0.position > content.position } ?? 0)
             }
         }

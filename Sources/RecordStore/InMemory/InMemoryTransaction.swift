@@ -65,8 +65,8 @@ final class InMemoryTransaction: RecordTransaction {
         touch(zone, position)
     }
 
-    func referrers(to name: Name, in zone: Int64, limit: Int) -> [Referrer] {
-        Array(view.referrers(to: name, in: state.zones[zone]).prefix(limit))
+    func dependents(of name: Name, in zone: Int64) -> [Referrer] {
+        view.referrers(to: name, in: state.zones[zone]).filter { $0.action != .none }
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) -> Int {

@@ -35,6 +35,11 @@ struct InMemoryView: Sendable {
             number: number, owner: address.scope == .public ? nil : caller.userRecordName, name: name, position: position, moment: now)
     }
 
+    /// Whether an identity means a zone of this database's owner.
+    func isOwn(_ zoneID: ZoneID) -> Bool {
+        address.scope == .public || address.scope == .private && (try? owner(of: zoneID)) == caller.userRecordName
+    }
+
     /// Whose zone an identity means; `nil` in the public database.
     private func owner(of zoneID: ZoneID) throws -> Name? {
         switch address.scope {
@@ -51,7 +56,8 @@ struct InMemoryView: Sendable {
         }
     }
 
-    private func isVisible(_ zone: InMemoryState.ZoneRow, in state: InMemoryState) -> Bool {
+    /// Whether a zone, whoever's it is, can be read through this database.
+    func isVisible(_ zone: InMemoryState.ZoneRow, in state: InMemoryState) -> Bool {
         switch address.scope {
         case .public: zone.owner == nil
         case .private: zone.owner == caller.userRecordName
@@ -90,7 +96,7 @@ struct InMemoryView: Sendable {
         return Zone(zoneID: zoneID(of: zone), syncToken: hasFeed ? office.current(feed(of: zone, in: state)) : nil, atomic: hasFeed)
     }
 
-    /// Everything that happened to zones, in the order of the latest change. A zone that lives again hides its former self.
+    /// Everything that happened to zones, in the order of the latest change. A zone made anew hides its former self.
     func zoneChanges(in state: InMemoryState, office: TokenOffice) -> [(change: ZoneChange, position: Int64)] {
         let seen: [(zone: InMemoryState.ZoneRow, kind: ZoneChange.Kind, position: Int64, moment: Timestamp)] = state.zones.values.compactMap { zone in
             guard hasFeed(zone) else { return nil }
@@ -107,8 +113,8 @@ struct InMemoryView: Sendable {
                 )
             }
         }
-        let living = Set(seen.filter { $0.kind == .changed }.map { zoneID(of: $0.zone) })
-        return seen.filter { $0.kind == .changed || !living.contains(zoneID(of: $0.zone)) }.sorted { $0.position < $1.position }.map { item in
+        let latest = Dictionary(seen.map { (zoneID(of: $0.zone), $0.zone.number) }, uniquingKeysWith: max)
+        return seen.filter { latest[zoneID(of: $0.zone)] == $0.zone.number }.sorted { $0.position < $1.position }.map { item in
             let token = item.kind == .changed ? office.current(feed(of: item.zone, in: state)) : nil
             return (ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token), item.position)
         }
@@ -122,7 +128,10 @@ struct InMemoryView: Sendable {
                     recordName: row.record.recordID.recordName, recordType: row.record.recordType, fieldName: $0.field, action: $0.reference.action)
             }
         }
-        return Set(found).sorted { $0.recordName == $1.recordName ? $0.fieldName < $1.fieldName : $0.recordName < $1.recordName }
+        return Set(found).sorted { left, right in
+            if left.recordName != right.recordName { return left.recordName < right.recordName }
+            return left.fieldName == right.fieldName ? left.action.rawValue < right.action.rawValue : left.fieldName < right.fieldName
+        }
     }
 
 }

@@ -42,8 +42,9 @@ public struct BatchModifier<Transaction: RecordTransaction> {
         try checkEachRecordOnce(request.operations, zones)
         let isAtomic = request.atomic && !zones.contains { (try? $0.get().zoneID.isDefault) ?? false }
         guard isAtomic else {
-            return zip(request.operations, zones).map { operation, zone in
-                attempt { modifier in
+            return try zip(request.operations, zones).map { operation, zone in
+                try attempt { modifier in
+                    modifier.deferred = []
                     let outcome = try modifier.apply(operation, in: zone.get(), at: 0)
                     try modifier.runDeferred()
                     return outcome
@@ -60,7 +61,7 @@ public struct BatchModifier<Transaction: RecordTransaction> {
         do {
             try transaction.attempt {
                 for (index, (operation, zone)) in zip(operations, zones).enumerated() {
-                    outcomes.append(attempt { try $0.apply(operation, in: zone.get(), at: index) })
+                    outcomes.append(try attempt { try $0.apply(operation, in: zone.get(), at: index) })
                 }
                 for (index, check) in deferred {
                     if case .failure = outcomes[index] { continue }
@@ -81,13 +82,12 @@ public struct BatchModifier<Transaction: RecordTransaction> {
     }
 
     /// One operation, undone when it fails.
-    private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) -> Outcome {
+    /// - Throws: errors that are not the operation's own: the engine's, after which the whole batch fails.
+    private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
         do {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
             return .failure(error)
-        } catch {
-            return .failure(RecordError(.internalError, "The operation failed: \(error)"))
         }
     }
 
@@ -129,6 +129,8 @@ public struct BatchModifier<Transaction: RecordTransaction> {
         let (values, cleared) = try justInTime.resolve(operation.fields, in: typeName)
         if justInTime.hasGrown { try transaction.grow(justInTime.schema) }
         let fields = try merged(values, cleared, operation, existing)
+        for case .reference(let reference) in values.values.flatMap(\.value.elements) { try NameRules.checkRecordName(reference.recordName) }
+        if case .record(let parent) = operation.parent { try NameRules.checkRecordName(parent) }
         let text = FieldsText(fields.values)
         if text.bytes.count > Self.recordSizeLimit {
             throw RecordError(
@@ -236,13 +238,13 @@ public struct BatchModifier<Transaction: RecordTransaction> {
             for record in doomed {
                 let target = record.recordID.recordName
                 guard try transaction.record(named: target, in: zone.key) != nil else { continue }
-                let referrers = try transaction.referrers(to: target, in: zone.key, limit: .max)
+                let dependents = try transaction.dependents(of: target, in: zone.key)
                 try transaction.delete(record, in: zone.key, by: signature)
-                for referrer in referrers where referrer.action == .deleteSelf {
-                    if let source = try transaction.record(named: referrer.recordName, in: zone.key) { next.append(source) }
+                for dependent in dependents where dependent.action == .deleteSelf {
+                    if let source = try transaction.record(named: dependent.recordName, in: zone.key) { next.append(source) }
                 }
-                for referrer in referrers where referrer.action == .validate {
-                    deferValidation(of: referrer.recordName, pointingAt: target, in: zone, at: index)
+                for dependent in dependents where dependent.action == .validate {
+                    deferValidation(of: dependent.recordName, pointingAt: target, in: zone, at: index)
                 }
             }
             doomed = next
@@ -253,7 +255,7 @@ public struct BatchModifier<Transaction: RecordTransaction> {
     /// A VALIDATE reference blocks the deletion unless the record that holds it goes in the same batch.
     private mutating func deferValidation(of source: Name, pointingAt target: Name, in zone: Zone, at index: Int) {
         deferred.append((index, { [transaction] in
-            let isHeld = try transaction.referrers(to: target, in: zone.key, limit: .max)
+            let isHeld = try transaction.dependents(of: target, in: zone.key)
                 .contains { $0.recordName == source && $0.action == .validate }
             if isHeld, try transaction.record(named: target, in: zone.key) == nil {
                 throw RecordError(

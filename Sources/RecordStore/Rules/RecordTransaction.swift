@@ -24,8 +24,8 @@ public protocol RecordTransaction: AnyObject {
     /// Turns a record into a deletion under a new position.
     func delete(_ record: StoredRecord, in zone: ZoneKey, by signature: Signature) throws
 
-    /// The records whose references point at a name, by the name of the record that refers.
-    func referrers(to name: Name, in zone: ZoneKey, limit: Int) throws -> [Referrer]
+    /// The DELETE_SELF and VALIDATE references to a name, by the name of the record that refers.
+    func dependents(of name: Name, in zone: ZoneKey) throws -> [Referrer]
 
     /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
     func deleteSelfCount(of name: Name, in zone: ZoneKey, upTo limit: Int) throws -> Int

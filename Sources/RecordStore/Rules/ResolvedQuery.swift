@@ -32,6 +32,11 @@ public struct ResolvedQuery: Sendable {
         public let relativeLocation: Location?
     }
 
+    /// Filters in a query, and sorts likewise.
+    public static let clauseLimit = 50
+    /// Values, or words, that one filter may list.
+    public static let valueLimit = 250
+
     public let recordType: Name
     public let filters: [Filter]
     public let sorts: [Sort]
@@ -39,6 +44,9 @@ public struct ResolvedQuery: Sendable {
     /// Checks a query.
     /// - Throws: the first failure as `RecordError`, in the order type, filters, sorts.
     public init(_ query: Query, in schema: Schema) throws {
+        if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
+            throw RecordError(.badRequest, "Too many filters or sorts: a query takes up to \(Self.clauseLimit) of each")
+        }
         if let problem = IndexRules.problems(of: query, in: schema).first { throw problem.error }
         guard let type = schema.types[query.recordType] else { throw QueryProblem.unknownType(query.recordType).error }
         recordType = type.name
@@ -91,9 +99,9 @@ private struct OperandReader {
             return .near(location, metres: filter.distance ?? .infinity)
         case .containsAllTokens, .containsAnyTokens:
             guard case .string(let text)? = filter.value.value(declared: .string) else { throw mismatch }
-            return .tokens(Tokenizer.tokens(of: text))
+            return .tokens(try limited(Tokenizer.tokens(of: text)))
         default:
-            if filter.comparator.takesList { return .anyOf(try list()) }
+            if filter.comparator.takesList { return .anyOf(try limited(list())) }
             return .value(try scalar(filter.value))
         }
     }
@@ -119,6 +127,13 @@ private struct OperandReader {
     /// Record names and user names are references by type and strings by nature.
     private var isName: Bool {
         if case .system = key { type.valueType == .reference } else { false }
+    }
+
+    private func limited<Value>(_ values: [Value]) throws -> [Value] {
+        if values.count > ResolvedQuery.valueLimit {
+            throw unfit("lists \(values.count) values; a filter takes up to \(ResolvedQuery.valueLimit)")
+        }
+        return values
     }
 
     private func list() throws -> [FieldValue] {

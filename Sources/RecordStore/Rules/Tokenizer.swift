@@ -1,4 +1,5 @@
 internal import Foundation
+internal import JSON
 
 /// Cuts a text into the words that CONTAINS_ALL_TOKENS and CONTAINS_ANY_TOKENS compare.
 ///
@@ -8,12 +9,13 @@ public enum Tokenizer {
     /// The distinct words in the order of their first appearance.
     public static func tokens(of text: String) -> [String] {
         let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+            .precomposedStringWithCanonicalMapping
         var tokens: [String] = []
-        var seen: Set<String> = []
+        var seen: Set<Name> = []
         var word = String.UnicodeScalarView()
         func finish() {
             let token = String(word)
-            if !token.isEmpty, seen.insert(token).inserted { tokens.append(token) }
+            if !token.isEmpty, seen.insert(Name(token)).inserted { tokens.append(token) }
             word = String.UnicodeScalarView()
         }
         for scalar in folded.unicodeScalars {

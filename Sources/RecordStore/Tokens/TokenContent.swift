@@ -27,7 +27,7 @@ public struct TokenContent: Sendable, Hashable {
     /// Everything up to here was seen; in a reverse pull, everything from here on.
     public var position: Int64
     public var progress: Progress
-    /// The opening of the store in which the position was committed.
+    /// The opening of the store in which the latest position that the token speaks of was committed.
     public var incarnation: UInt32
     /// When the position was committed.
     public var moment: Timestamp

@@ -6,7 +6,7 @@ extension TokenExplanation {
     /// - Parameters:
     ///   - user: whose database it is.
     ///   - view: scope and number of the database that was asked.
-    ///   - feed: where the feed stands; `nil` when the zone is gone.
+    ///   - feed: where the feed stands; `nil` when the zone is gone or can't be seen from there.
     public init(
         _ content: TokenContent, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
         office: TokenOffice, changesAfter: Int
@@ -17,7 +17,7 @@ extension TokenExplanation {
         } else if let feed {
             standing = office.reasonExpired(content, feed).map { .expired(why: $0) } ?? .good
         } else {
-            standing = .expired(why: "its zone was deleted")
+            standing = .expired(why: "its zone was deleted, or is not shared any more")
         }
         let progress: Progress =
             switch content.progress {

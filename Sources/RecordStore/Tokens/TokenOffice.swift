@@ -22,10 +22,11 @@ public struct TokenOffice: Sendable {
     public func token(
         of feed: FeedState, at position: Int64, moment: Timestamp, progress: TokenContent.Progress
     ) -> ChangeToken {
-        seal.seal(
-            TokenContent(
-                scope: feed.scope, databaseNumber: feed.databaseNumber, subject: feed.subject, position: position, progress: progress,
-                incarnation: incarnations.number(of: position), moment: moment))
+        var content = TokenContent(
+            scope: feed.scope, databaseNumber: feed.databaseNumber, subject: feed.subject, position: position, progress: progress,
+            incarnation: 0, moment: moment)
+        content.incarnation = incarnations.number(of: content.latestPosition)
+        return seal.seal(content)
     }
 
     /// What a token says, `nil` when this store did not make it.
@@ -52,8 +53,8 @@ public struct TokenOffice: Sendable {
 
     /// Why a token of this feed is expired, `nil` when it is good.
     public func reasonExpired(_ content: TokenContent, _ feed: FeedState) -> String? {
-        guard let incarnation = incarnations.first(where: { $0.number == content.incarnation }), incarnation.contains(content.position),
-            content.position <= max(feed.position, content.began)
+        guard let incarnation = incarnations.first(where: { $0.number == content.incarnation }),
+            incarnation.contains(content.latestPosition), content.latestPosition <= feed.position
         else { return "it is from a time that this store does not know: the store was restored from an older copy" }
         if max(content.position, content.floorFrom) < feed.floor { return "deletions after it were purged" }
         return nil
@@ -61,8 +62,12 @@ public struct TokenOffice: Sendable {
 }
 
 extension TokenContent {
-    fileprivate var began: Int64 {
-        if case .reversePull(let began, _) = progress { began } else { 0 }
+    /// The latest position that the token speaks of. A store that knows it knows all the others.
+    fileprivate var latestPosition: Int64 {
+        switch progress {
+        case .complete, .pull: position
+        case .firstPull(let began), .reversePull(let began, _): max(position, began)
+        }
     }
 
     /// From where on deletions matter to the client: a first pull needs none before it began.

@@ -19,19 +19,25 @@ struct NameSource {
     enum Table: String {
         case entries
         case tokens
+
+        /// The column that the index orders by.
+        var column: String { self == .tokens ? "token" : "value" }
     }
 
-    /// - Returns: `nil` when the filter's index can't narrow the search: when it denies, or when the field has no such index.
-    init?(_ filter: ResolvedQuery.Filter, of type: RecordType, catalog: SchemaCatalog) {
+    /// The sources of a filter, each of which alone would do: none when the filter's index can't narrow the search, because the
+    /// filter denies or the field has no such index; one for each of the words or elements that must all be there.
+    static func sources(of filter: ResolvedQuery.Filter, of type: RecordType, catalog: SchemaCatalog) -> [NameSource] {
         guard filter.comparator.denied == nil, filter.key != .system(.recordID), let definition = type.definition(of: filter.key),
             let field = catalog.fieldNumber(filter.key, of: type.name)
-        else { return nil }
-        self.field = field
-        table = if case .tokens = filter.operand { .tokens } else { .entries }
+        else { return [] }
+        let table: Table = if case .tokens = filter.operand { .tokens } else { .entries }
         let needed: Indexes = table == .tokens ? .searchable : [.queryable, .sortable]
-        guard !definition.indexes.isDisjoint(with: needed), let clause = Self.clause(filter) else { return nil }
-        (condition, arguments, isSingleValue) = clause
-        repeats = !isSingleValue && (definition.type.isList || table == .tokens)
+        guard !definition.indexes.isDisjoint(with: needed) else { return [] }
+        return clauses(filter).map { condition, arguments, isSingleValue in
+            NameSource(
+                condition: condition, arguments: arguments, table: table, field: field,
+                repeats: !isSingleValue && (definition.type.isList || table == .tokens), isSingleValue: isSingleValue)
+        }
     }
 
     /// The names, each once.
@@ -45,30 +51,28 @@ struct NameSource {
 
     /// How many names there are, counted no further than a limit.
     func count(upTo limit: Int, zone: Int64, _ db: Database) throws -> Int {
-        try Int.fetchOne(db, cachedSQL: "SELECT count(*) FROM (\(sql) LIMIT \(limit))", arguments(zone: zone)) ?? 0
+        // Not kept compiled: the text varies with the number of values.
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(sql) LIMIT \(limit))", arguments: arguments(zone: zone)) ?? 0
     }
 
     // MARK: Conditions
 
     private typealias Clause = (String, [DatabaseValue], Bool)
 
-    private static func clause(_ filter: ResolvedQuery.Filter) -> Clause? {
+    private static func clauses(_ filter: ResolvedQuery.Filter) -> [Clause] {
         switch filter.operand {
         case .near(let location, let metres):
-            guard metres.isFinite else { return nil }
-            return near(location, metres)
+            return metres.isFinite ? [near(location, metres)] : []
         case .tokens(let tokens):
-            if tokens.isEmpty { return ("0", [], false) }
-            if filter.comparator == .containsAllTokens { return ("token = ?", [tokens[0].databaseValue], true) }
-            return ("token IN (\(placeholders(tokens.count)))", tokens.map(\.databaseValue), false)
+            if tokens.isEmpty { return [("0", [], false)] }
+            if filter.comparator == .containsAllTokens { return tokens.map { ("token = ?", [$0.databaseValue], true) } }
+            return [("token IN (\(placeholders(tokens.count)))", tokens.map(\.databaseValue), false)]
         case .anyOf(let candidates):
             let values = candidates.compactMap { EntryValue.value($0) }
-            if values.isEmpty { return filter.comparator == .listContainsAll ? nil : ("0", [], false) }
-            if filter.comparator == .listContainsAll { return ("value = ?", [values[0]], true) }
-            return ("value IN (\(placeholders(values.count)))", values, false)
+            if filter.comparator == .listContainsAll { return values.map { ("value = ?", [$0], true) } }
+            return values.isEmpty ? [("0", [], false)] : [("value IN (\(placeholders(values.count)))", values, false)]
         case .value(let operand):
-            guard let value = EntryValue.value(operand) else { return nil }
-            return comparison(filter.comparator, value)
+            return EntryValue.value(operand).flatMap { comparison(filter.comparator, $0) }.map { [$0] } ?? []
         }
     }
 

@@ -17,17 +17,18 @@ struct SortWalk {
         self.zoneQuery = zoneQuery
         self.field = field
         self.ascending = ascending
-        probes = Probes(sources.filter { $0.isSingleValue && $0.field != field }, zone: zoneQuery.zone.number)
+        probes = Probes(sources.filter { $0.field != field }, zone: zoneQuery.zone.number)
     }
 
     func run() throws -> [ZoneQuery.Found] {
         var found: [ZoneQuery.Found] = []
+        var fill = PageFill(zoneQuery.limit)
         var value = try firstValue()
         var isFirst = true
-        while let current = value, found.count < zoneQuery.limit {
+        var isFull = false
+        while !isFull, let current = value {
             let isDecided = zoneQuery.query.sorts.count == 1 && !EntryValue.isCut(current)
-            found += try isDecided ? ordered(under: current, from: isFirst ? zoneQuery.after : nil, room: zoneQuery.limit - found.count)
-                : sorted(under: current, room: zoneQuery.limit - found.count)
+            isFull = try isDecided ? walk(under: current, from: isFirst ? zoneQuery.after : nil, &found, &fill) : order(under: current, &found, &fill)
             value = try nextValue(after: current)
             isFirst = false
         }
@@ -59,24 +60,33 @@ struct SortWalk {
 
     // MARK: Records under one value
 
-    private func ordered(under value: DatabaseValue, from after: QueryPlace?, room: Int) throws -> [ZoneQuery.Found] {
-        var found: [ZoneQuery.Found] = []
+    /// - Returns: whether the page is full.
+    private func walk(
+        under value: DatabaseValue, from after: QueryPlace?, _ found: inout [ZoneQuery.Found], _ fill: inout PageFill
+    ) throws -> Bool {
         // The page before may have ended under another value; then its name says nothing here.
         let isSameValue = after.map { EntryValue.value($0.values.first.flatMap { $0 }) == value } ?? false
+        var isFull = false
         try each(under: value, from: isSameValue ? after?.recordName : nil) { match in
             found.append(match)
-            return found.count < room ? .next : .stop
+            isFull = !fill.admits(match.record)
+            return isFull ? .stop : .next
         }
-        return found
+        return isFull
     }
 
-    private func sorted(under value: DatabaseValue, room: Int) throws -> [ZoneQuery.Found] {
-        var top = TopPlaces(zoneQuery.query, limit: room)
+    /// - Returns: whether the page is full.
+    private func order(under value: DatabaseValue, _ found: inout [ZoneQuery.Found], _ fill: inout PageFill) throws -> Bool {
+        var top = TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
         try each(under: value, from: nil) { match in
-            top.offer(match.record, at: match.place)
+            top.offer(match)
             return .next
         }
-        return top.finish()
+        for match in top.finish() {
+            found.append(match)
+            if !fill.admits(match.record) { return true }
+        }
+        return false
     }
 
     private func each(under value: DatabaseValue, from name: Name?, _ body: (ZoneQuery.Found) -> Database.Step) throws {
