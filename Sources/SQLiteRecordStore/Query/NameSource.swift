@@ -6,8 +6,9 @@ internal import Records
 
 /// A piece of SQL that finds the names of the records that may satisfy a filter, in one zone: all of those that do, perhaps some more.
 struct NameSource {
-    /// A condition on the columns of `table`, after field and zone.
-    let condition: String
+    /// Conditions on the columns of `table`, after field and zone: a name satisfies one of them, and only one.
+    let conditions: [String]
+    /// For the conditions in turn.
     let arguments: [DatabaseValue]
     let table: Table
     let field: Int64
@@ -33,20 +34,24 @@ struct NameSource {
         let table: Table = if case .tokens = filter.operand { .tokens } else { .entries }
         let needed: Indexes = table == .tokens ? .searchable : [.queryable, .sortable]
         guard !definition.indexes.isDisjoint(with: needed) else { return [] }
-        return clauses(filter).map { condition, arguments, isSingleValue in
+        return clauses(filter).map { conditions, arguments, isSingleValue in
             NameSource(
-                condition: condition, arguments: arguments, table: table, field: field,
+                conditions: conditions, arguments: arguments, table: table, field: field,
                 repeats: !isSingleValue && (definition.type.isList || table == .tokens), isSingleValue: isSingleValue)
         }
     }
 
     /// The names, each once.
     var sql: String {
-        "SELECT \(repeats ? "DISTINCT " : "")name FROM \(table.rawValue) WHERE field = ? AND zone = ? AND (\(condition))"
+        // A union of ranges, because SQLite does not look a disjunction up in an index that is the table itself.
+        conditions.map { "SELECT \(repeats ? "DISTINCT " : "")name FROM \(table.rawValue) WHERE field = ? AND zone = ? AND \($0)" }
+            .joined(separator: " UNION ALL ")
     }
 
     func arguments(zone: Int64) -> StatementArguments {
-        StatementArguments([field.databaseValue, zone.databaseValue] + arguments)
+        let each = arguments.count / conditions.count
+        return StatementArguments(
+            conditions.indices.flatMap { [field.databaseValue, zone.databaseValue] + arguments[($0 * each)..<(($0 + 1) * each)] })
     }
 
     /// How many names there are, counted no further than a limit.
@@ -57,20 +62,20 @@ struct NameSource {
 
     // MARK: Conditions
 
-    private typealias Clause = (String, [DatabaseValue], Bool)
+    private typealias Clause = ([String], [DatabaseValue], Bool)
 
     private static func clauses(_ filter: ResolvedQuery.Filter) -> [Clause] {
         switch filter.operand {
         case .near(let location, let metres):
             return metres.isFinite ? [near(location, metres)] : []
         case .tokens(let tokens):
-            if tokens.isEmpty { return [("0", [], false)] }
-            if filter.comparator == .containsAllTokens { return tokens.map { ("token = ?", [$0.databaseValue], true) } }
-            return [("token IN (\(placeholders(tokens.count)))", tokens.map(\.databaseValue), false)]
+            if tokens.isEmpty { return [(["0"], [], false)] }
+            if filter.comparator == .containsAllTokens { return tokens.map { (["token = ?"], [$0.databaseValue], true) } }
+            return [(["token IN (\(placeholders(tokens.count)))"], tokens.map(\.databaseValue), false)]
         case .anyOf(let candidates):
             let values = candidates.compactMap { EntryValue.value($0) }
-            if filter.comparator == .listContainsAll { return values.map { ("value = ?", [$0], true) } }
-            return values.isEmpty ? [("0", [], false)] : [("value IN (\(placeholders(values.count)))", values, false)]
+            if filter.comparator == .listContainsAll { return values.map { (["value = ?"], [$0], true) } }
+            return values.isEmpty ? [(["0"], [], false)] : [(["value IN (\(placeholders(values.count)))"], values, false)]
         case .value(let operand):
             return EntryValue.value(operand).flatMap { comparison(filter.comparator, $0) }.map { [$0] } ?? []
         }
@@ -78,10 +83,10 @@ struct NameSource {
 
     private static func comparison(_ comparator: Comparator, _ value: DatabaseValue) -> Clause? {
         switch comparator {
-        case .equals, .listContains: ("value = ?", [value], true)
+        case .equals, .listContains: (["value = ?"], [value], true)
         // An entry may hold only the beginning of its value, so the ends of an interval are compared again in full.
-        case .lessThan, .lessThanOrEquals: ("value > ? AND value <= ?", [EntryValue.missing, value], false)
-        case .greaterThan, .greaterThanOrEquals: ("value >= ?", [value], false)
+        case .lessThan, .lessThanOrEquals: (["value > ? AND value <= ?"], [EntryValue.missing, value], false)
+        case .greaterThan, .greaterThanOrEquals: (["value >= ?"], [value], false)
         case .beginsWith, .listMemberBeginsWith: prefix(value)
         default: nil
         }
@@ -89,8 +94,8 @@ struct NameSource {
 
     private static func prefix(_ value: DatabaseValue) -> Clause? {
         guard case .blob(let data) = value.storage else { return nil }
-        guard let end = successor(of: Array(data)) else { return ("value >= ?", [value], false) }
-        return ("value >= ? AND value < ?", [value, Data(end).databaseValue], false)
+        guard let end = successor(of: Array(data)) else { return (["value >= ?"], [value], false) }
+        return (["value >= ? AND value < ?"], [value, Data(end).databaseValue], false)
     }
 
     /// The first bytes that come after everything with this prefix.
@@ -101,8 +106,7 @@ struct NameSource {
 
     private static func near(_ location: Location, _ metres: Double) -> Clause {
         let ranges = MortonCover(around: location, metres: metres).ranges
-        let condition = ranges.map { _ in "value BETWEEN ? AND ?" }.joined(separator: " OR ")
-        return (condition, ranges.flatMap { [$0.lowerBound.databaseValue, $0.upperBound.databaseValue] }, false)
+        return (ranges.map { _ in "value BETWEEN ? AND ?" }, ranges.flatMap { [$0.lowerBound.databaseValue, $0.upperBound.databaseValue] }, false)
     }
 
     private static func placeholders(_ count: Int) -> String {
