@@ -110,9 +110,10 @@ let package = Package(
         tests("RecordStoreTests", of: ["RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
-            of: ["SyncCounter", "SQLiteRecordStore", "RecordStore", "Records", "JSON", .product(name: "GRDB", package: "GRDB.swift")]
+            of: ["TestSupport", "SyncCounter", "SQLiteRecordStore", "RecordStore", "Records", "JSON", .product(name: "GRDB", package: "GRDB.swift")]
         ),
         .target(name: "SyncCounter", path: "Tests/SyncCounter"),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
         tests("AccountsTests", of: ["Accounts", "Records", "JSON"]),
         tests(
             "WebServicesTests",
@@ -125,7 +126,17 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        tests("DataTransferTests", of: ["DataTransfer", "SQLiteRecordStore", "RecordStore", "Records", "JSON"]),
-        tests("CommandLineTests", of: ["skylight", "JSON"]),
+        tests("DataTransferTests", of: ["TestSupport", "DataTransfer", "SQLiteRecordStore", "RecordStore", "Records", "JSON"]),
+        tests(
+            "ConsoleTests",
+            of: [
+                "Console", "HTTPServing", "Accounts", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        tests("CommandLineTests", of: ["TestSupport", "skylight", "JSON"]),
     ]
 )

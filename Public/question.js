@@ -3,12 +3,18 @@
 
 let latest = 0
 
+// The selection whose value the arrow keys change: each step is a change, and no choice yet.
+let keyed = null
+
 export function enableQuestion() {
+  document.addEventListener('keydown', event => { keyed = event.target.closest('select') })
+  document.addEventListener('pointerdown', () => { keyed = null })
   document.addEventListener('change', event => {
     const control = event.target
     if (!control.form) return
-    if (control.matches('[data-submit]')) control.form.requestSubmit(control.form.querySelector('button.go'))
-    if (control.matches('select[data-redraw]')) redraw(control.form, control)
+    const isForm = control.form.matches('[data-ask]')
+    if (control.matches('[data-submit]') && keyed !== control) control.form.requestSubmit(control.form.querySelector('button.go'))
+    else if (control.matches('select[data-submit], select[data-redraw]') && isForm) redraw(control.form, control)
   })
   document.addEventListener('click', event => {
     const button = event.target.closest('button[data-redraw]')
@@ -27,6 +33,9 @@ export function enableQuestion() {
 async function redraw(form, control) {
   const number = ++latest
   const parameters = new URLSearchParams(new FormData(form, control.type === 'submit' ? control : undefined))
+  // Another field has other comparisons and other values.
+  const changed = control.name.match(/^filter(\d+)$/)
+  if (changed) for (const part of ['is', 'value', 'within']) parameters.delete(part + changed[1])
   parameters.set('draft', '1')
   const url = `${form.getAttribute('action')}?${parameters}`
   try {
@@ -35,9 +44,11 @@ async function redraw(form, control) {
     const fresh = page.querySelector('form[data-ask]')
     if (!answer.ok || !fresh) throw new Error('no form')
     if (number !== latest) return
-    const focus = place(control, fresh)
+    const isKeyed = keyed === control
+    const focus = isKeyed ? fresh.querySelector(`[name="${CSS.escape(control.name)}"]`) : place(control, fresh)
     form.replaceWith(document.adoptNode(fresh))
     focus?.focus()
+    if (isKeyed) keyed = focus
   } catch {
     form.requestSubmit(control.type === 'submit' ? control : undefined)
   }

@@ -97,7 +97,7 @@ extension Console {
             case .page(let answered): page = answered
             }
         } catch let error as RecordError {
-            page = ErrorView(error)
+            page = ErrorView(error, back: visit.place.link(Tab.query.rawValue))
         }
         return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, assets: renderer.assets))
     }

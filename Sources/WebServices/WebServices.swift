@@ -88,7 +88,7 @@ public struct WebServices: Sendable {
 
     private static func failure(_ error: RecordError) -> Response {
         var response = Response.json(
-            Refusal.body(code: error.code, reason: error.reason, retryAfter: error.retryAfter), status: error.code.status)
+            Refusal.body(code: error.code, reason: error.reason, retryAfter: error.retryAfter), status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response
     }

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
-CHAT = "/c/iCloud.com.example.Chat/development/private"
 
 
 def binary() -> str:

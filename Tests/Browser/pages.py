@@ -1,6 +1,6 @@
 """Every kind of page, in a state that shows much."""
 
-from conftest import CHAT
+CHAT = "/c/iCloud.com.example.Chat/development/private"
 
 PAGES = {
     "home": "/",

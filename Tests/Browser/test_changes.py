@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from conftest import CHAT
+from pages import CHAT
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -31,8 +31,8 @@ def test_a_token_is_followed(open_page, server, scripts):
     expect(page.locator("tbody tr")).to_have_count(2)
     expect(page.locator("tbody tr").nth(0)).to_contain_text("modified")
     expect(page.locator("tbody tr").nth(1)).to_contain_text("deleted")
-    expect(page.locator(".facts")).to_contain_text("2 changes after it")
-    expect(page.locator(".facts")).to_contain_text("still good")
+    expect(page.locator(".told")).to_contain_text("2 changes after it")
+    expect(page.locator(".told")).to_contain_text("still good")
 
 
 def test_a_whole_zone_comes_page_by_page_each_record_once(open_page):

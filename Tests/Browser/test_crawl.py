@@ -8,7 +8,7 @@ import re
 import urllib.parse
 
 # Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
-EACH = int(os.environ.get("SKYLIGHT_CRAWL", "12"))
+EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
 MILLISECONDS = 50
 BYTES_BEFORE_DATA = 100_000
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from conftest import CHAT
+from pages import CHAT
 
 
 def test_records_of_several_types_found_or_not_each_on_its_row(open_page):
@@ -54,7 +54,7 @@ def test_a_record_is_deleted_after_a_question(open_page, server):
     server.save("iCloud.com.example.Deleting", "Notes", {"recordType": "Note", "recordName": "gone soon", "fields": {}})
     page = open_page("/c/iCloud.com.example.Deleting/development/private/record?zone=Notes&name=gone%20soon", java_script_enabled=False)
     page.get_by_role("link", name="Delete…").click()
-    expect(page.get_by_role("heading")).to_contain_text("Delete gone soon?")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Delete gone soon?")
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete the record").click()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from conftest import CHAT
+from pages import CHAT
 
 ENDS = re.compile("marker=")
 

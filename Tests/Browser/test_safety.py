@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
-from conftest import CHAT
+from pages import CHAT
 
 NASTY = [
     '"><script>alert(1)</script>',

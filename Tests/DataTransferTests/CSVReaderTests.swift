@@ -1,5 +1,6 @@
 @testable import DataTransfer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct CSVReaderTests {

@@ -3,6 +3,7 @@ import JSON
 import Records
 import RecordStore
 import SQLiteRecordStore
+import TestSupport
 import Testing
 
 @Suite struct DemoDataTests {

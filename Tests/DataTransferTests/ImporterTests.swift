@@ -4,6 +4,7 @@ import JSON
 import Records
 import RecordStore
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct ImporterTests {

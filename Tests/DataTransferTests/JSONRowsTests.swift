@@ -1,5 +1,6 @@
 @testable import DataTransfer
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct JSONRowsTests {

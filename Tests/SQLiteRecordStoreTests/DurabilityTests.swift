@@ -4,6 +4,7 @@ import JSON
 import RecordStore
 import Records
 import SyncCounter
+import TestSupport
 import Testing
 
 @testable import SQLiteRecordStore

@@ -3,6 +3,7 @@ import JSON
 import RecordStore
 import Records
 import SQLiteRecordStore
+import TestSupport
 import Testing
 
 /// Queries against what a plain loop over all records finds: a second opinion that shares no code with the engines' own matching.

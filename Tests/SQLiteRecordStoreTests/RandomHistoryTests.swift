@@ -2,6 +2,7 @@ import JSON
 import RecordStore
 import Records
 import SQLiteRecordStore
+import TestSupport
 import Testing
 
 /// Random histories: whatever happens, the SQLite engine answers as the model in memory does.

@@ -2,6 +2,7 @@ import JSON
 import RecordStore
 import Records
 import SQLiteRecordStore
+import TestSupport
 import Testing
 
 /// What the door promises, told as short stories. Each runs on every engine.

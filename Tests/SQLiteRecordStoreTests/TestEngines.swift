@@ -13,18 +13,6 @@ final class TestClock: Sendable {
     func advance(_ milliseconds: Int64 = 1000) { time.withLock { $0 += milliseconds } }
 }
 
-/// A folder that is gone after the test.
-final class TemporaryFolder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-}
-
 let ada = Caller(userRecordName: "_ada", deviceID: "iPhone")
 let grace = Caller(userRecordName: "_grace", deviceID: "Mac")
 

@@ -62,7 +62,7 @@ struct FrameBuilder {
             label: "as", text: visit.people.actor.displayName, tone: nil,
             options: visit.people.users.map { user in
                 Frame.Chip.Option(
-                    text: user.displayName, note: user.handle == user.displayName ? nil : user.handle,
+                    text: user.displayName, note: user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle,
                     href: here(
                         place.with {
                             $0.user = user.handle == User.developerHandle ? nil : user.handle

@@ -3,7 +3,7 @@ internal import Records
 
 /// The whole feed as a line: how far the token reaches, and which part the page shows.
 struct FeedTimeline: ViewModel {
-    /// Hundredths of the line, from 0 to 1000 so that they are whole.
+    /// In thousandths of the line.
     let tokenX: Int
     let pageX: Int
     let pageWidth: Int

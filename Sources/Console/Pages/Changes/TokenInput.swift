@@ -31,7 +31,7 @@ struct TokenInput: ViewModel {
             facts.append("stands at \(moment.utcText.prefix(16)) UTC")
             facts.append(moment.agoText(at: .now()))
         } else {
-            facts.append("stands before the first change")
+            facts.append("before the first change")
         }
         if case .zone = explanation.subject, let count = explanation.changesAfter { facts.append("\(Digits.count(count, "change")) after it") }
         self.facts = facts

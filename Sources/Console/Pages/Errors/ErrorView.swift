@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import HTTPTypes
 internal import Records
 
@@ -12,6 +13,8 @@ struct ErrorView: Page {
     let reason: String
     let code: String?
     let remedy: String?
+    /// Back to where the error came about; `nil` outside of any place.
+    let back: String?
 
     init(missing reason: String) {
         title = "Not found"
@@ -20,33 +23,16 @@ struct ErrorView: Page {
         self.reason = reason
         code = nil
         remedy = nil
+        back = nil
     }
 
-    init(_ error: RecordError) {
+    init(_ error: RecordError, back: String? = nil) {
         title = "Error"
         status = error.code.httpStatus
         heading = status == .notFound ? "Not found" : status.code >= 500 ? "That did not work" : "Refused"
         reason = error.reason
         code = error.code.rawValue
+        self.back = back
         remedy = error.retryAfter.map { "It can succeed in \(Digits.count($0, "second"))." }
-    }
-}
-
-extension ServerErrorCode {
-    /// The HTTP status that belongs to the code (Apple's reference page "Error Codes").
-    var httpStatus: HTTPResponse.Status {
-        switch self {
-        case .accessDenied: .forbidden
-        case .atomicError, .badRequest: .badRequest
-        case .authenticationFailed: .unauthorized
-        case .authenticationRequired: .misdirectedRequest
-        case .conflict, .exists: .conflict
-        case .internalError: .internalServerError
-        case .notFound, .zoneNotFound: .notFound
-        case .quotaExceeded: .contentTooLarge
-        case .throttled: .tooManyRequests
-        case .tryAgainLater: .serviceUnavailable
-        case .validatingReferenceError: .preconditionFailed
-        }
     }
 }

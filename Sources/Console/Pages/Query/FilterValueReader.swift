@@ -17,7 +17,9 @@ struct FilterValueReader {
         if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(text)) }
         let type = field.definition.type.valueType
         guard comparator.takesList else { return FieldInput(try scalar(text, alone: true)) }
-        let values = try Self.parts(text).map { try scalar($0, alone: false) }
+        // Places have commas of their own.
+        let parts = type == .location ? text.split(separator: ";").map(\.trimmingSpaces) : Self.parts(text)
+        let values = try parts.map { try scalar($0, alone: false) }
         // Names are compared as strings, although the schema calls them references.
         return FieldInput(.list(values, of: field.isName ? .reference : type))
     }

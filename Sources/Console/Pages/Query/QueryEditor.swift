@@ -78,10 +78,14 @@ extension QueryEditor {
 }
 
 extension Visit {
+    /// Zones offered in a selection; more are on their own page.
+    private static var zoneChoiceLimit: Int { 300 }
+
     /// The zones to choose from, the current one selected.
     func zoneChoices(allowsAll: Bool, only isOffered: (Zone) -> Bool = { _ in true }) -> [Choice] {
         var choices = allowsAll ? [Choice("", "all zones", isSelected: place.zoneID == nil)] : []
-        let offered = zones.filter(isOffered)
+        let all = zones.filter(isOffered)
+        let offered = all.prefix(Self.zoneChoiceLimit)
         choices += offered.map { zone in
             let owner = ownerName(zone.zoneID).map { " \($0)" } ?? ""
             return Choice(
@@ -89,6 +93,9 @@ extension Visit {
         }
         if let zoneID = place.zoneID, !offered.contains(where: { place.isSame($0.zoneID, zoneID) }) {
             choices.append(Choice(place.zoneText(zoneID), zoneName(zoneID), isSelected: true))
+        }
+        if all.count > offered.count {
+            choices.append(Choice("", "\(Digits.grouped(all.count - offered.count)) more on the page Zones", isSelected: false, isDisabled: true))
         }
         return choices
     }
@@ -150,12 +157,11 @@ private struct QueryEditorBuilder {
 
     private func value(_ row: QueryForm.Filter, _ field: QueryField?, _ comparator: Comparator?) -> QueryEditor.Value? {
         guard let field, let comparator else { return QueryEditor.Value(text: row.value, placeholder: "", hint: nil, distance: nil) }
-        let placeholder = comparator.takesList ? "one, two, three" : field.placeholder
         let hint: String? =
             if row.isUnfinished { field.readsAsText && !comparator.takesList ? "type a value; \"\" for the empty text" : "type a value" }
             else if field.definition.type.valueType == .timestamp { "UTC" } else { nil }
         return QueryEditor.Value(
-            text: row.value, placeholder: placeholder, hint: hint, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil)
+            text: row.value, placeholder: field.placeholder(for: comparator), hint: hint, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil)
     }
 
     private func filterChoices(_ selected: Name?) -> [ChoiceGroup] {

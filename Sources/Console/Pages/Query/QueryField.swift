@@ -118,8 +118,13 @@ struct QueryField: Sendable {
         (comparators.first { allows($0.comparator) } ?? comparators.first)?.comparator
     }
 
-    /// What a value looks like.
-    var placeholder: String {
+    /// What the value of a comparison looks like.
+    func placeholder(for comparator: Comparator) -> String {
+        guard comparator.takesList else { return placeholder }
+        return definition.type.valueType == .location ? "\(placeholder); 48.1, -120" : "one, two, three"
+    }
+
+    private var placeholder: String {
         if readsAsText { return isName ? "name" : "text" }
         return switch definition.type.valueType {
         case .int64: "42"

@@ -90,6 +90,15 @@ struct QueryForm: Sendable {
         return parameters
     }
 
+    /// A row that kept the comparison of another field gets one of its own.
+    mutating func chooseFittingComparators(for type: RecordType) {
+        for index in filters.indices {
+            guard let field = type.queryField(named: filters[index].field) else { continue }
+            let fits = field.comparators.contains { $0.comparator == filters[index].comparator }
+            if !fits { filters[index].comparator = field.usualComparator }
+        }
+    }
+
     /// The same form changed, from its first page.
     func changed(_ change: (inout QueryForm) -> Void) -> QueryForm {
         var form = self

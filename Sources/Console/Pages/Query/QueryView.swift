@@ -61,6 +61,7 @@ extension QueryView {
         guard let typeName = form.type else { return noTypes(visit) }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
+        form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
         let editor = QueryEditor(form, type: type, plan: plan, visit: visit)
         func page(

@@ -62,6 +62,7 @@ struct RecordView: Page {
     let complaint: Complaint?
     /// Where the record, which is not there, may have gone.
     let changes: String?
+    let elsewhere: String
     let milliseconds: String
 }
 
@@ -82,7 +83,8 @@ extension RecordView {
         }
         return RecordView(
             title: "\(name)", recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
-            changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
+            elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     static func record(_ name: Name, in zoneID: ZoneID, visit: Visit) async throws -> StoredRecord {

@@ -64,7 +64,7 @@ extension UsersView.Row {
                 let database = try await visit.engine.database(place(scope).address, as: Caller(userRecordName: user.userRecordName))
                 return try await database.zones().count { !$0.zoneID.isDefault }
             }
-            return Digits.count(count, "zone")
+            return Digits.grouped(count)
         }
         name = user.displayName
         handle = user.handle

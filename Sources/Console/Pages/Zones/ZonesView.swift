@@ -27,6 +27,8 @@ struct ZonesView: Page {
     /// Why not.
     let rule: String?
     let others: [Frame.Link]
+    /// Said of zones that are not listed.
+    let more: String?
     let count: String
     let milliseconds: String
 
@@ -44,7 +46,9 @@ struct ZonesView: Page {
             }
         return ZonesView(
             rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
-            others: visit.customZones.isEmpty ? try await visit.othersWithData() : [], count: Digits.count(visit.zones.count, "zone"),
+            others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
+            more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; find one by its name." : nil,
+            count: Digits.count(visit.zones.count, "zone"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

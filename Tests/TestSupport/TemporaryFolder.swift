@@ -1,10 +1,10 @@
-import Foundation
+public import Foundation
 
 /// A folder that is gone when the test is.
-final class TemporaryFolder: Sendable {
-    let url: URL
+public final class TemporaryFolder: Sendable {
+    public let url: URL
 
-    init() throws {
+    public init() throws {
         url = FileManager.default.temporaryDirectory.appending(path: "skylight-tests-\(UUID().uuidString)", directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
@@ -13,11 +13,11 @@ final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 
-    func write(_ text: String, to name: String) throws -> URL {
+    public func write(_ text: String, to name: String) throws -> URL {
         try write(Array(text.utf8), to: name)
     }
 
-    func write(_ bytes: [UInt8], to name: String) throws -> URL {
+    public func write(_ bytes: [UInt8], to name: String) throws -> URL {
         let file = url.appending(path: name)
         try Data(bytes).write(to: file)
         return file

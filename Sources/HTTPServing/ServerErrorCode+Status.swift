@@ -1,9 +1,9 @@
-internal import HTTPTypes
-internal import Records
+public import HTTPTypes
+public import Records
 
 extension ServerErrorCode {
     /// The HTTP status of a request that fails as a whole (Apple's reference page "Error Codes").
-    var status: HTTPResponse.Status {
+    public var httpStatus: HTTPResponse.Status {
         switch self {
         case .accessDenied: .forbidden
         case .atomicError, .badRequest: .badRequest

@@ -1,0 +1,174 @@
+import Accounts
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+
+/// Pages over the in-memory engine, asked as a browser without scripts asks.
+@Suite struct PageTests {
+    private static let there = "/c/iCloud.com.example.App/development/private"
+
+    /// A console over a container with a zone of three notes, the first of which is the parent of the others and was saved last.
+    private func withConsole(_ body: @Sendable (any TestClientProtocol, any RecordDatabase) async throws -> Void) async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        _ = try accounts.caller(named: "grace", deviceID: nil)
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
+        _ = try await database.modifyZones([.create(ZoneID(zoneName: "Notes"))])
+        func save(_ name: Name, _ rank: Int64, parent: RecordOperation.Parent = .unchanged) async throws {
+            let operation = RecordOperation(
+                .forceUpdate, recordName: name, recordType: "Note", fields: ["title": FieldInput(.string("<\(name)>")), "rank": FieldInput(.int64(rank))],
+                parent: parent)
+            for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) { _ = try result.get() }
+        }
+        try await save("first", 1)
+        try await save("second", 2, parent: .record("first"))
+        try await save("third", 3, parent: .record("first"))
+        try await save("first", 4)
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        try Console(engine: engine, accounts: accounts, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in try await body(client, database) }
+    }
+
+    private func get(_ path: String, _ client: any TestClientProtocol) async throws -> TestResponse {
+        try await client.execute(uri: path, method: .get) { $0 }
+    }
+
+    private func post(_ path: String, _ form: String, _ client: any TestClientProtocol) async throws -> TestResponse {
+        try await client.execute(uri: path, method: .post, body: ByteBuffer(string: form)) { $0 }
+    }
+
+    @Test(arguments: [
+        "query", "query?type=Note", "query?type=Nothing", "fetch", "fetch?names=first%0Anobody", "changes", "changes?zone=Notes", "changes?zone=nowhere",
+        "changes?zone=Notes&since=1&token=x", "record?zone=Notes&name=first", "record?zone=Notes&name=nobody", "zones", "zone?zone=Notes",
+        "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token", "token?token=x", "users", "find?q=nobody",
+        "record/delete?zone=Notes&name=first",
+    ])
+    func everyPageAnswers(path: String) async throws {
+        try await withConsole { client, _ in
+            let answer = try await get("\(Self.there)/\(path)", client)
+            #expect(answer.status == .ok)
+            let text = String(buffer: answer.body)
+            #expect(text.contains("<main id=\"main\"") && text.hasSuffix("</html>"))
+            #expect(!text.contains("{{") && !text.contains("Optional("))
+        }
+    }
+
+    @Test(arguments: [
+        "/c/iCloud.com.example.Other/development/private/query", "/c/nonsense/development/private/query", "/c/iCloud.com.example.App/staging/private/query",
+        "\(there)/nothing", "\(there)/query?user=nobody", "\(there)/zone?zone=nowhere", "\(there)/type?type=Nothing",
+        "\(there)/record/delete?zone=Notes&name=nobody", "/static/nothing.css", "/static/layout.mustache",
+    ])
+    func whatIsNotThereHasAPage(path: String) async throws {
+        try await withConsole { client, _ in
+            let answer = try await get(path, client)
+            #expect(answer.status == .notFound)
+            #expect(String(buffer: answer.body).contains("<main id=\"main\""))
+            #expect(!String(buffer: try await get("/", client).body).contains("Other"))
+        }
+    }
+
+    @Test func aRefusedQueryGetsItsIndexAndRuns() async throws {
+        try await withConsole { client, _ in
+            let refused = String(buffer: try await get("\(Self.there)/query?type=Note", client).body)
+            #expect(refused.contains("Field &#39;recordName&#39; is not marked queryable"))
+            #expect(refused.contains("&quot;___recordID&quot; REFERENCE QUERYABLE"))
+            let form = "type=Note&add=___recordID%3AQUERYABLE&back=\(Self.there)/query%3Ftype%3DNote"
+            let answer = try await post("\(Self.there)/type/indexes", form, client)
+            #expect(answer.status == .seeOther)
+            #expect(answer.headers[.location] == "\(Self.there)/query?type=Note")
+            let page = String(buffer: try await get("\(Self.there)/query?type=Note", client).body)
+            #expect(page.contains("<b>3 records</b> of 3"))
+            #expect(page.contains("&lt;second&gt;") && !page.contains("<second>"))
+        }
+    }
+
+    @Test func buttonsOfTheFormLeadToItsURL() async throws {
+        try await withConsole { client, _ in
+            let added = try await get("\(Self.there)/query?type=Note&filter1=&sort1=rank&add=filter", client)
+            #expect(added.status == .seeOther)
+            #expect(added.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank")
+            let removed = try await get("\(Self.there)/query?type=Note&filter1=&filter2=title&value2=x&filter3=rank&value3=1&remove=filter3&draft=1", client)
+            #expect(removed.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&value1=x&draft=1")
+        }
+    }
+
+    @Test func aChildBeforeItsParentIsMarked() async throws {
+        try await withConsole { client, _ in
+            let page = String(buffer: try await get("\(Self.there)/changes?zone=Notes", client).body)
+            #expect(page.matches(of: />before its parent</).count == 2)
+            #expect(page.contains("first, its parent, was saved again later, at"))
+            #expect(page.contains("2 records here come before a record they depend on."))
+            let reverse = String(buffer: try await get("\(Self.there)/changes?zone=Notes&order=reverse", client).body)
+            #expect(!reverse.contains("before its parent"))
+        }
+    }
+
+    @Test func aRecordIsDeletedAsItWasSeen() async throws {
+        try await withConsole { client, database in
+            let question = String(buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
+            let tag = try #require(question.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1)
+            _ = try await database.modify(
+                ModifyRequest([RecordOperation(.forceUpdate, recordName: "second", recordType: "Note")], zoneID: ZoneID(zoneName: "Notes")))
+            let path = "\(Self.there)/record/delete?zone=Notes"
+            let late = try await post(path, "name=second&tag=\(tag)", client)
+            #expect(late.status == .conflict)
+            let again = String(buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
+            let current = try #require(again.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1)
+            #expect(try await post(path, "name=second&tag=\(current)", client).status == .seeOther)
+            #expect(String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains("NOT_FOUND"))
+        }
+    }
+
+    @Test func zonesAreMadeSharedAndEnded() async throws {
+        try await withConsole { client, database in
+            #expect(try await post("\(Self.there)/zones/create", "zoneName=New+one", client).headers[.location]?.contains("zone=New%20one") == true)
+            #expect(try await post("\(Self.there)/zones/create", "zoneName=_system", client).status == .badRequest)
+            let share = try await post("\(Self.there)/zone/share?zone=Notes", "with=grace&permission=READ_ONLY", client)
+            #expect(share.status == .seeOther)
+            let shared = "/c/iCloud.com.example.App/development/shared"
+            #expect(String(buffer: try await get("\(shared)/zones?user=grace", client).body).contains(">Notes</a>"))
+            #expect(try await post("\(Self.there)/zone/share?zone=Notes", "with=nobody&permission=READ_ONLY", client).status == .badRequest)
+            #expect(try await post("\(Self.there)/zone/delete?zone=Notes", "", client).status == .seeOther)
+            #expect(try await post("\(Self.there)/zone/purge?zone=New%20one", "", client).status == .seeOther)
+            #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
+        }
+    }
+
+    @Test func productionSchemaIsNotEdited() async throws {
+        try await withConsole { client, _ in
+            let there = Self.there.replacing("development", with: "production")
+            let answer = try await post("\(there)/type/indexes", "type=Users&add=roles%3AQUERYABLE", client)
+            #expect(answer.status == .forbidden)
+            #expect(String(buffer: answer.body).contains("ACCESS_DENIED"))
+        }
+    }
+
+    @Test func staticFilesAreAskedForOnce() async throws {
+        try await withConsole { client, _ in
+            let home = String(buffer: try await get("/", client).body)
+            let path = try #require(home.firstMatch(of: /href="(\/static\/skylight\.css\?v=[^"]+)"/)?.output.1)
+            let answer = try await get(String(path), client)
+            #expect(answer.status == .ok)
+            #expect(answer.headers[.contentType] == "text/css; charset=utf-8")
+            #expect(answer.headers[.cacheControl]?.contains("immutable") == true)
+            let tag = try #require(answer.headers[.eTag])
+            for value in [tag, "W/\(tag)", "\"other\", \(tag)"] {
+                let headers: HTTPFields = [.ifNoneMatch: value]
+                let again = try await client.execute(uri: "/static/skylight.css", method: .get, headers: headers) { $0 }
+                #expect(again.status == .notModified)
+                #expect(again.headers[.cacheControl] == "no-cache")
+            }
+            #expect(try await get("/static/find.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
+        }
+    }
+}

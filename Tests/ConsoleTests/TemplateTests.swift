@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@testable import Console
+
+/// What templates and static files may hold, and that the binary holds all of them.
+@Suite struct TemplateTests {
+    private static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func files(_ folder: String) throws -> [(name: String, text: String)] {
+        let url = package.appending(path: folder)
+        return try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil).filter { !$0.lastPathComponent.hasPrefix(".") }
+            .map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
+    }
+
+    @Test func everyFileIsInTheBinary() throws {
+        let templates = try Self.files("Templates")
+        #expect(Set(templates.map(\.name)) == Set(EmbeddedFiles.templates.map { "\($0.name).mustache" }))
+        for template in EmbeddedFiles.templates {
+            #expect(templates.first { $0.name == "\(template.name).mustache" }.map { Array($0.text.utf8) == template.bytes } == true)
+        }
+        #expect(Set(try Self.files("Public").map(\.name)) == Set(EmbeddedFiles.assets.map(\.name)))
+    }
+
+    @Test func nothingIsPutOutUnescaped() throws {
+        for template in try Self.files("Templates") {
+            #expect(!template.text.contains("{{{") && !template.text.contains(/\{\{\s*&/), "\(template.name) puts something out unescaped")
+            #expect(!template.text.contains(/\{\{\s*[%=]/), "\(template.name) changes how it is read")
+        }
+    }
+
+    /// What stands between the quotation marks of an attribute is escaped; what stands in an attribute without them is not.
+    @Test func everyAttributeIsQuoted() throws {
+        for template in try Self.files("Templates") {
+            #expect(!template.text.contains(/=\{\{/), "\(template.name) has an attribute without quotation marks")
+        }
+    }
+
+    @Test func nothingIsInlineOrFromElsewhere() throws {
+        for file in try Self.files("Templates") {
+            #expect(!file.text.contains(/<style|\sstyle=|\son[a-z]+=|javascript:/), "\(file.name) has something inline")
+            #expect(!file.text.contains(/<script(?![^>]*\ssrc=)/), "\(file.name) has an inline script")
+            // Addresses in examples are text, not links.
+            #expect(!file.text.contains(/(?:href|src|action)="https?:/), "\(file.name) links to another site")
+        }
+        for file in try Self.files("Public") where !file.name.hasSuffix(".svg") {
+            #expect(!file.text.contains(/https?:\/\/|@import|url\(|\beval\b|innerHTML/), "\(file.name) reaches for something from elsewhere")
+        }
+    }
+
+    @Test func everyInputHasALabel() throws {
+        for file in try Self.files("Templates") {
+            for match in file.text.matches(of: /<(input|select|textarea)\b[^>]*>/) {
+                let tag = String(match.output.0)
+                let isNamed = tag.contains("aria-label=") || tag.contains("type=\"hidden\"") || tag.contains("id=\"") || tag.contains("type=\"checkbox\"")
+                #expect(isNamed, "\(file.name): \(tag)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("plain", "plain"), ("<a href=\"x\">'&'</a>", "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"),
+        // One character for Swift, a quotation mark and an accent for a browser.
+        ("\"\u{301}", "&quot;\u{301}"), ("<\u{301}b>", "&lt;\u{301}b&gt;"), ("&\u{200D}amp;", "&amp;\u{200D}amp;"), ("\r\n\"", "\r\n&quot;"),
+    ])
+    func escapingGoesByBytes(text: String, escaped: String) {
+        #expect(Array(EscapedHTML().escapeText(text).utf8) == Array(escaped.utf8))
+    }
+}
