@@ -70,7 +70,7 @@ def server():
     server.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def empty_server():
     server = Server()
     yield server
