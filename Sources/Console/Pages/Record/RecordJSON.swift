@@ -6,30 +6,7 @@ enum RecordJSON {
     /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
     static func text(of record: StoredRecord) throws -> String {
         var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("recordName", record.recordID.recordName)
-            writer.member("recordType", record.recordType)
-            writer.name("fields")
-            writer.text(record.fields.bytes)
-            writer.name("pluginFields")
-            writer.object { _ in }
-            writer.member("recordChangeTag", record.recordChangeTag)
-            for (name, signature) in [("created" as Name, record.created), ("modified", record.modified)] {
-                writer.name(name)
-                writer.object { writer in
-                    writer.member("timestamp", signature.timestamp.milliseconds)
-                    writer.member("userRecordName", signature.userRecordName)
-                    writer.member("deviceID", signature.deviceID)
-                }
-            }
-            writer.member("deleted", false)
-            writer.name("zoneID")
-            writer.value(record.recordID.zoneID)
-            if let parent = record.parent {
-                writer.name("parent")
-                writer.object { $0.member("recordName", parent) }
-            }
-        }
+        try writer.value(record)
         do {
             return try laidOut(JSONReader.value(of: writer.bytes))
         } catch {

@@ -1,0 +1,51 @@
+public import JSON
+
+// The JSON form of a record in answers (Apple's reference page "Types and Dictionaries").
+
+extension JSONWriter {
+    /// A record. Its fields are copied as they were written when it was saved, unless numbers are wanted as strings.
+    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    public mutating func value(_ record: StoredRecord, numbersAsStrings: Bool = false) throws {
+        try object { writer in
+            writer.member("recordName", record.recordID.recordName)
+            writer.member("recordType", record.recordType)
+            writer.name("fields")
+            if numbersAsStrings {
+                try writer.numbersAsStrings(record.fields)
+            } else {
+                writer.text(record.fields.bytes)
+            }
+            writer.name("pluginFields")
+            writer.object { _ in }
+            writer.member("recordChangeTag", record.recordChangeTag)
+            writer.name("created")
+            writer.value(record.created)
+            writer.name("modified")
+            writer.value(record.modified)
+            writer.member("deleted", false)
+            writer.name("zoneID")
+            writer.value(record.recordID.zoneID)
+            guard let parent = record.parent else { return }
+            writer.name("parent")
+            writer.object { $0.member("recordName", parent) }
+        }
+    }
+
+    private mutating func numbersAsStrings(_ fields: FieldsText) throws {
+        let decoded = try fields.decoded()
+        object { writer in
+            for field in decoded {
+                writer.name(field.name)
+                writer.value(field, numbersAsStrings: true)
+            }
+        }
+    }
+
+    private mutating func value(_ signature: Signature) {
+        object { writer in
+            writer.member("timestamp", signature.timestamp.milliseconds)
+            writer.member("userRecordName", signature.userRecordName)
+            writer.member("deviceID", signature.deviceID)
+        }
+    }
+}
