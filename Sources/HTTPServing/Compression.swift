@@ -34,7 +34,7 @@ public struct Compression: RouterMiddleware {
             response.body.contentLength ?? .max >= smallest, let type = response.headers[.contentType]?.lowercased()
         else { return false }
         if type.hasPrefix("text/event-stream") { return false }
-        return ["text/", "application/json", "application/javascript", "image/svg+xml"].contains { type.hasPrefix($0) }
+        return ["text/", "application/json", "application/x-ndjson", "application/javascript", "image/svg+xml"].contains { type.hasPrefix($0) }
     }
 
     /// Whether gzip is named (or everything is) without the weight 0.

@@ -56,6 +56,6 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
 extension Request {
     /// Whether the path belongs to the web services, whose clients read nothing but JSON.
     public var isWebServiceRequest: Bool {
-        uri.path.hasPrefix("/database/") || uri.path.hasPrefix("/device/")
+        ["/database/", "/device/", "/skylight/"].contains { uri.path.hasPrefix($0) }
     }
 }

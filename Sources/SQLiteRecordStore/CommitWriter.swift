@@ -33,6 +33,8 @@ final class CommitWriter: Sendable {
 
     private let pool: DatabasePool
     private let logLength: WriteAheadLogLength
+    /// Sent after each commit, when its saves are acknowledged.
+    let signals = CommitSignals()
     private let queue = Mutex(Queue())
     private let state: Mutex<State>
 
@@ -130,6 +132,7 @@ final class CommitWriter: Sendable {
             }
             state.withLock { $0 = after }
             for write in group { write.succeed() }
+            signals.send()
             await checkpointIfLong()
         } catch {
             let refusal = refusal(after: error)

@@ -88,7 +88,16 @@ extension SQLiteDatabase {
     }
 }
 
+extension SQLiteDatabase: CommitSignalling {
+    func commits() -> AsyncStream<Void> { store.commits() }
+}
+
 extension SQLiteDatabase: TokenExplaining {
+    func currentToken() async throws -> ChangeToken {
+        if address.scope == .public { throw ZoneRules.noFeed }
+        return try await store.read { [view, office = store.office] db, _ in office.current(try view.databaseFeed(db)) }
+    }
+
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try await store.read { [view, store] db, _ in
             let office = store.office

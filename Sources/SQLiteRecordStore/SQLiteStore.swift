@@ -91,6 +91,7 @@ final class SQLiteStore: Sendable {
     func close() async {
         writer.close()
         await writing.value
+        writer.signals.finish()
         // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
         if writer.failure == nil { _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
         try? pool.close()
@@ -126,6 +127,9 @@ final class SQLiteStore: Sendable {
     ) async throws -> Value {
         try await writer.write(body)
     }
+
+    /// A signal after each commit.
+    func commits() -> AsyncStream<Void> { writer.signals.listen() }
 
     /// The number of a user, who is entered when new.
     func userNumber(of name: Name) async throws -> Int64 {

@@ -37,6 +37,20 @@ public struct WebServices: Sendable {
                 }
             }
         }
+        router.get("/skylight/**") { request, context in
+            crossOrigin.allowing(request, try await guarded(request, context) { try await feed(for: request) })
+        }
+    }
+
+    /// What Skylight has beyond the protocol, under a path of its own (docs/feeds.md).
+    private func feed(for request: Request) async throws -> Response {
+        let path = try WebServicePath(request.uri.path)
+        guard case .database(let scope) = path.root, let service = FeedServices.services[path.action] else {
+            throw RecordError(.notFound, "There is no service '\(path.action)' under /skylight/1; there are \(FeedServices.names)")
+        }
+        let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
+        let database = try await engine.database(address, as: try callers.caller(of: request))
+        return try await service(try FeedRequest(request, database: database))
     }
 
     private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
@@ -45,7 +59,7 @@ public struct WebServices: Sendable {
     }
 
     private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
-        do {
+        try await guarded(request, context) {
             let path = try WebServicePath(request.uri.path)
             let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
             let caller = try callers.caller(of: request)
@@ -57,6 +71,15 @@ public struct WebServices: Sendable {
             var writer = JSONWriter(capacity: 4096)
             try await endpoint.answer(call, into: &writer)
             return .json(writer.bytes)
+        }
+    }
+
+    /// An answer, or the protocol's words for why there is none.
+    private func guarded(
+        _ request: Request, _ context: ServingRequestContext, _ answer: () async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await answer()
         } catch let error as RecordError {
             if error.code == .internalError { log(error, request, context) }
             return Self.failure(error)

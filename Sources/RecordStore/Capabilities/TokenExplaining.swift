@@ -3,6 +3,10 @@ public import Records
 
 /// A database that can say what its tokens mean.
 public protocol TokenExplaining: RecordDatabase {
+    /// The database token for now, which a pull to its end would give; without reading what lies before. A zone's stands in `fetchZones`.
+    /// - Throws: `RecordError` BAD_REQUEST for the public database, which has no feed.
+    func currentToken() async throws -> ChangeToken
+
     /// - Throws: `RecordError` BAD_REQUEST when the token was not made by this store, or was damaged.
     func explain(_ token: ChangeToken) async throws -> TokenExplanation
 }

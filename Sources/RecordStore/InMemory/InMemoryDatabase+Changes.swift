@@ -61,7 +61,19 @@ extension InMemoryDatabase {
     }
 }
 
+extension InMemoryDatabase: CommitSignalling {
+    func commits() -> AsyncStream<Void> { store.signals.listen() }
+}
+
 extension InMemoryDatabase: TokenExplaining {
+    func currentToken() async throws -> ChangeToken {
+        try store.write { state in
+            _ = state.userNumber(caller.userRecordName)
+            if address.scope == .public { throw ZoneRules.noFeed }
+            return store.office.current(databaseFeed(view.zoneChanges(in: state, office: store.office), in: state))
+        }
+    }
+
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try store.read { state in
             guard let content = store.office.open(token) else { throw TokenOffice.foreign }

@@ -7,6 +7,7 @@ final class InMemoryStore: Sendable {
     let environment: Environment
     let clock: @Sendable () -> Timestamp
     let office: TokenOffice
+    let signals = CommitSignals()
     private let state = Mutex(InMemoryState())
 
     init(environment: Environment, clock: @escaping @Sendable () -> Timestamp) {
@@ -23,12 +24,14 @@ final class InMemoryStore: Sendable {
 
     /// Runs a change that is undone when it throws.
     func write<Value: Sendable>(_ body: (inout InMemoryState) throws -> Value) throws -> Value {
-        try state.withLock { state in
+        let value = try state.withLock { state in
             var changed = state
             let value = try body(&changed)
             state = changed
             return value
         }
+        signals.send()
+        return value
     }
 }
 

@@ -1,0 +1,57 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A request for a feed: which database, which zone, from where.
+struct FeedRequest: Sendable {
+    let database: any RecordDatabase
+    /// `nil` where none is named.
+    let zoneID: ZoneID?
+    /// Where to begin; `nil` for the beginning, or for now where a feed is followed.
+    let since: ChangeToken?
+    private let parameters: [String: String]
+
+    /// Reads the query parameters `zone`, `owner` and `since`, and the header that an event source sends when it comes back.
+    init(_ request: Request, database: any RecordDatabase) throws {
+        self.database = database
+        parameters = Dictionary(
+            request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { first, _ in first })
+        let owner = parameters["owner"].map { Name($0) }
+        zoneID = parameters["zone"].map { ZoneID(zoneName: Name($0), ownerRecordName: owner) }
+        let lastEvent = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
+        since = (lastEvent ?? parameters["since"]).flatMap { $0.isEmpty ? nil : ChangeToken(text: $0) }
+    }
+
+    func parameter(_ name: String) -> String? { parameters[name] }
+
+    /// - Throws: `RecordError` BAD_REQUEST when no zone is named.
+    func requiredZoneID() throws -> ZoneID {
+        guard let zoneID else { throw RecordError.unexpectedInput("Expected the query parameter 'zone'") }
+        return zoneID
+    }
+
+    /// The token for now of the zone, or of the database.
+    /// - Throws: `RecordError` BAD_REQUEST where there is no feed.
+    func currentToken() async throws -> ChangeToken {
+        guard let zoneID else {
+            guard let explaining = database as? any TokenExplaining else { throw unable("say where it stands") }
+            return try await explaining.currentToken()
+        }
+        guard case .success(let zone)? = try await database.fetchZones([zoneID]).first else { throw RecordError.zoneNotFound }
+        guard let token = zone.syncToken else { throw ZoneRules.noFeed }
+        return token
+    }
+
+    /// How many changes a playback from `since` will bring, where the engine keeps counts.
+    func total() async throws -> Int? {
+        let zoneID = try requiredZoneID()
+        if let since { return try await (database as? any TokenExplaining)?.explain(since).changesAfter }
+        return try await (database as? any RecordCounting)?.counts(in: zoneID).total
+    }
+
+    func unable(_ what: String) -> RecordError {
+        RecordError(.badRequest, "This database can't \(what)")
+    }
+}

@@ -1,0 +1,154 @@
+"""The feeds beyond CloudKit, read as a client would: docs/feeds.md."""
+
+import gzip
+import json
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+CONTAINER = "iCloud.com.example.Feeds/development/private"
+
+
+class Feeds:
+    """A zone of its own, and the services on it."""
+
+    def __init__(self, server, zone):
+        self.server = server
+        self.zone = zone
+        self.post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}])
+
+    def post(self, action, **body):
+        request = urllib.request.Request(f"{self.server}/database/1/{CONTAINER}/{action}", data=json.dumps(body).encode())
+        return json.load(urllib.request.urlopen(request))
+
+    def save(self, *names):
+        operations = [
+            {"operationType": "forceUpdate", "record": {"recordName": name, "recordType": "Item", "fields": {"text": name * 5}}}
+            for name in names
+        ]
+        answer = self.post("records/modify", zoneID={"zoneName": self.zone}, operations=operations)
+        assert not [record for record in answer["records"] if "serverErrorCode" in record]
+
+    def open(self, service, headers={}, **parameters):
+        query = urllib.parse.urlencode({"zone": self.zone, **parameters})
+        url = f"{self.server}/skylight/1/{CONTAINER}/{service}?{query}"
+        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20)
+
+    def get(self, service, **parameters):
+        return json.load(self.open(service, **parameters))
+
+    def playback(self, **parameters):
+        return [json.loads(line) for line in self.open("changes/playback", **parameters)]
+
+
+def names(lines):
+    return [line["record"]["recordName"] for line in lines if "change" in line]
+
+
+def events(stream):
+    """The events of a stream as they come: id and data."""
+    event = {}
+    for line in stream:
+        key, _, value = line.decode().rstrip("\n").partition(": ")
+        if key in ("id", "data"):
+            event[key] = value
+        elif not key and "data" in event:
+            yield event["id"], json.loads(event["data"])
+            event = {}
+
+
+def test_the_current_token_is_the_one_after_everything(server):
+    feeds = Feeds(server, "Current")
+    feeds.save("a", "b")
+    token = feeds.get("token/current")["syncToken"]
+    assert token == feeds.playback()[-1]["syncToken"]
+    feeds.save("c")
+    assert names(feeds.playback(since=token)) == ["c"]
+    database = json.load(urllib.request.urlopen(f"{server}/skylight/1/{CONTAINER}/token/current"))["syncToken"]
+    assert feeds.post("changes/database")["syncToken"] == database
+
+
+def test_a_token_is_explained(server):
+    feeds = Feeds(server, "Explained")
+    feeds.save("a")
+    token = feeds.get("token/current")["syncToken"]
+    feeds.save("b", "c")
+    explained = feeds.get("token/explain", token=token)
+    assert explained["subject"] == "zone" and explained["zoneID"]["zoneName"] == "Explained"
+    assert explained["standing"] == "good" and explained["changesAfter"] == 2 and explained["progress"] == "complete"
+    feeds.post("zones/modify", operations=[{"operationType": "delete", "zone": {"zoneID": {"zoneName": "Explained"}}}])
+    assert feeds.get("token/explain", token=token)["standing"] == "expired"
+
+
+def test_playback_brings_everything_once_and_can_be_taken_up(server):
+    feeds = Feeds(server, "Playback")
+    for start in range(0, 1200, 200):
+        feeds.save(*(f"r{number}" for number in range(start, start + 200)))
+    lines = feeds.playback()
+    assert lines[0] == {"playback": "started", "total": 1200}
+    assert names(lines) == [f"r{number}" for number in range(1200)]
+    assert lines[-1]["playback"] == "finished" and lines[-1]["done"] == 1200
+    broken = lines[: lines.index(next(line for line in lines if line.get("playback") == "reached")) + 1]
+    rest = feeds.playback(since=broken[-1]["syncToken"])
+    assert names(broken) + names(rest) == names(lines)
+    compressed = feeds.open("changes/playback", headers={"Accept-Encoding": "gzip"})
+    assert compressed.headers["Content-Encoding"] == "gzip"
+    assert [json.loads(line) for line in gzip.decompress(compressed.read()).splitlines()] == lines
+
+
+def test_follow_misses_nothing_across_reconnects(server):
+    feeds = Feeds(server, "Follow")
+    total = 300
+    seen = []
+    last = feeds.get("token/current")["syncToken"]
+
+    def save():
+        for number in range(total):
+            feeds.save(f"r{number}")
+
+    saver = threading.Thread(target=save)
+    saver.start()
+    deadline = time.monotonic() + 60
+    while len(seen) < total and time.monotonic() < deadline:
+        with feeds.open("changes/follow", headers={"Last-Event-ID": last}) as stream:
+            assert stream.headers["Content-Type"] == "text/event-stream"
+            received = 0
+            for identifier, data in events(stream):
+                assert identifier == data["syncToken"]
+                seen += names(data["changes"])
+                last = identifier
+                received += len(data["changes"])
+                if received >= 40 or len(seen) >= total:
+                    break
+    saver.join()
+    assert seen == [f"r{number}" for number in range(total)]
+
+
+def test_follow_begins_now(server):
+    feeds = Feeds(server, "Now")
+    feeds.save("before")
+    with feeds.open("changes/follow") as stream:
+        stream = events(stream)
+        assert next(stream)[1]["changes"] == []
+        feeds.save("after")
+        assert names(next(stream)[1]["changes"]) == ["after"]
+
+
+def test_what_is_wrong_is_said_before_the_stream_begins(server):
+    feeds = Feeds(server, "Wrong")
+    for service, parameters, reason in [
+        ("changes/playback", {"since": "garbage"}, "Unknown sync continuation type"),
+        ("changes/follow", {"since": "garbage"}, "Unknown sync continuation type"),
+        ("changes/playback", {"zone": "Missing"}, "Zone does not exist"),
+        ("changes/playback", {"zone": "_defaultZone"}, "syncToken operations supported only in SyncZone"),
+        ("token/explain", {}, "Expected the query parameter 'token'"),
+        ("token/nothing", {}, "There is no service"),
+    ]:
+        try:
+            feeds.open(service, **parameters)
+            raise AssertionError(f"{service} {parameters} was answered")
+        except urllib.error.HTTPError as error:
+            answer = json.load(error)
+            assert error.code in (400, 404) and reason in answer["reason"], (service, parameters, answer)
