@@ -81,6 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        OpenFileLimit.raise()
         var folder = common.dataFolder
         if ephemeral {
             let name = "skylight-\(UUID().uuidString)"
