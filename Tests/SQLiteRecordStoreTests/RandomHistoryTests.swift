@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import RecordStore
 import Records
@@ -7,7 +8,10 @@ import Testing
 
 /// Random histories: whatever happens, the SQLite engine answers as the model in memory does.
 @Suite struct RandomHistoryTests {
-    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    /// 40 histories, or as many as `SKYLIGHT_HISTORIES` says. A history is the same whenever its seed is.
+    private static let seeds = 1...(ProcessInfo.processInfo.environment["SKYLIGHT_HISTORIES"].flatMap { UInt64($0) } ?? 40)
+
+    @Test(arguments: seeds)
     func engineAgreesWithModel(seed: UInt64) async throws {
         var history = try History(seed: seed)
         try await history.begin()
@@ -311,7 +315,7 @@ enum QueryMaker {
     }
 
     private static func filter(using random: inout SeededRandom) -> Query.Filter {
-        let ordered: [Comparator] = [.equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
+        let ordered: [Records.Comparator] = [.equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
         let comparator = ordered.randomElement(using: &random) ?? .equals
         switch Int.random(in: 0..<13, using: &random) {
         case 0: return Query.Filter("number", comparator, FieldInput(.int64(Int64.random(in: -3...5, using: &random))))
@@ -320,19 +324,19 @@ enum QueryMaker {
         case 3: return Query.Filter("when", comparator, FieldInput(.timestamp(Timestamp(milliseconds: Int64.random(in: 0...4, using: &random)))))
         case 4: return Query.Filter("text", Bool.random(using: &random) ? .beginsWith : .notBeginsWith, FieldInput(text(using: &random)))
         case 5:
-            let comparator: Comparator = Bool.random(using: &random) ? .in : .notIn
+            let comparator: Records.Comparator = Bool.random(using: &random) ? .in : .notIn
             return Query.Filter("number", comparator, FieldInput(.list([.int64(1), .int64(Int64.random(in: 2...5, using: &random))], of: .int64)))
         case 6:
-            let comparator = [Comparator.listContainsAny, .listContainsAll, .notListContainsAny, .notListContainsAll].randomElement(using: &random) ?? .listContainsAny
+            let comparator = [Records.Comparator.listContainsAny, .listContainsAll, .notListContainsAny, .notListContainsAll].randomElement(using: &random) ?? .listContainsAny
             return Query.Filter("tags", comparator, FieldInput(.list([text(using: &random), text(using: &random)], of: .string)))
         case 7:
-            let comparator = [Comparator.listContains, .notListContains, .listMemberBeginsWith, .notListMemberBeginsWith].randomElement(using: &random) ?? .listContains
+            let comparator = [Records.Comparator.listContains, .notListContains, .listMemberBeginsWith, .notListMemberBeginsWith].randomElement(using: &random) ?? .listContains
             return Query.Filter("tags", comparator, FieldInput(text(using: &random)))
         case 8:
             return Query.Filter(
                 "place", .near, FieldInput(.location(location(using: &random))), distance: [10, 20_000, 5_000_000, 3e7].randomElement(using: &random))
         case 9:
-            let comparator: Comparator = Bool.random(using: &random) ? .containsAllTokens : .containsAnyTokens
+            let comparator: Records.Comparator = Bool.random(using: &random) ? .containsAllTokens : .containsAnyTokens
             return Query.Filter("text", comparator, FieldInput(.string(["apple", "APFEL pear", "tree plum", "", "名"].randomElement(using: &random) ?? "")))
         case 10:
             return Query.Filter("link", Bool.random(using: &random) ? .equals : .notEquals, FieldInput(.reference(Reference(recordName: "a"))))
