@@ -1,5 +1,6 @@
 // Everything works without scripts; these make it quicker.
 import { enableCopying } from './copy.js'
+import { enableFeed } from './feed.js'
 import { enableFinding } from './find.js'
 import { enableMenus } from './menus.js'
 import { enableQuestion } from './question.js'
@@ -11,6 +12,7 @@ enableFinding()
 enableQuestion()
 enableTokens()
 enableTimes(document)
+enableFeed()
 enableCopying(document)
 
 // Examples name the address that this page came from.

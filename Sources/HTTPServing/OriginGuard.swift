@@ -5,8 +5,8 @@ internal import Records
 /// Refuses what pages of foreign sites send.
 ///
 /// Browsers name the sending site in `Origin` on every request that could change something, and in `Sec-Fetch-Site` even on the ones that
-/// pages make by embedding something. Clients that are no browsers send neither. Links from foreign sites may be followed: a GET
-/// changes nothing.
+/// pages make by embedding something. Clients that are no browsers send neither. Links from foreign sites may be followed to the
+/// console, whose GETs make nothing; the web services make a container at its first use, whatever the method, and nobody links to them.
 public struct OriginGuard: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
@@ -21,12 +21,12 @@ public struct OriginGuard: RouterMiddleware {
     ) async throws -> Response {
         let origins = request.headers[values: .origin]
         guard let origin = origins.first else {
-            if request.isEmbeddedInForeignPage { throw refusal("a page of another site") }
+            if request.isEmbeddedInForeignPage || request.isWebServiceRequest && request.isCrossSite { throw refusal("a page of another site") }
             return try await next(request, context)
         }
         let isReading = request.method == .get || request.method == .head
         // Files and sandboxed frames have the origin null; what they read without CORS headers they can't see.
-        let isAllowed = origin == "null" ? isReading : trusted.trusts(origin: origin)
+        let isAllowed = origin == "null" ? isReading && !request.isCrossSite : trusted.trusts(origin: origin)
         guard isAllowed, origins.count == 1 else { throw refusal("the origin '\(origin.prefix(200))'") }
         return try await next(request, context)
     }
@@ -41,7 +41,13 @@ public struct OriginGuard: RouterMiddleware {
 extension Request {
     /// Whether a browser says that a page of another site loads this as a part of itself: as an image, a script, a frame.
     fileprivate var isEmbeddedInForeignPage: Bool {
-        func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
-        return value("Sec-Fetch-Site") == "cross-site" && !(value("Sec-Fetch-Mode") == "navigate" && value("Sec-Fetch-Dest") == "document")
+        isCrossSite && !(fetchMetadata("Mode") == "navigate" && fetchMetadata("Dest") == "document")
+    }
+
+    /// Whether a browser says that a page of another site is behind this, be it by a link.
+    fileprivate var isCrossSite: Bool { fetchMetadata("Site") == "cross-site" }
+
+    private func fetchMetadata(_ name: String) -> String? {
+        HTTPField.Name("Sec-Fetch-\(name)").flatMap { headers[$0] }
     }
 }

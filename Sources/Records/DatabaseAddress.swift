@@ -18,7 +18,7 @@ public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertib
 
     public let description: String
 
-    /// - Returns: `nil` unless the text starts with `iCloud.` and goes on with letters, digits, dots and hyphens. That also makes
+    /// - Returns: `nil` unless the text starts with `iCloud.` and goes on with letters, digits, dots, hyphens and underscores. That also makes
     ///   it a safe folder name.
     public init?(_ text: String) {
         let isValid =

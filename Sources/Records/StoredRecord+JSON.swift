@@ -41,7 +41,8 @@ extension JSONWriter {
         }
     }
 
-    private mutating func value(_ signature: Signature) {
+    /// Who did something, when, and on which device.
+    public mutating func value(_ signature: Signature) {
         object { writer in
             writer.member("timestamp", signature.timestamp.milliseconds)
             writer.member("userRecordName", signature.userRecordName)

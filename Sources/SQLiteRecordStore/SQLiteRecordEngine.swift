@@ -39,6 +39,7 @@ public final class SQLiteRecordEngine: RecordEngine {
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             if let task = stores?[key] { return task }
             let task = Task.detached { [folder, clock] in
+                try Self.checkCase(of: key.container, in: folder)
                 let container = folder.appending(path: key.container.description)
                 try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
                 let file = container.appending(path: "\(key.environment.rawValue).sqlite")
@@ -55,6 +56,15 @@ public final class SQLiteRecordEngine: RecordEngine {
                 if stores?[key] == task { stores?[key] = nil }
             }
             throw error
+        }
+    }
+
+    /// Many file systems don't tell `iCloud.A` from `iCloud.a`: two stores would then share one file.
+    private static func checkCase(of container: ContainerID, in folder: URL) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+        let name = container.description
+        if !names.contains(name), let other = names.first(where: { $0.lowercased() == name.lowercased() }) {
+            throw RecordError(.badRequest, "The container '\(name)' differs only in case from '\(other)', which exists; use one spelling")
         }
     }
 

@@ -23,14 +23,14 @@ struct WebServicePath: Sendable {
             return decoded
         }
         let isDevice = parts.first == "device"
-        guard parts.count >= 2, parts[1] == "1", parts.count == (isDevice ? 6 : 7) else {
+        guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= 7 else {
             throw RecordError(
                 .notFound,
                 "No service at this path; expected /database/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
         }
         guard let container = ContainerID(parts[2]) else {
             throw RecordError(
-                .badRequest, "Invalid container '\(parts[2])': expected iCloud. and letters, digits, dots and hyphens, up to \(ContainerID.limit) in all")
+                .badRequest, "Invalid container '\(parts[2])': expected iCloud. and letters, digits, dots, hyphens and underscores, up to \(ContainerID.limit) in all")
         }
         guard let environment = Environment(rawValue: parts[3]) else {
             throw RecordError(.badRequest, "Invalid environment '\(parts[3])', expected development or production")
@@ -45,6 +45,7 @@ struct WebServicePath: Sendable {
         }
         self.container = container
         self.environment = environment
-        action = parts.suffix(2).joined(separator: "/")
+        // `users/lookup/email` has three parts.
+        action = parts.dropFirst(isDevice ? 4 : 5).joined(separator: "/")
     }
 }

@@ -37,6 +37,7 @@ public struct WebServices: Sendable {
                 }
             }
         }
+        router.on("/skylight/**", method: .options) { request, _ in crossOrigin.preflight(request) }
         router.get("/skylight/**") { request, context in
             crossOrigin.allowing(request, try await guarded(request, context) { try await feed(for: request) })
         }

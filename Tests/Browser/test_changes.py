@@ -144,3 +144,81 @@ def test_a_zone_is_shared_seen_and_taken_away(open_page, server):
     expect(page.get_by_role("status")).to_contain_text("no longer shared")
     page.goto(there.replace("private", "shared") + "/zones?user=grace")
     expect(page.locator("tbody")).to_have_count(0)
+
+
+def test_a_zone_is_played_back_as_one_stream(open_page):
+    page = open_page(CHAT + "/changes?zone=Family&limit=50")
+    page.get_by_role("button", name="Play back").click()
+    feed = page.get_by_role("region", name="Feed")
+    expect(feed).to_contain_text("Played back")
+    assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
+    done, total = (int(text.replace(",", "")) for text in feed.locator("[data-count]").inner_text().split(" of "))
+    assert done == total > 600
+    # The page keeps the latest rows only, and the last change is on top.
+    expect(page.locator("tbody tr")).to_have_count(200)
+    positions = [int(text.replace(",", "")) for text in page.locator("tbody td:first-child").all_inner_texts()]
+    assert positions == sorted(positions, reverse=True)
+    page.locator(".foot").get_by_role("link", name="Fetch again").click()
+    expect(page.get_by_text("No changes since the token.")).to_be_visible()
+    expect(page.locator(".told")).to_contain_text("still good")
+    # Since the token there is nothing to play back, and that is all of it.
+    page.get_by_role("button", name="Play back").click()
+    expect(feed).to_contain_text("0 of 0")
+    assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
+
+
+def test_a_playback_that_breaks_goes_on_from_its_last_token(open_page):
+    page = open_page(CHAT + "/changes?zone=Family&limit=50")
+    # The first stream ends after the first page and some lines of the second.
+    page.evaluate(
+        """() => {
+            const plain = window.fetch
+            window.fetch = async (...parameters) => {
+                window.fetch = plain
+                const lines = (await (await plain(...parameters)).text()).split('\\n')
+                const reached = lines.findIndex(line => line.includes('"reached"'))
+                return new Response(lines.slice(0, reached + 20).join('\\n'))
+            }
+        }"""
+    )
+    page.get_by_role("button", name="Play back").click()
+    feed = page.get_by_role("region", name="Feed")
+    expect(feed).to_contain_text("Interrupted")
+    feed.get_by_role("button", name="Resume").click()
+    expect(feed).to_contain_text("Played back")
+    done, total = feed.locator("[data-count]").inner_text().split(" of ")
+    assert done == total
+    assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
+    names = page.locator("tbody th.name a").all_inner_texts()
+    assert len(names) == len(set(names)) == 200
+
+
+def test_changes_are_followed_and_none_is_missed(open_page, server):
+    container = "iCloud.com.example.Live"
+
+    def save(name):
+        server.save(container, "Notes", {"recordType": "Note", "recordName": name, "fields": {"n": {"value": 1}}})
+
+    save("before")
+    page = open_page(f"/c/{container}/development/private/changes?zone=Notes")
+    page.get_by_role("button", name="Follow").click()
+    feed = page.get_by_role("region", name="Feed")
+    live = page.locator("tbody.live tr")
+    expect(feed).to_contain_text("Live")
+    save("<b>first</b>")
+    expect(live).to_have_count(1)
+    expect(live.locator("th")).to_have_text("<b>first</b>")
+    # A row that came by itself reads like one that the server made.
+    page_row = page.locator("tbody:not(.live) tr").locator("td, th").all_inner_texts()
+    live_row = live.locator("td, th").all_inner_texts()
+    assert [page_row[at].strip() for at in (1, 3, 4, 6)] == [live_row[at].strip() for at in (1, 3, 4, 6)] == ["created", "Note", "n", "Developer"]
+    feed.get_by_role("button", name="Pause").click()
+    expect(feed).to_contain_text("Paused")
+    save("second")
+    save("third")
+    expect(live).to_have_count(1)
+    feed.get_by_role("button", name="Resume").click()
+    expect(live.locator("th")).to_have_text(["third", "second", "<b>first</b>"])
+    expect(feed).to_contain_text("3 changes followed")
+    live.last.get_by_role("link").click()
+    expect(page).to_have_title("<b>first</b> · Skylight")

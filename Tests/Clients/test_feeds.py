@@ -126,6 +126,27 @@ def test_follow_misses_nothing_across_reconnects(server):
     assert seen == [f"r{number}" for number in range(total)]
 
 
+def test_a_follower_learns_why_its_feed_ends(server):
+    feeds = Feeds(server, "Ended")
+    with feeds.open("changes/follow") as stream:
+        lines = (line.decode().strip() for line in stream)
+        assert next(line for line in lines if line == "event: changes")
+        feeds.post("zones/modify", operations=[{"operationType": "delete", "zone": {"zoneID": {"zoneName": "Ended"}}}])
+        assert next(line for line in lines if line == "event: failed")
+        assert json.loads(next(lines).removeprefix("data: "))["serverErrorCode"] == "ZONE_NOT_FOUND"
+
+
+def test_a_deletion_says_what_was_deleted(server):
+    feeds = Feeds(server, "Deleted")
+    feeds.save("a")
+    token = feeds.get("token/current")["syncToken"]
+    feeds.post("records/modify", zoneID={"zoneName": "Deleted"}, operations=[{"operationType": "forceDelete", "record": {"recordName": "a"}}])
+    change = next(line for line in feeds.playback(since=token) if "change" in line)
+    assert change["change"] == "deleted"
+    record = change["record"]
+    assert record["deleted"] and record["recordName"] == "a" and record["recordType"] == "Item" and record["modified"]["timestamp"] > 0
+
+
 def test_follow_begins_now(server):
     feeds = Feeds(server, "Now")
     feeds.save("before")

@@ -38,6 +38,11 @@ struct GuardTests {
             ("no origin's change", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nContent-Length: 2\r\n\r\n{}", 403),
             ("two origins", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\n\r\n", 403),
             ("an image on a foreign page", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n", 403),
+            (
+                "a link on a foreign page",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 403
+            ),
+            ("a sandboxed frame on a foreign page", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
             ("a body that says it is too large", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{", 413),
         ])
     func refused(what: String, request: String, status: Int) async throws {

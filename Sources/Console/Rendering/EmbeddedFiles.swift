@@ -36,6 +36,7 @@ enum EmbeddedFiles {
 
     static let assets: [(name: String, bytes: [UInt8])] = [
         ("copy.js", PackageResources.copy_js),
+        ("feed.js", PackageResources.feed_js),
         ("find.js", PackageResources.find_js),
         ("menus.js", PackageResources.menus_js),
         ("question.js", PackageResources.question_js),

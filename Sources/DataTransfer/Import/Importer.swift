@@ -6,7 +6,8 @@ public import RecordStore
 /// Imports the rows of files as records of one type.
 ///
 /// An import goes over its files three times: to find the types of the columns, to try every row, and to save. So nothing is saved
-/// unless everything can be, and a file of any size needs no more memory than its record names.
+/// unless every row is good, and a file of any size needs no more memory than its record names. What only the store can refuse, such as
+/// a name that a record of another type has, stops an import on its way; its error says how far it came.
 public struct Importer: Sendable {
     /// Bad rows that are reported one by one.
     public static let problemLimit = 100
@@ -36,8 +37,9 @@ public struct Importer: Sendable {
         let check = try check(plan, progress)
         if check.problemCount > 0, !options.skipsBadRows { throw ImportError.badRows(check.problems, total: check.problemCount) }
         if check.good == 0 { throw ImportError.invalid("There is no row to import") }
-        let madeZone = try await makeZone()
+        // The schema first: where it can't be changed, no zone is left behind.
         if let type = plan.addedType { _ = try await editor.edit([.addType(type)]) }
+        let madeZone = try await makeZone()
         let saved = try await save(plan, of: check.good, progress)
         return ImportReport(
             recordType: options.recordType, zoneID: options.zoneID, saved: saved,

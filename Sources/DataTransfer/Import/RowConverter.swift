@@ -37,6 +37,7 @@ struct RowConverter {
         var size = 0
         for source in plan.fields {
             guard let value = try value(of: source, in: cells) else { continue }
+            for case .reference(let reference) in value.elements { try check(reference.recordName) }
             fields[source.name] = FieldInput(value)
             size += source.name.utf8.count + value.roughSize
         }
@@ -66,8 +67,12 @@ struct RowConverter {
         case .json(.integer(let integer))?: name = Name(String(integer))
         case .json(let json)?: throw BadRow("'\(nameField)' is \(json.kind) and can't name a record")
         }
-        do { try NameRules.checkRecordName(name) } catch { throw BadRow((error as? RecordError)?.reason ?? "\(error)") }
+        try check(name)
         return name
+    }
+
+    private func check(_ recordName: Name) throws(BadRow) {
+        do { try NameRules.checkRecordName(recordName) } catch { throw BadRow((error as? RecordError)?.reason ?? "\(error)") }
     }
 
     private func value(of source: FieldSource, in cells: [Name: Cell]) throws(BadRow) -> FieldValue? {

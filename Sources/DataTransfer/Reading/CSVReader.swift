@@ -61,6 +61,7 @@ struct CSVReader {
             }
             guard try bytes.peek() == delimiter else { break }
             _ = try bytes.next()
+            try count(&size, row.line)
         }
         try skipLineEnd()
         return row

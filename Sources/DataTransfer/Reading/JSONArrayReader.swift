@@ -64,7 +64,7 @@ struct JSONArrayReader {
             case UInt8(ascii: "\\") where isString:
                 if let escaped = try bytes.next() { text.append(escaped) }
             case UInt8(ascii: "{") where !isString, UInt8(ascii: "[") where !isString: depth += 1
-            case UInt8(ascii: "}") where !isString, UInt8(ascii: "]") where !isString: depth -= 1
+            case UInt8(ascii: "}") where !isString, UInt8(ascii: "]") where !isString: depth = max(0, depth - 1)
             default: break
             }
             if text.count > Self.elementLimit {

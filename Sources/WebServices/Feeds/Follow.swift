@@ -44,7 +44,14 @@ struct Follow {
             try await Self.withWakes(commits) { wakes in
                 for await wake in wakes {
                     repeat {
-                        let page = try await Self.page(of: zoneID, since: token, in: database)
+                        let page: ZoneChangesPage
+                        do {
+                            page = try await Self.page(of: zoneID, since: token, in: database)
+                        } catch let error as RecordError {
+                            // The zone is gone, say. A client that was only cut off would never learn why.
+                            try await writer.write(Self.failure(error))
+                            return
+                        }
                         (token, isBehind) = (page.syncToken, page.moreComing)
                         if !page.changes.isEmpty { try await writer.write(try Self.event(page)) }
                     } while isBehind
@@ -86,6 +93,18 @@ struct Follow {
 
     private static func page(of zoneID: ZoneID, since token: ChangeToken, in database: any RecordDatabase) async throws -> ZoneChangesPage {
         try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize)))
+    }
+
+    private static func failure(_ error: RecordError) -> ByteBuffer {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("serverErrorCode", error.code.rawValue)
+            writer.member("reason", error.reason)
+        }
+        var buffer = ByteBuffer(string: "event: failed\ndata: ")
+        buffer.writeBytes(writer.bytes)
+        buffer.writeString("\n\n")
+        return buffer
     }
 
     private static func event(_ page: ZoneChangesPage) throws -> ByteBuffer {

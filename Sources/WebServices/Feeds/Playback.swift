@@ -72,13 +72,28 @@ struct Playback {
 }
 
 extension JSONWriter {
-    /// A change with what the protocol leaves out: what kind it is, and its position.
+    /// A change with what the protocol leaves out: what kind it is, its position, and of a deletion what was deleted, by whom and when.
     mutating func value(_ change: RecordChange) throws {
         try object { writer in
             writer.member("change", change.kind.rawValue)
             writer.member("position", change.position)
             writer.name("record")
-            try writer.value(change, numbersAsStrings: false)
+            if change.kind == .deleted {
+                writer.deletion(of: change.record)
+            } else {
+                try writer.value(change.record)
+            }
+        }
+    }
+
+    private mutating func deletion(of record: StoredRecord) {
+        object { writer in
+            writer.member("recordName", record.recordID.recordName)
+            writer.member("recordType", record.recordType)
+            writer.member("recordChangeTag", record.recordChangeTag)
+            writer.name("modified")
+            writer.value(record.modified)
+            writer.member("deleted", true)
         }
     }
 

@@ -80,6 +80,8 @@ extension Scenario {
             post("public/assets/upload", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             post("public/records/resolve", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             get("public/users/discover", 400, #"{"reason":"<has not supported yet>"}"#),
+            post("public/users/lookup/email", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
+            post("public/users/lookup/nothing", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/create", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("private/tokens/create", "{}", 405, #"{"reason":"<has /device/1/>"}"#)),

@@ -71,6 +71,8 @@ struct RecordFeedView: Page {
     /// The token of the zone as it is now.
     let tokenForNow: String?
     let explainAction: String
+    /// Where there is an answer, scripts can play the feed back and follow it.
+    let feed: FeedPanel?
     let foot: Foot?
 }
 
@@ -115,6 +117,11 @@ extension RecordFeedView {
             },
             tokenForNow: hasFeed ? current.map { visit.place.link("changes", form.parameters(since: $0)) } : nil,
             explainAction: "\(visit.place.path)/token",
+            feed: page.flatMap { page in
+                // A pull from the newest that is not done stands for nothing that can be followed; now does.
+                let isOpen = form.isReverse && page.moreComing
+                return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
+            },
             foot: page.map { page in
                 Foot(
                     count: Digits.count(page.changes.count, "change"), left: page.moreComing ? "more coming" : "nothing more",

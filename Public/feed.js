@@ -1,0 +1,377 @@
+// Plays a feed back as one stream, and follows it as it grows. Both show their latest changes above those of the page.
+import { enableTimes } from './times.js'
+
+const shown = 200
+const number = new Intl.NumberFormat('en')
+// Milliseconds between looks at the counters: a feed is faster than eyes.
+const pause = 200
+
+export function enableFeed() {
+  const root = document.querySelector('[data-feed]')
+  if (!root) return
+  const panel = new Panel(root)
+  const playback = new Playback(panel)
+  const follow = new Follow(panel)
+  const play = document.querySelector('[data-play]')
+  const start = document.querySelector('[data-follow]')
+  play.hidden = start.hidden = false
+  play.addEventListener('click', () => {
+    follow.stop()
+    playback.start()
+  })
+  start.addEventListener('click', () => {
+    playback.stop()
+    follow.start()
+  })
+  panel.turn.addEventListener('click', () => panel.activity.turn())
+}
+
+// The line of counters, the table, and the new token in the foot of the page.
+class Panel {
+  constructor(root) {
+    this.root = root
+    this.part = Object.fromEntries(['state', 'progress', 'count', 'pace', 'reason', 'said'].map(name => [name, root.querySelector(`[data-${name}]`)]))
+    this.turn = root.querySelector('[data-turn]')
+    this.row = root.querySelector('template[data-row]').content.firstElementChild
+    this.people = new Map([...root.querySelector('template[data-people]').content.querySelectorAll('data')].map(person => [person.value, person.textContent]))
+    this.token = root.dataset.start
+  }
+
+  // An activity takes the panel: what it does now, in a word, and what its button does next.
+  show(activity, state, tone, turn, reason = '') {
+    const { part } = this
+    this.activity = activity
+    this.root.hidden = false
+    part.state.textContent = state
+    part.state.className = `state ${tone}`
+    part.reason.textContent = reason
+    const isFocused = document.activeElement === this.turn
+    this.turn.hidden = turn === null
+    if (turn !== null) this.turn.textContent = turn
+    else if (isFocused) document.querySelector('[data-play]').focus()
+    this.say(`${state} ${reason}`)
+  }
+
+  // Said aloud at turning points only; numbers that run would drown everything else.
+  say(text) { this.part.said.textContent = text.trim() }
+
+  // Where the body of live rows is; the rows of the page stay below it, or make room.
+  body(isAlone) {
+    const answer = document.querySelector('.answer')
+    let table = answer.querySelector('table')
+    if (!table) {
+      table = this.root.querySelector('template[data-table]').content.firstElementChild.cloneNode(true)
+      answer.replaceChildren(table)
+      Object.assign(answer, { tabIndex: 0, role: 'region', ariaLabel: 'Changes' })
+    }
+    if (isAlone) {
+      for (const body of table.querySelectorAll('tbody')) body.remove()
+      for (const fact of document.querySelectorAll('.timeline, .answer .aside, .foot [data-page]')) fact.remove()
+    }
+    let body = table.querySelector('tbody.live')
+    if (!body) {
+      body = document.createElement('tbody')
+      body.className = 'live'
+      table.querySelector('thead').after(body)
+    }
+    return body
+  }
+
+  // Puts changes on top, the last one first.
+  prepend(body, changes) {
+    body.prepend(...changes.slice(-shown).reverse().map(change => this.made(change)))
+    while (body.rows.length > shown) body.rows[body.rows.length - 1].remove()
+  }
+
+  made(change) {
+    const row = this.row.cloneNode(true)
+    const text = (selector, value) => { row.querySelector(selector).textContent = value }
+    text('[data-position]', number.format(change.position))
+    const kind = row.querySelector('.kind')
+    kind.classList.add(change.kind)
+    kind.textContent = change.kind === 'recreated' ? 're-created' : change.kind
+    const link = row.querySelector('a')
+    link.textContent = link.title = change.recordName
+    link.href = this.root.dataset.record + encodeURIComponent(change.recordName)
+    text('[data-type]', change.type)
+    text('[data-fields]', change.fields)
+    const time = row.querySelector('time')
+    const date = new Date(change.when)
+    if (Number.isNaN(date.getTime())) time.remove()
+    else {
+      time.dateTime = date.toISOString()
+      time.textContent = time.dateTime.replace('T', ' ').replace(/(\.000)?Z$/, '')
+      enableTimes(row)
+    }
+    text('[data-by]', this.people.get(change.by) ?? change.by)
+    text('[data-device]', change.device)
+    text('code', change.tag)
+    return row
+  }
+
+  // The new token, with the same links as the page gave its own.
+  reach(token) {
+    this.token = token
+    const { again, explain } = this.root.dataset
+    const link = document.querySelector('.foot .tokentext')
+    link.textContent = token
+    link.href = explain + encodeURIComponent(token)
+    const next = document.querySelector('.foot [data-next]')
+    next.href = again + encodeURIComponent(token)
+    next.textContent = 'Fetch again'
+    next.removeAttribute('rel')
+  }
+}
+
+// Only what a row shows, so that large records don't stay.
+function summary({ change, position, record }) {
+  const { modified = {} } = record
+  return {
+    kind: change,
+    position,
+    recordName: record.recordName,
+    type: record.recordType ?? '',
+    fields: change === 'deleted' ? '–' : Object.keys(record.fields ?? {}).join(', '),
+    when: modified.timestamp ?? NaN,
+    by: modified.userRecordName ?? '',
+    device: modified.deviceID && modified.deviceID !== 'iCloud' ? modified.deviceID : '',
+    tag: record.recordChangeTag ?? '',
+  }
+}
+
+function since(address, token) {
+  return token ? `${address}&since=${encodeURIComponent(token)}` : address
+}
+
+// What an answer that is an error says.
+async function reason(answer) {
+  try {
+    return (await answer.json()).reason ?? `Status ${answer.status}`
+  } catch {
+    return `Status ${answer.status}`
+  }
+}
+
+class Playback {
+  #panel
+  #abort = null
+  // The last token of the stream, and how many changes there were up to it.
+  #token = ''
+  #reached = 0
+  #done = 0
+  #total = null
+  // Changes on the page that came after the last token: they come again.
+  #again = 0
+  #latest = []
+  // Milliseconds of earlier streams that broke, and when this one began.
+  #spent = 0
+  #began = 0
+  #drawn = 0
+
+  constructor(panel) { this.#panel = panel }
+
+  start() {
+    this.stop()
+    const isSince = document.querySelector('[data-since]').checked
+    this.#token = isSince ? document.querySelector('[data-token]').value.trim() : ''
+    this.#reached = this.#done = this.#again = this.#spent = 0
+    this.#latest = []
+    this.#total = null
+    this.#run(true)
+  }
+
+  stop() {
+    this.#abort?.abort()
+    this.#abort = null
+  }
+
+  turn() {
+    if (!this.#abort) return this.#run()
+    this.stop()
+    this.#end('Cancelled', 'warn', 'Resume', 'It can go on from the last token.')
+  }
+
+  async #run(isAlone = false) {
+    const abort = this.#abort = new AbortController()
+    this.#again += this.#done - this.#reached
+    this.#done = this.#reached
+    this.#began = performance.now()
+    this.#panel.show(this, 'Playing back', 'modified', 'Cancel')
+    this.#panel.turn.focus()
+    this.#draw()
+    const clock = setInterval(() => this.#draw(), pause)
+    let isFinished = false
+    let failure = 'The stream broke off.'
+    let isRefused = false
+    try {
+      const answer = await fetch(since(this.#panel.root.dataset.playbackFrom, this.#token), { signal: abort.signal })
+      if (!answer.ok) throw new Refusal(await reason(answer))
+      const body = this.#panel.body(isAlone)
+      for (; this.#again > 0 && body.rows.length > 0; this.#again -= 1) body.rows[0].remove()
+      this.#again = 0
+      for await (const line of lines(answer.body)) {
+        // What was under way when it was stopped is of no use any more.
+        if (abort.signal.aborted) return
+        isFinished = this.#take(JSON.parse(line)) || isFinished
+        if (performance.now() - this.#drawn > pause) this.#draw()
+      }
+    } catch (error) {
+      isRefused = error instanceof Refusal
+      if (isRefused) failure = error.message
+    } finally {
+      clearInterval(clock)
+    }
+    if (this.#abort !== abort) return
+    this.#abort = null
+    if (isFinished) this.#end('Played back', 'good', null)
+    else if (isRefused && this.#reached === 0) this.#refuse(failure)
+    else this.#end('Interrupted', 'bad', 'Resume', failure)
+  }
+
+  // Returns whether it was the last line.
+  #take(line) {
+    if (line.change) {
+      this.#done += 1
+      this.#latest.push(summary(line))
+      if (this.#latest.length > 2 * shown) this.#latest.splice(0, shown)
+      return false
+    }
+    if (line.playback === 'failed') throw new Refusal(line.reason)
+    // A stream that goes on counts anew; the total stays what it was at first.
+    if (line.playback === 'started') this.#total ??= line.total ?? null
+    if (line.syncToken) {
+      this.#token = line.syncToken
+      this.#reached = this.#done
+      this.#panel.reach(this.#token)
+    }
+    if (line.playback !== 'finished') return false
+    // What was saved or deleted on the way makes the total another one.
+    this.#total = this.#done
+    return true
+  }
+
+  // Nothing came, so there is nothing to count.
+  #refuse(why) {
+    const { part } = this.#panel
+    part.progress.hidden = true
+    part.count.textContent = part.pace.textContent = ''
+    this.#panel.show(this, 'Refused', 'bad', null, why)
+  }
+
+  #end(state, tone, turn, why) {
+    this.#draw()
+    this.#spent += performance.now() - this.#began
+    this.#panel.show(this, state, tone, turn, why)
+    this.#panel.say(`${state}: ${this.#panel.part.count.textContent}. ${why ?? 'The new token is in the foot of the page.'}`)
+  }
+
+  #draw() {
+    const { part } = this.#panel
+    this.#drawn = performance.now()
+    const seconds = (this.#spent + this.#drawn - this.#began) / 1000
+    const total = this.#total === null ? null : Math.max(this.#total, this.#done)
+    part.progress.hidden = false
+    if (total === null) part.progress.removeAttribute('value')
+    // Nothing of nothing is all of it.
+    else Object.assign(part.progress, total === 0 ? { max: 1, value: 1 } : { max: total, value: this.#done })
+    part.count.textContent = total === null ? number.format(this.#done) : `${number.format(this.#done)} of ${number.format(total)}`
+    const rate = seconds > 0.05 ? ` · ${number.format(Math.round(this.#done / seconds))} a second` : ''
+    part.pace.textContent = `${seconds.toFixed(1)} s${rate}`
+    if (this.#latest.length === 0) return
+    this.#panel.prepend(this.#panel.body(false), this.#latest)
+    this.#latest = []
+  }
+}
+
+class Refusal extends Error {}
+
+// The lines of a stream, one at a time.
+async function* lines(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  try {
+    while (true) {
+      const { value, done } = await reader.read()
+      if (done) return
+      const parts = (rest + value).split('\n')
+      rest = parts.pop()
+      for (const part of parts) if (part) yield part
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+class Follow {
+  #panel
+  #source = null
+  #count = 0
+
+  constructor(panel) { this.#panel = panel }
+
+  start() {
+    this.stop()
+    this.#count = 0
+    this.#open()
+  }
+
+  stop() {
+    this.#source?.close()
+    this.#source = null
+  }
+
+  turn() {
+    if (!this.#source) return this.#open()
+    this.stop()
+    this.#panel.show(this, 'Paused', 'warn', 'Resume', 'What happens meanwhile comes when it goes on.')
+  }
+
+  #open() {
+    const panel = this.#panel
+    const { part } = panel
+    const address = since(panel.root.dataset.followFrom, panel.token)
+    const source = this.#source = new EventSource(address)
+    part.progress.hidden = true
+    part.pace.textContent = ''
+    panel.show(this, 'Connecting', 'faint', 'Pause')
+    panel.turn.focus()
+    this.#draw()
+    source.addEventListener('open', () => panel.show(this, 'Live', 'good', 'Pause'))
+    source.addEventListener('changes', event => this.#take(JSON.parse(event.data)))
+    source.addEventListener('error', () => {
+      if (source.readyState !== EventSource.CLOSED) return panel.show(this, 'Reconnecting', 'warn', 'Pause', 'Nothing is missed.')
+      this.stop()
+      this.#explain(address)
+    })
+  }
+
+  #take({ changes, syncToken }) {
+    const panel = this.#panel
+    this.#count += changes.length
+    if (changes.length > 0) {
+      panel.prepend(panel.body(false), changes.map(summary))
+      const latest = changes.at(-1)
+      panel.say(`${this.#draw()}: ${latest.record.recordName} ${latest.change}`)
+    }
+    panel.reach(syncToken)
+  }
+
+  #draw() {
+    const text = `${number.format(this.#count)} ${this.#count === 1 ? 'change' : 'changes'} followed`
+    this.#panel.part.count.textContent = text
+    return text
+  }
+
+  // An event source doesn't tell why it was refused; the same question asked plainly does.
+  async #explain(address) {
+    this.#panel.show(this, 'Stopped', 'bad', 'Resume')
+    const abort = new AbortController()
+    let why = 'The server does not answer.'
+    try {
+      const answer = await fetch(address, { signal: abort.signal })
+      why = answer.ok ? 'The connection was lost.' : await reason(answer)
+      abort.abort()
+    } catch {}
+    if (!this.#source) this.#panel.show(this, 'Stopped', 'bad', 'Resume', why)
+  }
+}
