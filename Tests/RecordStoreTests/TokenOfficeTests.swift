@@ -1,0 +1,63 @@
+import RecordStore
+import Records
+import Testing
+
+@Suite struct TokenOfficeTests {
+    private let office = TokenOffice(
+        seal: TokenSeal(key: Array(0..<32)),
+        incarnations: [Incarnation(number: 7, after: 0, through: 10), Incarnation(number: 8, after: 10)])
+
+    private func feed(position: Int64 = 20, floor: Int64 = 0) -> FeedState {
+        FeedState(
+            scope: .private, databaseNumber: 1, subject: .zone(3), position: position, moment: Timestamp(milliseconds: 1_700_000_000_000), floor: floor)
+    }
+
+    private func refusal(_ token: ChangeToken, _ feed: FeedState) -> RecordError? {
+        do {
+            _ = try office.content(of: token, for: feed) { _ in false }
+            return nil
+        } catch {
+            return error as? RecordError
+        }
+    }
+
+    @Test(arguments: [
+        TokenContent.Progress.complete, .firstPull(began: 20), .pull(since: 5), .reversePull(began: 20, since: 5),
+    ])
+    func bringsBackWhatWasSealed(progress: TokenContent.Progress) throws {
+        let moment = Timestamp(milliseconds: 1_700_000_000_123)
+        let token = office.token(of: feed(), at: 12, moment: moment, progress: progress)
+        let content = try office.content(of: token, for: feed()) { _ in false }
+        #expect(content.position == 12 && content.progress == progress && content.moment == moment && content.subject == .zone(3))
+        #expect(office.token(of: feed(), at: 12, moment: moment, progress: progress) == token)
+    }
+
+    @Test func everyFlippedBitIsNoticed() {
+        let token = office.current(feed())
+        for bit in 0..<(token.bytes.count * 8) {
+            var bytes = token.bytes
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            let error = refusal(ChangeToken(bytes: bytes), feed())
+            #expect(error == TokenOffice.foreign, "bit \(bit)")
+        }
+    }
+
+    @Test func thePositionDecidesTheIncarnation() {
+        #expect(office.open(office.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.incarnation == 7)
+        #expect(office.open(office.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.incarnation == 8)
+        // A page token speaks of where its pull began, too.
+        #expect(office.open(office.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.incarnation == 8)
+    }
+
+    /// Where deletions were purged, a client that stands before them can't be told what is gone; one that began without a token can.
+    @Test func purgedDeletionsExpireWhatStandsBeforeThem() {
+        func token(_ position: Int64, _ progress: TokenContent.Progress = .complete) -> ChangeToken {
+            office.token(of: feed(), at: position, moment: Timestamp(milliseconds: 0), progress: progress)
+        }
+        let purged = feed(floor: 15)
+        #expect(refusal(token(14), purged) == TokenOffice.expired)
+        #expect(refusal(token(15), purged) == nil)
+        #expect(refusal(token(5, .firstPull(began: 20)), purged) == nil)
+        #expect(refusal(token(5, .firstPull(began: 12)), purged) == TokenOffice.expired)
+    }
+}
