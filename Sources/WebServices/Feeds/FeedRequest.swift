@@ -51,6 +51,11 @@ struct FeedRequest: Sendable {
         return try await (database as? any RecordCounting)?.counts(in: zoneID).total
     }
 
+    /// A page of a zone's changes.
+    func page(of zoneID: ZoneID, since token: ChangeToken?, records: Int) async throws -> ZoneChangesPage {
+        try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: records)))
+    }
+
     func unable(_ what: String) -> RecordError {
         RecordError(.badRequest, "This database can't \(what)")
     }

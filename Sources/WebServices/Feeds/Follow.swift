@@ -30,13 +30,12 @@ struct Follow {
 
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
-        let database = request.database
-        guard let signalling = database as? any CommitSignalling else { throw request.unable("be followed") }
+        guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
         // The signals begin before the first look, so that no commit falls in between.
         let commits = signalling.commits()
         let start = if let since = request.since { since } else { try await request.currentToken() }
-        let first = try await Self.page(of: zoneID, since: start, in: database)
-        let body = ResponseBody { writer in
+        let first = try await request.page(of: zoneID, since: start, records: Self.pageSize)
+        let body = ResponseBody { [request] writer in
             // Even when nothing has happened yet the client learns where it stands.
             try await writer.write(try Self.event(first))
             var token = first.syncToken
@@ -46,7 +45,7 @@ struct Follow {
                     repeat {
                         let page: ZoneChangesPage
                         do {
-                            page = try await Self.page(of: zoneID, since: token, in: database)
+                            page = try await request.page(of: zoneID, since: token, records: Self.pageSize)
                         } catch let error as RecordError {
                             // The zone is gone, say. A client that was only cut off would never learn why.
                             try await writer.write(Self.failure(error))
@@ -89,10 +88,6 @@ struct Follow {
         } onGracefulShutdown: {
             continuation.finish()
         }
-    }
-
-    private static func page(of zoneID: ZoneID, since token: ChangeToken, in database: any RecordDatabase) async throws -> ZoneChangesPage {
-        try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize)))
     }
 
     private static func failure(_ error: RecordError) -> ByteBuffer {

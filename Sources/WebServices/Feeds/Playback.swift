@@ -23,11 +23,10 @@ struct Playback {
 
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
-        let database = request.database
         // What is wrong with the request shows in the first page, while there is still a status to say it with.
-        let first = try await Self.page(of: zoneID, since: request.since, in: database)
+        let first = try await request.page(of: zoneID, since: request.since, records: Self.pageSize)
         let total = try await request.total()
-        let body = ResponseBody { [first] writer in
+        let body = ResponseBody { [request, first] writer in
             var page = first
             var done = 0
             try await writer.write(Self.line { $0.started(total: total) })
@@ -37,7 +36,7 @@ struct Playback {
                 // A client whose stream ends early goes on from its last token.
                 if !page.moreComing || Task.isShuttingDownGracefully { break }
                 do {
-                    page = try await Self.page(of: zoneID, since: page.syncToken, in: database)
+                    page = try await request.page(of: zoneID, since: page.syncToken, records: Self.pageSize)
                 } catch let error as RecordError {
                     try await writer.write(Self.line { $0.failed(error) })
                     break
@@ -46,10 +45,6 @@ struct Playback {
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
-    }
-
-    private static func page(of zoneID: ZoneID, since token: ChangeToken?, in database: any RecordDatabase) async throws -> ZoneChangesPage {
-        try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize)))
     }
 
     private static func lines(of page: ZoneChangesPage, done: Int, total: Int?) throws -> ByteBuffer {
