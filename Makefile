@@ -2,18 +2,20 @@
 # Both install what is missing on Debian and Ubuntu, and say so.
 
 PORT ?= 8080
-# More for `skylight serve`, such as: make run ARGS="--data ./data"
+# More for `skylight serve` or for the benchmarks, such as: make run ARGS="--data ./data", make bench ARGS="--quick"
 ARGS ?=
 
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
+BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run test system-packages test-packages
+.PHONY: help run test bench system-packages test-packages bench-packages
 
 help:
 	@echo "make run     build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
 	@echo "make test    build everything and run all tests"
+	@echo "make bench   measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
 
 run: system-packages
 	@echo "==> Building Skylight (the first time this takes some minutes)"
@@ -26,8 +28,16 @@ test: system-packages test-packages $(VENV)/installed
 	swift build --build-tests
 	@echo "==> Running the tests in Swift"
 	swift test --skip-build
-	@echo "==> Running the tests in Python: clients and pages against the running server"
-	SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" $(VENV)/bin/python -m pytest -p no:cacheprovider -q $(wildcard Tests/Clients Tests/Browser)
+	@echo "==> Running the tests in Python: clients and pages against the running server, and servers that are killed"
+	SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" $(VENV)/bin/python -m pytest -p no:cacheprovider -q $(wildcard Tests/Clients Tests/Browser Tests/Durability)
+
+bench: system-packages bench-packages $(BENCH)/venv/installed
+	@echo "==> Building Skylight and its benchmarks"
+	swift build --configuration release --product skylight
+	SKYLIGHT_BENCHMARKS=1 swift build --configuration release --product skylight-benchmarks
+	@echo "==> Measuring; nothing else should run on this machine"
+	@bin=$$(swift build --configuration release --show-bin-path) && \
+		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
 system-packages:
 	@Scripts/require-swift
@@ -35,6 +45,14 @@ system-packages:
 
 test-packages:
 	@Scripts/install-packages chromium python3
+
+bench-packages:
+	@Scripts/install-packages gcc libc6-dev python3
+
+$(BENCH)/venv/installed: Benchmarks/requirements.txt Scripts/make-venv
+	@mkdir -p $(BENCH)
+	@Scripts/make-venv $(BENCH)/venv Benchmarks/requirements.txt
+	@touch $@
 
 # The packages of the tests in Python, in a folder of their own.
 $(VENV)/installed: $(REQUIREMENTS) Scripts/make-venv

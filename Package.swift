@@ -34,6 +34,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.1"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     ],
     targets: [
@@ -50,6 +51,16 @@ let package = Package(
                 "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
+        ),
+        floor(
+            "RemoteRecordStore",
+            on: [
+                "RecordStore", "Records", "JSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         floor("Accounts", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift")]),
@@ -95,7 +106,8 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "SQLiteRecordStore", "RemoteRecordStore", "RecordStore",
+                "Records", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -108,13 +120,30 @@ let package = Package(
         // Tests, floor by floor
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["Records", "JSON"]),
-        tests("RecordStoreTests", of: ["RecordStore", "Records", "JSON"]),
+        tests("RecordStoreTests", of: ["StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
-            of: ["TestSupport", "SyncCounter", "SQLiteRecordStore", "RecordStore", "Records", "JSON", .product(name: "GRDB", package: "GRDB.swift")]
+            of: [
+                "StoreScenarios", "TestSupport", "TestDisk", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
         ),
-        .target(name: "SyncCounter", path: "Tests/SyncCounter"),
+        tests(
+            "RemoteRecordStoreTests",
+            of: [
+                "StoreScenarios", "TestSupport", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "SQLiteRecordStore", "RecordStore",
+                "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        .target(name: "TestDisk", path: "Tests/TestDisk"),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
         tests("AccountsTests", of: ["Accounts", "Records", "JSON"]),
         tests(
             "WebServicesTests",
@@ -141,3 +170,19 @@ let package = Package(
         tests("CommandLineTests", of: ["TestSupport", "skylight", "JSON"]),
     ]
 )
+
+// What `make bench` measures the store with: left out of every other build.
+if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {
+    package.targets += [
+        .target(name: "BenchmarkRecords", path: "Benchmarks/BenchmarkRecords"),
+        .executableTarget(
+            name: "skylight-benchmarks",
+            dependencies: [
+                "BenchmarkRecords", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/SkylightBenchmarks",
+            swiftSettings: swiftSettings
+        ),
+    ]
+}

@@ -69,7 +69,7 @@ extension Console {
     }
 
     /// A page of a place. What goes wrong is shown within the frame, so that the way back is at hand.
-    private func show(
+    func show(
         _ page: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.get(RouterPath("\(Self.placePath)/\(page)")) { request, context in
@@ -79,10 +79,12 @@ extension Console {
     }
 
     /// A form that changes something, and the page to go on with.
-    private func act(
-        _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> String
+    func act(
+        _ path: String, on router: Router<ServingRequestContext>, fromThisMachineOnly: Bool = false,
+        _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            if fromThisMachineOnly { try checkPeer(of: context) }
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { .redirect(try await action(visit)) }

@@ -9,16 +9,22 @@ public import RecordStore
 public struct Console: Sendable {
     let engine: any RecordEngine
     let accounts: Accounts
+    let rehearsals: Rehearsals
     let renderer: PageRenderer
 
     /// - Parameters:
+    ///   - engine: as it is: the console shows what is stored, whatever is rehearsed.
+    ///   - rehearsals: what the web services beside it rehearse.
     ///   - templatesFolder: where templates are read from, anew for each page; `nil` for those in the binary.
     ///   - publicFolder: where the style sheet, scripts and icons are read from; `nil` for those in the binary.
     /// - Throws: an error of the file system, or a template's parser error.
-    public init(engine: any RecordEngine, accounts: Accounts, templatesFolder: String?, publicFolder: String?) throws {
+    public init(
+        engine: any RecordEngine, accounts: Accounts, rehearsals: Rehearsals = Rehearsals(), templatesFolder: String?, publicFolder: String?
+    ) throws {
         self.engine = engine
         self.accounts = accounts
-        renderer = try PageRenderer(folder: templatesFolder, assets: StaticFiles(folder: publicFolder))
+        self.rehearsals = rehearsals
+        renderer = try PageRenderer(folder: templatesFolder, assets: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
     }
 
     /// Adds the pages, the static files, and pages for what is not found.
@@ -30,5 +36,6 @@ public struct Console: Sendable {
         addServerPages(to: router)
         addPages(to: router)
         addActions(to: router)
+        addRehearsals(to: router)
     }
 }

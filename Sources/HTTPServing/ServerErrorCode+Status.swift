@@ -14,7 +14,8 @@ extension ServerErrorCode {
         case .notFound, .zoneNotFound: .notFound
         case .quotaExceeded: .contentTooLarge
         case .throttled: .tooManyRequests
-        case .tryAgainLater: .serviceUnavailable
+        // No page lists the status of ZONE_BUSY; with this one a client that doesn't know the code still knows that it may try again.
+        case .tryAgainLater, .zoneBusy: .serviceUnavailable
         case .validatingReferenceError: .preconditionFailed
         }
     }

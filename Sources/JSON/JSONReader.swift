@@ -32,17 +32,36 @@ public struct JSONReader {
     /// The members of an object as slices of its text, not decoded: what `desiredKeys` copies.
     ///
     /// The text is skimmed, not validated: use it on text that Skylight wrote.
+    /// - Parameter names: the members wanted; `nil` for all.
     /// - Throws: `JSONError` when the text is not an object.
-    public static func memberSlices(of text: ArraySlice<UInt8>) throws(JSONError) -> [(name: Name, value: ArraySlice<UInt8>)] {
+    public static func memberSlices(
+        of text: ArraySlice<UInt8>, named names: Set<Name>? = nil
+    ) throws(JSONError) -> [(name: Name, value: ArraySlice<UInt8>)] {
         let ranges = text.withUnsafeBufferPointer { bytes in
             Result { () throws(JSONError) in
                 var scanner = JSONScanner(bytes)
-                return try scanner.memberRanges()
+                return try scanner.memberRanges(named: names)
             }
         }
         return try ranges.get().map { name, range in
             (name, text[(text.startIndex + range.lowerBound)..<(text.startIndex + range.upperBound)])
         }
+    }
+}
+
+extension JSONReader {
+    /// The elements of an array as slices of its text, not decoded.
+    ///
+    /// The text is skimmed, not validated: use it on text that Skylight wrote.
+    /// - Throws: `JSONError` when the text is not an array.
+    public static func elementSlices(of text: ArraySlice<UInt8>) throws(JSONError) -> [ArraySlice<UInt8>] {
+        let ranges = text.withUnsafeBufferPointer { bytes in
+            Result { () throws(JSONError) in
+                var scanner = JSONScanner(bytes)
+                return try scanner.elementRanges()
+            }
+        }
+        return try ranges.get().map { text[(text.startIndex + $0.lowerBound)..<(text.startIndex + $0.upperBound)] }
     }
 }
 
@@ -240,7 +259,7 @@ private struct JSONScanner {
 
     // MARK: Skimming
 
-    mutating func memberRanges() throws(JSONError) -> [(Name, Range<Int>)] {
+    mutating func memberRanges(named names: Set<Name>?) throws(JSONError) -> [(Name, Range<Int>)] {
         skipWhitespace()
         guard try consume(UInt8(ascii: "{")) else { throw failure(.unexpectedCharacter) }
         var ranges: [(Name, Range<Int>)] = []
@@ -249,13 +268,41 @@ private struct JSONScanner {
         repeat {
             skipWhitespace()
             guard try peek() == UInt8(ascii: "\"") else { throw failure(.unexpectedCharacter) }
-            let name = Name(try string())
+            let name = try name(among: names)
             skipWhitespace()
             guard try consume(UInt8(ascii: ":")) else { throw failure(.unexpectedCharacter) }
             skipWhitespace()
             let start = position
             try skipValue()
-            ranges.append((name, start..<position))
+            if let name { ranges.append((name, start..<position)) }
+            skipWhitespace()
+        } while try consume(UInt8(ascii: ","))
+        return ranges
+    }
+
+    /// The name of a member, `nil` when it is none of those wanted. Most names are told apart by their bytes, without being decoded.
+    private mutating func name(among names: Set<Name>?) throws(JSONError) -> Name? {
+        guard let names else { return Name(try string()) }
+        let start = position
+        try skipValue()
+        let text = UnsafeBufferPointer(rebasing: bytes[(start + 1)..<(position - 1)])
+        guard text.contains(UInt8(ascii: "\\")) else { return names.first { $0.utf8.elementsEqual(text) } }
+        position = start
+        let name = Name(try string())
+        return names.contains(name) ? name : nil
+    }
+
+    mutating func elementRanges() throws(JSONError) -> [Range<Int>] {
+        skipWhitespace()
+        guard try consume(UInt8(ascii: "[")) else { throw failure(.unexpectedCharacter) }
+        var ranges: [Range<Int>] = []
+        skipWhitespace()
+        if try consume(UInt8(ascii: "]")) { return [] }
+        repeat {
+            skipWhitespace()
+            let start = position
+            try skipValue()
+            ranges.append(start..<position)
             skipWhitespace()
         } while try consume(UInt8(ascii: ","))
         return ranges
@@ -278,9 +325,13 @@ private struct JSONScanner {
             default:
                 position += 1
                 guard depth == 0 else { continue }
-                while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != UInt8(ascii: "}") { position += 1 }
+                while position < bytes.count, !Self.endsScalar(bytes[position]) { position += 1 }
             }
         } while depth > 0
+    }
+
+    private static func endsScalar(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
     }
 
     // MARK: Bytes

@@ -43,6 +43,12 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Ends a line of newline-delimited JSON; another text may follow.
+    public mutating func endLine() {
+        bytes.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
     private mutating func open(_ bracket: UInt8) {
         separate()
         bytes.append(bracket)
@@ -93,7 +99,13 @@ public struct JSONWriter: Sendable {
     }
 
     /// JSON text that was made before, copied as it is.
-    public mutating func text(_ json: some Sequence<UInt8>) {
+    public mutating func text(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    /// A slice of such text.
+    public mutating func text(_ json: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
     }
@@ -149,14 +161,32 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
         string.withUTF8 { text in
             var copied = 0
-            for (index, byte) in text.enumerated() where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            while let index = Self.firstSpecial(in: text, from: copied) {
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[copied..<index]))
-                escape(byte)
+                escape(text[index])
                 copied = index + 1
             }
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[copied...]))
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// The next character that must be escaped. Eight are looked at in one step: hardly any text has one, and all text passes here.
+    private static func firstSpecial(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highBits: UInt64 = 0x8080_8080_8080_8080
+        let raw = UnsafeRawBufferPointer(text)
+        var index = start
+        while index + 8 <= text.count {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+            let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+            // The high bit of a byte is set where it borrowed, that is where it was less than what was taken away.
+            let found = (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+            if found & highBits != 0 { break }
+            index += 8
+        }
+        return text[index...].firstIndex { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -9,7 +9,7 @@ public import Records
 /// `RecordError`; where a request has items that can fail one by one, each has a `Result`, in the order of the request.
 ///
 /// What only some engines can do stands in protocols of its own: ``SchemaEditing``, ``TokenExplaining``, ``ZoneSharing``,
-/// ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``, ``CommitSignalling``. Ask with `as?`.
+/// ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``, ``RecordListing``, ``CommitSignalling``. Ask with `as?`.
 public protocol RecordDatabase: Sendable {
     var address: DatabaseAddress { get }
     var caller: Caller { get }

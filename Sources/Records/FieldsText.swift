@@ -34,7 +34,7 @@ public struct FieldsText: Sendable, Hashable {
     /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
     public func values(of names: Set<Name>) throws -> [Name: FieldValue] {
         var values: [Name: FieldValue] = [:]
-        for slice in try slices() where names.contains(slice.name) {
+        for slice in try slices(named: names) {
             let json = try reading { () throws(JSONError) in try JSONReader.value(of: slice.value) }
             values[slice.name] = try Field(storedName: slice.name, json: json).value
         }
@@ -57,8 +57,8 @@ public struct FieldsText: Sendable, Hashable {
         return FieldsText(bytes: writer.bytes)
     }
 
-    private func slices() throws -> [(name: Name, value: ArraySlice<UInt8>)] {
-        try reading { () throws(JSONError) in try JSONReader.memberSlices(of: bytes[...]) }
+    private func slices(named names: Set<Name>? = nil) throws -> [(name: Name, value: ArraySlice<UInt8>)] {
+        try reading { () throws(JSONError) in try JSONReader.memberSlices(of: bytes[...], named: names) }
     }
 
     private func reading<Value>(_ body: () throws(JSONError) -> Value) throws -> Value {

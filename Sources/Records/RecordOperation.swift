@@ -41,10 +41,12 @@ public struct RecordOperation: Sendable, Hashable {
     public var recordChangeTag: String?
     public var fields: [Name: FieldInput]
     public var parent: Parent
+    /// What a restored record keeps of its former life; `nil` for every other save. CloudKit has no such thing.
+    public var provenance: Provenance?
 
     public init(
         _ kind: Kind, recordName: Name? = nil, zoneID: ZoneID? = nil, recordType: Name? = nil, recordChangeTag: String? = nil,
-        fields: [Name: FieldInput] = [:], parent: Parent = .unchanged
+        fields: [Name: FieldInput] = [:], parent: Parent = .unchanged, provenance: Provenance? = nil
     ) {
         self.kind = kind
         self.recordName = recordName
@@ -53,5 +55,6 @@ public struct RecordOperation: Sendable, Hashable {
         self.recordChangeTag = recordChangeTag
         self.fields = fields
         self.parent = parent
+        self.provenance = provenance
     }
 }

@@ -13,5 +13,6 @@ public enum ServerErrorCode: String, Sendable, Hashable, CaseIterable {
     case throttled = "THROTTLED"
     case tryAgainLater = "TRY_AGAIN_LATER"
     case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
+    case zoneBusy = "ZONE_BUSY"
     case zoneNotFound = "ZONE_NOT_FOUND"
 }

@@ -22,8 +22,16 @@ struct ChangeTally {
     }
 
     mutating func remove(_ row: StoredRow, type: Int64, from zone: Int64) {
-        types[Key(zone: zone, number: row.isDeleted ? 0 : type), default: 0] -= 1
-        buckets[Key(zone: zone, number: row.position >> Self.bucketBits), default: 0] -= 1
+        remove(number: row.isDeleted ? 0 : type, position: row.position, from: zone)
+    }
+
+    mutating func removeDeletion(at position: Int64, from zone: Int64) {
+        remove(number: 0, position: position, from: zone)
+    }
+
+    private mutating func remove(number: Int64, position: Int64, from zone: Int64) {
+        types[Key(zone: zone, number: number), default: 0] -= 1
+        buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] -= 1
     }
 
     func write(_ db: Database, now: Timestamp) throws {

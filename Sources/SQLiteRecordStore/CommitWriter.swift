@@ -1,31 +1,35 @@
+internal import Dispatch
+internal import Foundation
 internal import GRDB
 internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// The one task that writes: it takes all waiting saves, runs each in a savepoint of its own, commits them together and only then
+/// The one thread that writes: it takes all waiting saves, runs each in a savepoint of its own, commits them together and only then
 /// acknowledges them.
 ///
-/// Requests wait outside of it, so a client that hangs up neither stops its own save halfway nor takes anybody else's along.
+/// Requests wait outside of it, so a client that hangs up neither stops its own save halfway nor takes anybody else's along. It is a
+/// thread and not a task, because it spends its time waiting for the disk: tasks share as many threads as there are cores.
 final class CommitWriter: Sendable {
     /// Waiting saves beyond which new ones are sent away.
     static let queueLimit = 4096
     /// Saves in one commit.
     static let groupLimit = 256
-    /// Pages of write-ahead log after which it is moved into the database file.
-    private static let checkpointPages = 8192
-
+    /// Bytes of log, as estimated, after which a commit takes no more saves: it is what the log may grow by at once.
+    static let logLimit = 8 << 20
     /// What saves see of the store besides its tables, and hand on to the next when they succeed.
     struct State: Sendable {
         /// The last position given out.
         var position: Int64
         var catalog: SchemaCatalog
+        /// How much log the commit is likely to take, in bytes.
+        var logEstimate = 0
     }
 
     private struct Queue {
         var waiting: [any PendingWrite] = []
-        /// Resumes the writer when it has nothing to do.
-        var idle: CheckedContinuation<Void, Never>?
+        /// Whether the writer waits for a signal.
+        var isIdle = false
         var isClosed = false
         /// Why nothing is written any more.
         var failure: RecordError?
@@ -33,14 +37,22 @@ final class CommitWriter: Sendable {
 
     private let pool: DatabasePool
     private let logLength: WriteAheadLogLength
+    private let logLimits: WriteAheadLogLimits
+    /// The length at which the next restart of the log is tried.
+    private let nextRestart: Mutex<Int>
     /// Sent after each commit, when its saves are acknowledged.
     let signals = CommitSignals()
     private let queue = Mutex(Queue())
+    private let wake = DispatchSemaphore(value: 0)
+    /// Finishes when the thread ends.
+    private let ending = AsyncStream.makeStream(of: Void.self)
     private let state: Mutex<State>
 
-    init(_ pool: DatabasePool, logLength: WriteAheadLogLength, state: State) {
+    init(_ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, state: State) {
         self.pool = pool
         self.logLength = logLength
+        self.logLimits = logLimits
+        nextRestart = Mutex(logLimits.restart)
         self.state = Mutex(state)
     }
 
@@ -60,80 +72,90 @@ final class CommitWriter: Sendable {
     }
 
     private func enqueue(_ write: any PendingWrite) {
-        let (refusal, idle): (RecordError?, CheckedContinuation<Void, Never>?) = queue.withLock { queue in
-            if let failure = queue.failure { return (failure, nil) }
-            if queue.isClosed { return (RecordError(.tryAgainLater, "The store is closing", retryAfter: 1), nil) }
+        let (refusal, isIdle): (RecordError?, Bool) = queue.withLock { queue in
+            if let failure = queue.failure { return (failure, false) }
+            if queue.isClosed { return (RecordError(.tryAgainLater, "The store is closing", retryAfter: 1), false) }
             if queue.waiting.count >= Self.queueLimit {
-                return (RecordError(.tryAgainLater, "Too many saves are waiting", retryAfter: 1), nil)
+                return (RecordError(.tryAgainLater, "Too many saves are waiting", retryAfter: 1), false)
             }
             queue.waiting.append(write)
-            defer { queue.idle = nil }
-            return (nil, queue.idle)
+            defer { queue.isIdle = false }
+            return (nil, queue.isIdle)
         }
         if let refusal { write.fail(refusal) }
-        idle?.resume()
+        if isIdle { wake.signal() }
     }
 
-    // MARK: The task
+    // MARK: The thread
 
-    /// Writes until the writer is closed and everything that waited is done.
-    func run() async {
-        while let group = await nextGroup() {
-            await commit(group)
+    /// Begins to write, on a thread of its own.
+    func start() {
+        let thread = Thread { [self] in
+            while let group = nextGroup() { commit(group) }
+            ending.continuation.finish()
         }
+        thread.name = "Skylight writer"
+        thread.qualityOfService = .userInitiated
+        thread.start()
     }
 
-    func close() {
-        let idle = queue.withLock { queue in
+    /// Takes no more saves, and waits until everything that waited is done.
+    func close() async {
+        let isIdle = queue.withLock { queue in
             queue.isClosed = true
-            defer { queue.idle = nil }
-            return queue.idle
+            defer { queue.isIdle = false }
+            return queue.isIdle
         }
-        idle?.resume()
+        if isIdle { wake.signal() }
+        for await _ in ending.stream {}
     }
 
-    private func nextGroup() async -> [any PendingWrite]? {
+    private func nextGroup() -> [any PendingWrite]? {
         while true {
             let group: [any PendingWrite]? = queue.withLock { queue in
-                if queue.waiting.isEmpty { return queue.isClosed ? nil : [] }
+                if queue.waiting.isEmpty {
+                    queue.isIdle = !queue.isClosed
+                    return queue.isClosed ? nil : []
+                }
                 let group = Array(queue.waiting.prefix(Self.groupLimit))
                 queue.waiting.removeFirst(group.count)
                 return group
             }
             guard let group else { return nil }
             if !group.isEmpty { return group }
-            await withCheckedContinuation { continuation in
-                let hasWork = queue.withLock { queue in
-                    if !queue.waiting.isEmpty || queue.isClosed { return true }
-                    queue.idle = continuation
-                    return false
-                }
-                if hasWork { continuation.resume() }
-            }
+            wake.wait()
         }
     }
 
-    private func commit(_ group: [any PendingWrite]) async {
+    private func commit(_ group: [any PendingWrite]) {
         if let failure {
             for write in group { write.fail(failure) }
             return
         }
         let before = state.withLock { $0 }
+        var taken = 0
         do {
-            let after = try await pool.writeWithoutTransaction { db in
+            let after = try pool.writeWithoutTransaction { db in
                 var state = before
+                state.logEstimate = 0
                 try db.inTransaction(.immediate) {
-                    for write in group {
-                        try write.run(db, &state)
+                    if group.count == 1 {
+                        taken = 1
+                        return try group[0].run(db, &state) ? .commit : .rollback
+                    }
+                    for write in group where state.logEstimate < Self.logLimit {
+                        taken += 1
+                        try write.runInSavepoint(db, &state)
                     }
                     return .commit
                 }
                 return state
             }
             state.withLock { $0 = after }
-            for write in group { write.succeed() }
+            queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
+            for write in group[..<taken] { write.succeed() }
             signals.send()
-            await checkpointIfLong()
+            checkpointIfLong()
         } catch {
             let refusal = refusal(after: error)
             for write in group { write.fail(refusal) }
@@ -141,7 +163,6 @@ final class CommitWriter: Sendable {
     }
 
     /// What savers are told about an error of the database. After one that leaves open what is on disk, the store takes no more saves.
-
     private func refusal(after error: any Error) -> RecordError {
         guard let error = error as? DatabaseError else { return RecordError(.internalError, "The save failed: \(error)") }
         if error.resultCode == .SQLITE_FULL {
@@ -162,21 +183,51 @@ final class CommitWriter: Sendable {
         return refusal
     }
 
-    /// Moves the write-ahead log into the database file. The saves in it are durable already, so a failure is tried again later.
-    private func checkpointIfLong() async {
-        guard logLength.pages > Self.checkpointPages else { return }
-        _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.passive) }
+    /// Moves the write-ahead log into the database file. The saves in it are durable already: a full disk, or readers, let it be tried again
+    /// later.
+    private func checkpointIfLong() {
+        let pages = logLength.pages
+        guard pages > logLimits.checkpoint else {
+            nextRestart.withLock { $0 = logLimits.restart }
+            return
+        }
+        let isVeryLong = nextRestart.withLock { next in
+            guard pages > next else { return false }
+            next = pages + logLimits.retry
+            return true
+        }
+        do {
+            _ = try pool.writeWithoutTransaction { try $0.checkpoint(isVeryLong ? .restart : .passive) }
+        } catch {
+            // The file is in doubt after an error of the disk, so nobody may build on it; being busy or full passes.
+            _ = refusal(after: error)
+        }
     }
 }
 
 /// A save that waits for its commit.
 private protocol PendingWrite: Sendable {
-    /// Does the work in a savepoint; keeps an error of the work itself for later.
+    /// Does the work; keeps an error of the work itself for later.
+    /// - Returns: whether the work succeeded. When it did not, what it did by then is to be undone.
     /// - Throws: the error after which SQLite gave the whole transaction up, such as a full disk.
-    func run(_ db: Database, _ state: inout CommitWriter.State) throws
+    func run(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool
     func succeed()
     func fail(_ error: any Error)
 }
+
+extension PendingWrite {
+    /// Does the work as one of several in a transaction, which go on when it fails.
+    fileprivate func runInSavepoint(_ db: Database, _ state: inout CommitWriter.State) throws {
+        do {
+            try db.attempt {
+                if try !run(db, &state) { throw WorkFailed() }
+            }
+        } catch is WorkFailed {}
+    }
+}
+
+/// Undoes what a save did by the time it failed.
+private struct WorkFailed: Error {}
 
 private final class Write<Value: Sendable>: PendingWrite {
     private let body: @Sendable (Database, inout CommitWriter.State) throws -> Value
@@ -190,22 +241,17 @@ private final class Write<Value: Sendable>: PendingWrite {
         self.continuation = continuation
     }
 
-    func run(_ db: Database, _ state: inout CommitWriter.State) throws {
+    func run(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool {
         let before = state
         do {
-            var changed = state
-            var value: Value?
-            try db.inSavepoint {
-                value = try body(db, &changed)
-                return .commit
-            }
-            guard let value else { return }
-            state = changed
+            let value = try body(db, &state)
             result.withLock { $0 = .success(value) }
+            return true
         } catch {
             state = before
             if !db.isInsideTransaction { throw error }
             result.withLock { $0 = .failure(error) }
+            return false
         }
     }
 

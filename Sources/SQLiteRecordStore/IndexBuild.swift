@@ -24,8 +24,9 @@ struct IndexBuild {
             let was = old.definition(of: key)?.indexes ?? []
             let now = new.definition(of: key)?.indexes ?? []
             try removeUnneeded(was, now, number, db)
-            let missing = needed(now).subtracting(needed(was))
-            if missing.isEmpty { continue }
+            let missing = Self.needed(now).subtracting(Self.needed(was))
+            // A walk entered the records before.
+            if missing.isEmpty || before.isKeptUp(missing, of: key, in: type) { continue }
             if old.definition(of: key) == nil {
                 try addNewField(number, missing, db)
             } else {
@@ -44,12 +45,12 @@ struct IndexBuild {
     }
 
     /// QUERYABLE and SORTABLE share their entries: either stands for both.
-    private func needed(_ indexes: Indexes) -> Indexes {
+    static func needed(_ indexes: Indexes) -> Indexes {
         indexes.isDisjoint(with: [.queryable, .sortable]) ? indexes : indexes.union([.queryable, .sortable])
     }
 
     private func removeUnneeded(_ old: Indexes, _ now: Indexes, _ number: Int64, _ db: Database) throws {
-        let unneeded = needed(old).subtracting(needed(now))
+        let unneeded = Self.needed(old).subtracting(Self.needed(now))
         if unneeded.contains(.queryable) { try db.run("DELETE FROM entries WHERE field = ?", [number]) }
         if unneeded.contains(.searchable) { try db.run("DELETE FROM tokens WHERE field = ?", [number]) }
     }

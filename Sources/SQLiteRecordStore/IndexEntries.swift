@@ -31,15 +31,40 @@ struct IndexEntries {
     /// - Parameter fields: those of the record, decoded.
     init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog) {
         let typeName = record.recordType
-        guard let type = catalog.schema.types[typeName] else { return }
         if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
             entries.insert(Entry(field: number, value: Int64(0).databaseValue))
         }
-        for key in type.indexedKeys where key != .system(.recordID) {
-            guard let number = catalog.fieldNumber(key, of: typeName), let definition = type.definition(of: key) else { continue }
-            add(Self.value(of: key, in: record, fields), definition.indexes, number)
+        for field in catalog.indexedFields[typeName] ?? [] {
+            add(Self.value(of: field.key, in: record, fields), field.indexes, field.number)
         }
         addLinks(of: record, fields)
+    }
+
+    /// The rows that a record has before and after a change, without those of the fields that stay as they are.
+    /// - Parameters: a version of the record each, with its fields, decoded. They are of one type.
+    static func difference(
+        from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]), catalog: SchemaCatalog
+    ) -> (old: IndexEntries, new: IndexEntries) {
+        var difference = (old: IndexEntries(), new: IndexEntries())
+        for field in catalog.indexedFields[new.record.recordType] ?? [] {
+            let before = value(of: field.key, in: old.record, old.fields)
+            let after = value(of: field.key, in: new.record, new.fields)
+            if isSame(before, after) { continue }
+            difference.old.add(before, field.indexes, field.number)
+            difference.new.add(after, field.indexes, field.number)
+        }
+        difference.old.addLinks(of: old.record, old.fields)
+        difference.new.addLinks(of: new.record, new.fields)
+        return difference
+    }
+
+    /// Whether two values have the same rows. Strings that Swift calls equal need not have the same bytes.
+    private static func isSame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
+        switch (left, right) {
+        case (.string(let left)?, .string(let right)?): Name(left) == Name(right)
+        case (.list(let left, _)?, .list(let right, _)?): left.elementsEqual(right) { isSame($0, $1) }
+        default: left == right
+        }
     }
 
     /// The rows of one field, for an index that is being built.
@@ -79,6 +104,17 @@ struct IndexEntries {
         }
         if let parent = record.parent {
             links.insert(Link(target: parent, field: SystemField.parent.schemaName, action: .none))
+        }
+    }
+
+    /// Adds these rows to those that are there, which may be some of them.
+    func enter(of name: Name, in zone: Int64, _ db: Database) throws {
+        for entry in entries {
+            try db.run("INSERT OR IGNORE INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name.string])
+        }
+        for token in tokens {
+            try db.run(
+                "INSERT OR IGNORE INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [token.field, zone, token.token.string, name.string])
         }
     }
 

@@ -51,34 +51,39 @@ extension SQLiteDatabase {
         _ request: ZoneChangesRequest, of zone: ZoneRow, _ plan: PullPlan, _ office: TokenOffice, _ db: Database, _ catalog: SchemaCatalog
     ) throws -> ZoneChangesPage {
         var changes: [RecordChange] = []
+        changes.reserveCapacity(min(request.limit.records, 512))
         var fill = PageFill(request.limit)
         var scanned = 0
         var last: (position: Int64, moment: Timestamp)?
         var hasMore = false
         try db.eachRow(
-            "SELECT \(StoredRow.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
+            "SELECT \(RowReader.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
             [StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
             zone: zone.zoneID, catalog: catalog
         ) { row in
-            let isSkipped = row.isDeleted && row.position <= plan.skipsDeletionsThrough
-            let isWanted = row.isDeleted || request.desiredRecordTypes?.contains(row.record.recordType) ?? true
+            let position = row.position
+            let isDeleted = row.isDeleted
+            let isSkipped = isDeleted && position <= plan.skipsDeletionsThrough
+            let isWanted = isDeleted || request.desiredRecordTypes?.contains(row.recordType) ?? true
             scanned += 1
             if isSkipped || !isWanted {
                 guard scanned >= scanLimit else { return .next }
-                last = (row.position, row.record.modified.timestamp)
+                last = (position, row.moment)
                 hasMore = true
                 return .stop
             }
-            guard fill.admits(row.record) else {
+            guard fill.admits(bytes: row.size) else {
                 hasMore = true
                 return .stop
             }
             changes.append(
                 RecordChange(
-                    kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed), position: row.position,
-                    record: try row.record.keeping(request.desiredKeys)))
-            last = (row.position, row.record.modified.timestamp)
+                    kind: plan.kind(isDeleted: isDeleted, born: row.born, isRenewed: row.isRenewed), position: position, record: row.record()))
+            last = (position, row.moment)
             return .next
+        }
+        if request.desiredKeys != nil {
+            for index in changes.indices { changes[index].record = try changes[index].record.keeping(request.desiredKeys) }
         }
         guard hasMore, let last else {
             return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: office), moreComing: false)
@@ -101,23 +106,28 @@ extension SQLiteDatabase: TokenExplaining {
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try await store.read { [view, store] db, _ in
             let office = store.office
-            guard let content = office.open(token) else { throw TokenOffice.foreign }
+            guard let opened = office.open(token) else { throw TokenOffice.foreign }
+            let content = opened.content
             let user = try store.userName(of: content.databaseNumber, in: db)
             let own = (scope: view.address.scope, number: view.databaseNumber)
             switch content.subject {
             case .database:
                 return TokenExplanation(
-                    content, about: .database, user: user, view: own, feed: try view.databaseFeed(db), office: office,
+                    opened, about: .database, user: user, view: own, feed: try view.databaseFeed(db), office: office,
                     changesAfter: try view.zoneNews(after: content.position, db).count)
             case .zone(let number):
                 let zone = try Row.fetchOne(
                     db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number]
                 ).map(ZoneRow.init)
                 return TokenExplanation(
-                    content, about: .zone(zone?.zoneID), user: user, view: own,
+                    opened, about: .zone(zone?.zoneID), user: user, view: own,
                     feed: try zone.flatMap { try view.isVisible($0, db) ? view.feed(of: $0) : nil }, office: office,
                     changesAfter: try ChangeTally.changes(after: content.position, in: number, db))
             }
         }
     }
+}
+
+extension SQLiteDatabase: TokenExpiring {
+    func expireTokens() async throws { try await store.expireTokens() }
 }

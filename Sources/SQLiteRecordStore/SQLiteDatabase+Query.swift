@@ -5,7 +5,7 @@ internal import Records
 
 extension SQLiteDatabase {
     func query(_ request: QueryRequest) async throws -> QueryPage {
-        try await store.read { [view] db, catalog in
+        try await store.readAtLength { [view] db, catalog in
             let query = try ResolvedQuery(request.query, in: catalog.schema)
             guard let type = catalog.schema.types[query.recordType] else { throw RecordError.recordNotFound }
             let zones: [ZoneRow]

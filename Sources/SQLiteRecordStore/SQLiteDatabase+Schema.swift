@@ -10,6 +10,23 @@ extension SQLiteDatabase: SchemaEditing {
 
     func edit(_ edits: [SchemaEdit]) async throws -> Schema {
         try SchemaRules.checkEditing(in: address)
+        return try await store.edits.run { [store] in try await Self.edit(edits, in: store) }
+    }
+
+    private static func edit(_ edits: [SchemaEdit], in store: SQLiteStore) async throws -> Schema {
+        let walks = try await store.write { db, state in
+            try IndexWalk.begin(toward: try state.catalog.schema.applying(edits), &state.catalog, db)
+        }
+        for walk in walks {
+            var (walk, isLeft) = (walk, true)
+            while isLeft {
+                (walk, isLeft) = try await store.write { [walk] db, state in
+                    var walk = walk
+                    let isLeft = try walk.step(state.catalog, db)
+                    return (walk, isLeft)
+                }
+            }
+        }
         return try await store.write { db, state in
             let before = state.catalog
             try state.catalog.store(try before.schema.applying(edits), in: db)

@@ -25,26 +25,25 @@ struct SQLiteDatabase: RecordDatabase {
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
         try await store.read { [view] db, catalog in
-            var zones: [ZoneID: Result<ZoneRow?, RecordError>] = [:]
+            var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
             return try recordIDs.map { recordID in
-                let zone = try zones[recordID.zoneID] ?? Self.zone(recordID.zoneID, view, db)
-                zones[recordID.zoneID] = zone
-                switch zone {
+                let lookup = try lookups[recordID.zoneID] ?? Self.lookup(in: recordID.zoneID, view, db, catalog)
+                lookups[recordID.zoneID] = lookup
+                switch lookup {
                 case .failure(let error): return .failure(error)
-                case .success(nil): return .failure(.recordNotFound)
-                case .success(let zone?):
-                    guard let row = try db.row(named: recordID.recordName, in: zone.number, zone.zoneID, catalog), !row.isDeleted else {
-                        return .failure(.recordNotFound)
-                    }
-                    return .success(try row.record.keeping(desiredKeys))
+                case .success(let names):
+                    let record = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : $0.record() }
+                    return try record.map { .success(try $0.keeping(desiredKeys)) } ?? .failure(.recordNotFound)
                 }
             }
         }
     }
 
-    private static func zone(_ zoneID: ZoneID, _ view: DatabaseView, _ db: Database) throws -> Result<ZoneRow?, RecordError> {
+    private static func lookup(
+        in zoneID: ZoneID, _ view: DatabaseView, _ db: Database, _ catalog: SchemaCatalog
+    ) throws -> Result<NameLookup?, RecordError> {
         do {
-            return .success(try view.zoneUnlessDefault(zoneID, db))
+            return .success(try view.zoneUnlessDefault(zoneID, db).map { try NameLookup(in: $0.number, $0.zoneID, catalog, db) })
         } catch let error as RecordError {
             return .failure(error)
         }

@@ -1,4 +1,5 @@
 public import Foundation
+internal import GRDB
 public import RecordStore
 public import Records
 internal import Synchronization
@@ -13,18 +14,29 @@ public final class SQLiteRecordEngine: RecordEngine {
     }
 
     private let folder: URL
+    private let tokenLifetime: Duration?
+    private let logLimits: WriteAheadLogLimits
     private let clock: @Sendable () -> Timestamp
     private let lock: DataFolderLock
     /// The stores that are open or being opened; `nil` once the engine is closed.
     private let stores = Mutex<[Key: Task<SQLiteStore, any Error>]?>([:])
 
     /// Takes a folder, which is made when it is missing.
-    /// - Parameter clock: what records take for the present.
+    /// - Parameters:
+    ///   - tokenLifetime: how long deletions are remembered, in whole seconds: a token from before one that was forgotten is expired.
+    ///     `nil` for ever, as CloudKit does.
+    ///   - clock: what records take for the present.
     /// - Throws: ``DataFolderInUse`` when another process has the folder, or the file system's error.
-    public init(folder: URL, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    public convenience init(folder: URL, tokenLifetime: Duration? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) throws {
+        try self.init(folder: folder, tokenLifetime: tokenLifetime, logLimits: WriteAheadLogLimits(), clock: clock)
+    }
+
+    init(folder: URL, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits, clock: @escaping @Sendable () -> Timestamp) throws {
+        try FileManager.default.createDurableDirectory(at: folder)
         lock = try DataFolderLock(folder: folder)
         self.folder = folder
+        self.tokenLifetime = tokenLifetime
+        self.logLimits = logLimits
         self.clock = clock
     }
 
@@ -38,12 +50,18 @@ public final class SQLiteRecordEngine: RecordEngine {
         let task = try stores.withLock { stores in
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             if let task = stores?[key] { return task }
-            let task = Task.detached { [folder, clock] in
+            let task = Task.detached { [folder, tokenLifetime, logLimits, clock] in
                 try Self.checkCase(of: key.container, in: folder)
                 let container = folder.appending(path: key.container.description)
-                try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
+                try FileManager.default.createDurableDirectory(at: container)
                 let file = container.appending(path: "\(key.environment.rawValue).sqlite")
-                return try SQLiteStore(file: file, environment: key.environment, clock: clock)
+                do {
+                    return try SQLiteStore(
+                        file: file, environment: key.environment, tokenLifetime: tokenLifetime, logLimits: logLimits, clock: clock)
+                } catch let error as DatabaseError {
+                    throw RecordError(
+                        .internalError, "\(key.container)/\(file.lastPathComponent) can't be opened (\(error.extendedResultCode))")
+                }
             }
             stores?[key] = task
             return task
@@ -82,5 +100,16 @@ public final class SQLiteRecordEngine: RecordEngine {
             await (try? task.value)?.close()
         }
         lock.release()
+    }
+}
+
+extension SQLiteRecordEngine: StoreHealthReporting {
+    public func health() async -> [StoreHealth] {
+        var health: [StoreHealth] = []
+        for (key, task) in stores.withLock({ $0 ?? [:] }) {
+            guard let store = try? await task.value else { continue }
+            health.append(StoreHealth(container: key.container, environment: key.environment, readOnlyBecause: store.failure))
+        }
+        return health.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
     }
 }

@@ -9,16 +9,29 @@ internal import Synchronization
 final class SQLiteStore: Sendable {
     let environment: Environment
     let clock: @Sendable () -> Timestamp
-    let office: TokenOffice
+    var office: TokenOffice { tokens.withLock { $0 } }
     let pool: DatabasePool
+    /// Edits of the schema, which may take long, one after the other.
+    let edits = OneAtATime()
     private let writer: CommitWriter
-    private let writing: Task<Void, Never>
+    private let reads = Atomic<Int>(0)
+    /// Short reads after which a task makes way for others.
+    private static let readsInTurn = 8
+    private let purging = Mutex<Task<Void, Never>?>(nil)
     private let logLength = WriteAheadLogLength()
+    private let tokens: Mutex<TokenOffice>
     private let catalog: Mutex<SchemaCatalog>
     private let users: Mutex<[Name: Int64]>
 
+    /// How long to wait between two purges of old deletions.
+    private static let purgeInterval = Duration.seconds(3600)
+
     /// Opens a file, which is made when it is missing, and brings its tables up to date.
-    init(file: URL, environment: Environment, clock: @escaping @Sendable () -> Timestamp) throws {
+    /// - Parameter tokenLifetime: how long deletions are remembered; `nil` for ever.
+    init(
+        file: URL, environment: Environment, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits = WriteAheadLogLimits(),
+        clock: @escaping @Sendable () -> Timestamp
+    ) throws {
         self.environment = environment
         self.clock = clock
         pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
@@ -33,27 +46,32 @@ final class SQLiteStore: Sendable {
             logLength.watch(db)
         }
         let opening = try pool.write { try Self.open($0) }
-        office = TokenOffice(seal: TokenSeal(key: opening.key), incarnations: opening.incarnations)
+        tokens = Mutex(
+            TokenOffice(seal: TokenSeal(key: opening.key), retired: opening.retiredKeys.map(TokenSeal.init), incarnations: opening.incarnations))
         catalog = Mutex(opening.catalog)
         users = Mutex(opening.users)
         writer = CommitWriter(
-            pool, logLength: logLength, state: CommitWriter.State(position: opening.position, catalog: opening.catalog))
-        let writer = writer
-        writing = Task.detached(priority: .high) { await writer.run() }
+            pool, logLength: logLength, logLimits: logLimits, state: CommitWriter.State(position: opening.position, catalog: opening.catalog))
+        writer.start()
         sweepEndedZones()
+        if let tokenLifetime { purgeDeletions(olderThan: tokenLifetime) }
     }
 
     private static var configuration: Configuration {
         var configuration = Configuration()
-        configuration.maximumReaderCount = 4
+        // More than there are threads for tasks, so that no task has to wait for a reader.
+        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + 4
+        configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = -16384; PRAGMA foreign_keys = OFF")
+            // What a savepoint must be able to put back goes to memory: by default it is written to a temporary file, page by page.
+            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = \(db.configuration.readonly ? -4096 : -32_768); PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
         }
         return configuration
     }
 
     private struct Opening {
         var key: [UInt8]
+        var retiredKeys: [[UInt8]]
         var incarnations: [Incarnation]
         var position: Int64
         var catalog: SchemaCatalog
@@ -82,32 +100,65 @@ final class SQLiteStore: Sendable {
         var catalog = try SchemaCatalog(db)
         if catalog.version == 0 { try catalog.store(.initial, in: db) }
         let users = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { (Name($0["name"] as String), $0["number"] as Int64) }
+        let retired = try Data.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC")
         return Opening(
-            key: key, incarnations: incarnations, position: position, catalog: catalog,
+            key: key, retiredKeys: retired.map { Array($0) }, incarnations: incarnations, position: position, catalog: catalog,
             users: Dictionary(users, uniquingKeysWith: { first, _ in first }))
     }
 
     /// Ends the writing and closes the file.
     func close() async {
-        writer.close()
-        await writing.value
+        purging.withLock { $0?.cancel() }
+        await writer.close()
         writer.signals.finish()
         // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
         if writer.failure == nil { _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
         try? pool.close()
     }
 
+    /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.
+    func expireTokens() async throws {
+        let key = TokenSeal.makeKey()
+        try await write { db, _ in
+            try db.execute(
+                sql: """
+                    INSERT INTO retiredTokenKeys (key) SELECT value FROM facts WHERE name = 'tokenKey';
+                    UPDATE facts SET value = ? WHERE name = 'tokenKey'
+                    """, arguments: [Data(key)])
+        }
+        tokens.withLock { $0.retire(for: TokenSeal(key: key)) }
+    }
+
     // MARK: Reading
 
-    /// Runs a read on a snapshot. It must be short: no reader may wait for a client inside.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+    /// Runs a short read on a snapshot: no reader may wait for a client inside.
+    ///
+    /// It runs on the caller's own thread. Handing it to another and back costs more than a lookup itself.
+    func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+        // A task that does nothing but read would otherwise never make way for others.
+        if reads.add(1, ordering: .relaxed).newValue % Self.readsInTurn == 0 { await Task.yield() }
+        return try readNow(body)
+    }
+
+    private func readNow<Value>(_ body: (Database, SchemaCatalog) throws -> Value) throws -> Value {
         do {
-            return try await pool.read { [self] db in
-                try body(db, try currentCatalog(db))
-            }
+            return try pool.read { db in try body(db, try currentCatalog(db)) }
         } catch let error as DatabaseError {
-            throw RecordError(.internalError, "The store can't be read (\(error.extendedResultCode))")
+            throw Self.unreadable(error)
         }
+    }
+
+    /// The same for a read that may look at very much, on a thread that other requests don't need.
+    func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+        do {
+            return try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
+        } catch let error as DatabaseError {
+            throw Self.unreadable(error)
+        }
+    }
+
+    private static func unreadable(_ error: DatabaseError) -> RecordError {
+        RecordError(.internalError, "The store can't be read (\(error.extendedResultCode))")
     }
 
     /// The schema of the snapshot, read anew only when it has changed.
@@ -145,6 +196,24 @@ final class SQLiteStore: Sendable {
     /// The name of a user, `nil` for a number never given out.
     func userName(of number: Int64, in db: Database) throws -> Name? {
         try String.fetchOne(db, cachedSQL: "SELECT name FROM users WHERE number = ?", [number]).map { Name($0) }
+    }
+
+    /// Why no save is taken any more; `nil` while saves are.
+    var failure: RecordError? { writer.failure }
+
+    /// Forgets old deletions now and then, as long as the store is open.
+    private func purgeDeletions(olderThan lifetime: Duration) {
+        let milliseconds = lifetime.components.seconds * 1000
+        let task = Task.detached(priority: .low) { [weak self] in
+            repeat {
+                guard let self else { return }
+                let threshold = Timestamp(milliseconds: clock().milliseconds - milliseconds)
+                for zone in (try? await read { db, _ in try DeletionPurge.zones(db) }) ?? [] {
+                    while (try? await write({ db, _ in try DeletionPurge.step(in: zone, before: threshold, db) })) == true {}
+                }
+            } while (try? await Task.sleep(for: Self.purgeInterval)) != nil
+        }
+        purging.withLock { $0 = task }
     }
 
     /// Removes the rows of zones that ended, a few thousand at a time, so that saves don't wait behind a large zone.

@@ -17,6 +17,9 @@ final class SQLiteTransaction: RecordTransaction {
         var tally = ChangeTally()
     }
 
+    /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.
+    private static let logPerSave = 4 * 4096
+
     init(_ db: Database, state: CommitWriter.State, view: DatabaseView, now: Timestamp) {
         self.db = db
         self.view = view
@@ -33,7 +36,8 @@ final class SQLiteTransaction: RecordTransaction {
 
     var schema: Schema { kept.state.catalog.schema }
 
-    func zone(_ zoneID: ZoneID) throws -> TransactionZone<Int64> {
+    func zone(_ zoneID: ZoneID) throws -> TransactionZone {
+        if let known = zones[zoneID] { return known }
         let zone: ZoneRow
         if let existing = try view.zoneUnlessDefault(zoneID, db) {
             zone = existing
@@ -41,8 +45,14 @@ final class SQLiteTransaction: RecordTransaction {
             try ZoneWrites.makeZone(ZoneID.defaultZoneName, owner: view.ownerNumber, position: 0, now: now, db)
             zone = try view.zone(zoneID, db)
         }
-        return TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
+        let opened = TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
+        zoneIDs[zone.number] = zone.zoneID
+        zones[zoneID] = opened
+        return opened
     }
+
+    /// The zones of this request, by the identities it gave them: mostly one, named by each of its operations.
+    private var zones: [ZoneID: TransactionZone] = [:]
 
     func grow(_ schema: Schema) throws {
         let before = kept.state.catalog
@@ -55,9 +65,15 @@ final class SQLiteTransaction: RecordTransaction {
         return row.record
     }
 
+    /// The row of a name. An operation looks its record up first and changes it then, so the row last looked up is held until a change.
     private func row(named name: Name, in zone: Int64) throws -> StoredRow? {
-        try db.row(named: name, in: zone, try zoneID(of: zone), kept.state.catalog)
+        if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
+        let row = try db.row(named: name, in: zone, try zoneID(of: zone), kept.state.catalog)
+        lookup = (zone, name, row)
+        return row
     }
+
+    private var lookup: (zone: Int64, name: Name, row: StoredRow?)?
 
     /// The identity of a zone whose number is known, as its records name it.
     private func zoneID(of zone: Int64) throws -> ZoneID {
@@ -72,9 +88,10 @@ final class SQLiteTransaction: RecordTransaction {
 
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {
         let before = try row(named: draft.recordID.recordName, in: zone)
+        lookup = nil
         let position = nextPosition()
         let record = StoredRecord(
-            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: String(position, radix: 36), created: draft.created,
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: StoredRow.changeTag(of: position), created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text)
         let id = StoredRow.id(zone: zone, position: position)
         let type = kept.state.catalog.typeNumbers[draft.recordType] ?? 0
@@ -95,15 +112,22 @@ final class SQLiteTransaction: RecordTransaction {
                 draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
                 draft.parent?.string, Data(draft.text.bytes),
             ])
-        let old = try before.flatMap { $0.isDeleted ? nil : try entries(of: $0.record) } ?? IndexEntries()
-        try IndexEntries(of: record, fields: draft.fields, catalog: kept.state.catalog)
-            .write(replacing: old, of: draft.recordID.recordName, in: zone, db)
+        let catalog = kept.state.catalog
+        if let previous {
+            let (old, new) = IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog)
+            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, db)
+        } else {
+            try IndexEntries(of: record, fields: draft.fields, catalog: catalog)
+                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, db)
+        }
+        kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
         kept.tally.add(isDeleted: false, type: type, position: position, to: zone)
         return record
     }
 
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws {
         guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return }
+        lookup = nil
         let position = nextPosition()
         let type = kept.state.catalog.typeNumbers[record.recordType] ?? 0
         try db.run(
@@ -116,6 +140,7 @@ final class SQLiteTransaction: RecordTransaction {
             ])
         try IndexEntries().write(replacing: entries(of: before.record), of: record.recordID.recordName, in: zone, db)
         kept.tally.remove(before, type: type, from: zone)
+        kept.state.logEstimate += Self.logPerSave
         kept.tally.add(isDeleted: true, type: type, position: position, to: zone)
     }
 
@@ -141,18 +166,13 @@ final class SQLiteTransaction: RecordTransaction {
 
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {
         let before = kept
-        var result: Value?
         do {
-            try db.inSavepoint {
-                result = try body()
-                return .commit
-            }
+            return try db.attempt(body)
         } catch {
             kept = before
+            lookup = nil
             throw error
         }
-        guard let result else { throw RecordError(.internalError, "The operation was not run") }
-        return result
     }
 
     private func nextPosition() -> Int64 {

@@ -11,6 +11,18 @@ struct SchemaCatalog: Sendable {
     private(set) var typeNames: [Int64: Name] = [:]
     /// By type, then by the field's name in the schema language.
     private(set) var fieldNumbers: [Name: [Name: Int64]] = [:]
+    /// Indexes whose entries are being built, by type and field: saves keep them up, queries don't know them yet.
+    private var pending: [Name: [FieldKey: Indexes]] = [:]
+    /// Bits of a field's indexes in its row; those above are of the pending ones.
+    private static let indexBits = 3
+    /// The fields of each type that have an index, or get one, but for the record's name, which every record of a type has an entry for.
+    private(set) var indexedFields: [Name: [IndexedField]] = [:]
+
+    struct IndexedField: Sendable {
+        let key: FieldKey
+        let number: Int64
+        let indexes: Indexes
+    }
 
     func fieldNumber(_ key: FieldKey, of type: Name) -> Int64? {
         fieldNumbers[type]?[key.schemaName]
@@ -37,13 +49,26 @@ struct SchemaCatalog: Sendable {
             guard let type = typeNames[row["type"]] else { continue }
             let name = Name(row["name"] as String)
             fieldNumbers[type, default: [:]][name] = row["number"]
-            let indexes = Indexes(rawValue: row["indexes"])
+            let stored = row["indexes"] as Int
+            let indexes = Indexes(rawValue: stored & (1 << Self.indexBits - 1))
+            let pending = Indexes(rawValue: stored >> Self.indexBits)
+            if !pending.isEmpty { self.pending[type, default: [:]][FieldKey(schemaName: name)] = pending }
             switch FieldKey(schemaName: name) {
             case .system(let field): if !indexes.isEmpty { schema.types[type]?.systemIndexes[field] = indexes }
             case .custom:
                 guard let fieldType = FieldType(wireName: row["declaration"]) else { continue }
                 schema.types[type]?.fields[name] = FieldDefinition(type: fieldType, indexes: indexes)
             }
+        }
+        for type in schema.types.values { listIndexes(of: type) }
+    }
+
+    private mutating func listIndexes(of type: RecordType) {
+        let pending = pending[type.name] ?? [:]
+        let keys = type.indexedKeys.filter { $0 != .system(.recordID) }
+        indexedFields[type.name] = (keys + pending.keys.filter { !keys.contains($0) }).compactMap { key in
+            guard let number = fieldNumber(key, of: type.name) else { return nil }
+            return IndexedField(key: key, number: number, indexes: (type.definition(of: key)?.indexes ?? []).union(pending[key] ?? []))
         }
     }
 
@@ -56,6 +81,7 @@ struct SchemaCatalog: Sendable {
         }
         for type in new.sortedTypes where schema.types[type.name] != type {
             let number = try typeNumber(type, in: db)
+            defer { listIndexes(of: type) }
             for (name, definition) in type.fields where schema.types[type.name]?.fields[name] != definition {
                 try store(definition, of: name, in: type.name, number: number, db)
             }
@@ -79,15 +105,40 @@ struct SchemaCatalog: Sendable {
         return number
     }
 
+    /// Lets saves keep up the entries of indexes that are being built.
+    /// - Returns: the field's number.
+    mutating func keepUp(_ indexes: Indexes, of key: FieldKey, in type: RecordType, _ db: Database) throws -> Int64 {
+        let typeNumber = try typeNumber(type, in: db)
+        if fieldNumber(key, of: type.name) == nil, let definition = type.definition(of: key) {
+            try store(definition, of: key.schemaName, in: type.name, number: typeNumber, db)
+        }
+        guard let number = fieldNumber(key, of: type.name) else { throw RecordError(.internalError, "The field '\(key)' has no number") }
+        let all = (pending[type.name]?[key] ?? []).union(indexes)
+        pending[type.name, default: [:]][key] = all
+        try db.execute(
+            sql: "UPDATE fields SET indexes = (indexes & \(1 << Self.indexBits - 1)) | ? WHERE number = ?",
+            arguments: [all.rawValue << Self.indexBits, number])
+        listIndexes(of: type)
+        return number
+    }
+
+    /// Whether the entries of these indexes are built, or kept up until they are.
+    func isKeptUp(_ indexes: Indexes, of key: FieldKey, in type: Name) -> Bool {
+        pending[type]?[key]?.isSuperset(of: indexes) ?? false
+    }
+
     private mutating func store(
         _ definition: FieldDefinition, of field: Name, in type: Name, number: Int64, _ db: Database
     ) throws {
+        // What another walk left halfway is still kept up.
+        let pending = (pending[type]?[FieldKey(schemaName: field)] ?? []).subtracting(IndexBuild.needed(definition.indexes))
+        self.pending[type]?[FieldKey(schemaName: field)] = pending.isEmpty ? nil : pending
         try db.execute(
             sql: """
                 INSERT INTO fields (type, name, declaration, indexes) VALUES (?, ?, ?, ?)
                 ON CONFLICT (type, name) DO UPDATE SET declaration = excluded.declaration, indexes = excluded.indexes
                 """,
-            arguments: [number, field.string, definition.type.wireName, definition.indexes.rawValue])
+            arguments: [number, field.string, definition.type.wireName, definition.indexes.rawValue | pending.rawValue << Self.indexBits])
         fieldNumbers[type, default: [:]][field] = try Int64.fetchOne(
             db, sql: "SELECT number FROM fields WHERE type = ? AND name = ?", arguments: [number, field.string])
     }

@@ -9,8 +9,19 @@ enum StoreMigrations {
         migrator.registerMigration("1") { db in
             try db.execute(sql: firstVersion)
         }
+        migrator.registerMigration("2") { db in
+            try db.execute(sql: secondVersion)
+        }
         return migrator
     }
+
+    private static let secondVersion = """
+        -- The keys of tokens that were expired all at once.
+        CREATE TABLE retiredTokenKeys (id INTEGER PRIMARY KEY, key BLOB NOT NULL);
+
+        -- Deletions in the order of the feed, for removing old ones.
+        CREATE INDEX deletions ON records (zone) WHERE state & 1;
+        """
 
     private static let firstVersion = """
         -- Facts about the file: the secret key of its tokens, the version of its schema.

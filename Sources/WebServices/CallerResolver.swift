@@ -6,18 +6,31 @@ internal import Records
 /// Finds out who asks. The only place that does: every endpoint is given the result.
 ///
 /// Access is open as long as the server listens on loopback only. A request speaks for the developer, or for the user named by the header
-/// `X-Skylight-User` or else by the query parameter `skylightUser`. Tokens and signatures of CloudKit are let pass unread.
+/// `X-Skylight-User` or else by the query parameter `skylightUser`. The header `X-Skylight-Device` names the device. Tokens and signatures of
+/// CloudKit are let pass unread.
 struct CallerResolver: Sendable {
     static let headerName = HTTPField.Name("X-Skylight-User")
     static let parameterName = "skylightUser"
+    static let deviceHeaderName = HTTPField.Name("X-Skylight-Device")
+    /// Longest device identifier, in UTF-8 bytes.
+    private static let deviceLimit = 255
 
     let accounts: Accounts
 
-    /// - Throws: `RecordError` BAD_REQUEST when the name can't be anybody's.
+    /// - Throws: `RecordError` BAD_REQUEST when the name can't be anybody's, or the device no device's.
     func caller(of request: Request) throws -> Caller {
         let header = Self.headerName.flatMap { request.headers[$0] }
         let handle = header ?? request.uri.queryParameters[Self.parameterName[...]].map(String.init)
-        return try accounts.caller(named: handle, deviceID: nil)
+        return try accounts.caller(named: handle, deviceID: try deviceID(of: request))
+    }
+
+    private func deviceID(of request: Request) throws -> String? {
+        guard let deviceID = Self.deviceHeaderName.flatMap({ request.headers[$0] }), !deviceID.isEmpty else { return nil }
+        let isPlain = deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard isPlain, deviceID.utf8.count <= Self.deviceLimit else {
+            throw RecordError(.badRequest, "The device in X-Skylight-Device holds a control character, or is longer than \(Self.deviceLimit) bytes")
+        }
+        return deviceID
     }
 
     /// What there is to say of a caller beyond the name.

@@ -7,7 +7,7 @@ internal import NIOCore
 struct CrossOrigin: Sendable {
     let trusted: TrustedSites
 
-    private static let exposedHeaders = "Retry-After, Server-Timing, X-Apple-CloudKit-Web-Auth-Token"
+    private static let exposedHeaders = "Retry-After, Server-Timing, X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal"
     /// Seconds a browser may remember a preflight.
     private static let maximumAge = "600"
 

@@ -40,15 +40,24 @@ enum EndpointTable {
             if missing.contains(path.action) { throw notSupported(path.action) }
             // The live service answers so: the documented path of these two is not the one that works.
             if missingOnDevices.contains(path.action) {
-                throw wrongMethod(method, allowed: "", hint: "'\(path.action)' stands at /device/1/{container}/{environment}/\(path.action)")
+                throw notAllowed(method, allowed: "", hint: "'\(path.action)' stands at /device/1/{container}/{environment}/\(path.action)")
             }
             throw unknown(path.action)
         }
-        guard method == .post || method == .get && endpoint.allowsGET else {
-            let allowed = endpoint.allowsGET ? "GET, POST" : "POST"
-            throw wrongMethod(method, allowed: "\(allowed), OPTIONS", hint: "'\(path.action)' answers to \(allowed)")
-        }
+        try check(method, of: path.action, for: endpoint)
         return endpoint.init()
+    }
+
+    /// - Throws: ``Refusal`` 405 when the service answers to other methods.
+    static func check(_ method: HTTPRequest.Method, of action: String, for endpoint: any Endpoint.Type) throws {
+        guard method == .post || method == .get && endpoint.allowsGET else {
+            throw wrongMethod(method, of: action, allowed: endpoint.allowsGET ? ["GET", "POST"] : ["POST"])
+        }
+    }
+
+    static func wrongMethod(_ method: HTTPRequest.Method, of action: String, allowed: [String]) -> Refusal {
+        let list = allowed.joined(separator: ", ")
+        return notAllowed(method, allowed: "\(list), OPTIONS", hint: "'\(action)' answers to \(list)")
     }
 
     private static func unknown(_ action: String) -> RecordError {
@@ -59,7 +68,7 @@ enum EndpointTable {
         RecordError(.badRequest, "'\(action)' is not supported yet by this version of Skylight")
     }
 
-    private static func wrongMethod(_ method: HTTPRequest.Method, allowed: String, hint: String) -> Refusal {
+    private static func notAllowed(_ method: HTTPRequest.Method, allowed: String, hint: String) -> Refusal {
         Refusal(.methodNotAllowed, .badRequest, "Method \(method.rawValue) is not allowed: \(hint)", headers: [.allow: allowed])
     }
 }

@@ -30,7 +30,8 @@ extension JSONWriter {
         }
     }
 
-    private mutating func members(of error: RecordError) {
+    /// The members that say what went wrong.
+    mutating func members(of error: RecordError) {
         member("reason", error.reason)
         member("serverErrorCode", error.code.rawValue)
         if let seconds = error.retryAfter { member("retryAfter", Int64(seconds)) }

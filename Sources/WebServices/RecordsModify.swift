@@ -14,11 +14,16 @@ struct RecordsModify: Endpoint {
     private static let shareType: Name = "cloudkit.share"
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await Self.answer(call, restores: false, into: &writer)
+    }
+
+    /// - Parameter restores: whether records keep the `created` and `modified` that they come with.
+    static func answer(_ call: EndpointCall, restores: Bool, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default
         let desiredKeys = try body.desiredKeys()
         let numbersAsStrings = try body.numbersAsStrings() ?? false
-        let items = try body.items("operations").map(Self.item)
+        let items = try body.items("operations").map { try item($0, restores: restores) }
         let request = ModifyRequest(items.map(\.operation), zoneID: zoneID, atomic: try body.bool("atomic") ?? true)
         let database = try await call.database()
         let outcomes = try await database.modify(request)
@@ -40,7 +45,7 @@ struct RecordsModify: Endpoint {
         }
     }
 
-    private static func item(_ object: RequestObject) throws -> Item {
+    private static func item(_ object: RequestObject, restores: Bool) throws -> Item {
         let kindName = try object.required("operationType", "a string", object.string("operationType"))
         guard let kind = RecordOperation.Kind(rawValue: kindName) else {
             throw RecordError.unexpectedInput(
@@ -48,8 +53,10 @@ struct RecordsModify: Endpoint {
                     + RecordOperation.Kind.allCases.map(\.rawValue).joined(separator: ", "))
         }
         let record = try object.required("record", "an object", object.object("record"))
+        var operation = try operation(kind, record)
+        if restores { operation.provenance = try provenance(of: record) }
         return Item(
-            operation: try operation(kind, record), desiredKeys: try object.desiredKeys(), numbersAsStrings: try object.numbersAsStrings())
+            operation: operation, desiredKeys: try object.desiredKeys(), numbersAsStrings: try object.numbersAsStrings())
     }
 
     private static func operation(_ kind: RecordOperation.Kind, _ record: RequestObject) throws -> RecordOperation {
@@ -75,5 +82,21 @@ struct RecordsModify: Endpoint {
         if json == .null { return .cleared }
         let parent = try record.required("parent", "an object", record.object("parent"))
         return .record(try parent.required("recordName", "a string", parent.name("recordName")))
+    }
+
+    /// Who made and changed a record that is restored; `nil` where the request does not say both.
+    private static func provenance(of record: RequestObject) throws -> Provenance? {
+        guard let created = try record.object("created"), let modified = try record.object("modified") else { return nil }
+        return Provenance(created: try signature(created), modified: try signature(modified))
+    }
+
+    private static func signature(_ object: RequestObject) throws -> Signature {
+        guard case .integer(let milliseconds)? = object.value("timestamp") else {
+            throw RecordError.unexpectedInput("Expected '\(object.place(of: "timestamp"))' to be milliseconds since 1970, a whole number")
+        }
+        return Signature(
+            timestamp: Timestamp(milliseconds: milliseconds),
+            userRecordName: try object.required("userRecordName", "a string", object.name("userRecordName")),
+            deviceID: try object.string("deviceID") ?? "")
     }
 }

@@ -5,15 +5,19 @@ internal import Records
 /// `records/query`: one page of the records of a type that match filters, in an order (Apple's reference page "Querying Records").
 struct RecordsQuery: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let limit = PageLimit(records: try call.body.resultsLimit() ?? RequestObject.pageLimit)
+        try await Self.answer(call, limit: limit, into: &writer)
+    }
+
+    static func answer(_ call: EndpointCall, limit: PageLimit, into writer: inout JSONWriter) async throws {
         let body = call.body
-        let query = try Self.query(body.required("query", "an object", body.object("query")))
+        let query = try query(body.required("query", "an object", body.object("query")))
         let zoneID = try body.zoneID()
         let isZoneWide = try body.bool("zoneWide") ?? false
         let numbersAsStrings = try body.numbersAsStrings() ?? false
         let request = QueryRequest(
             query, in: isZoneWide && zoneID == nil ? .allZones : .zone(zoneID ?? .default),
-            limit: PageLimit(records: try body.resultsLimit() ?? RequestObject.pageLimit),
-            continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 }, desiredKeys: try body.desiredKeys())
+            limit: limit, continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 }, desiredKeys: try body.desiredKeys())
         let database = try await call.database()
         // Taken before the records are read: a change in between is then pulled twice rather than never.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }

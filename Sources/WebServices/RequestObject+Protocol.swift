@@ -7,6 +7,8 @@ internal import Records
 extension RequestObject {
     /// Most records in an answer, and items in a request.
     static let pageLimit = 200
+    /// Most that a page of Skylight's own services holds.
+    private static let widePageLimit = PageLimit(records: 10_000, bytes: 64 << 20)
 
     /// The zone that a member names, `nil` when there is none.
     func zoneID(_ name: Name = "zoneID") throws -> ZoneID? {
@@ -46,14 +48,26 @@ extension RequestObject {
     /// How many items a page may hold: at most 200, whatever is asked; `nil` when nothing is.
     /// - Throws: `RecordError` BAD_REQUEST for what is not a whole number above 0.
     func resultsLimit() throws -> Int? {
-        switch value("resultsLimit") {
+        try wholeNumber("resultsLimit", from: 1).map { min($0, Self.pageLimit) }
+    }
+
+    /// How much a page of Skylight's own services may hold: `resultsLimit` records, 200 unless it says otherwise, and `bytesLimit` bytes of
+    /// fields.
+    /// - Throws: `RecordError` BAD_REQUEST for what is not a whole number.
+    func widePageLimit() throws -> PageLimit {
+        var limit = PageLimit(records: min(try wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widePageLimit.records))
+        if let bytes = try wholeNumber("bytesLimit", from: 0) { limit.bytes = min(bytes, Self.widePageLimit.bytes) }
+        return limit
+    }
+
+    private func wholeNumber(_ name: Name, from lowest: Int64) throws -> Int? {
+        let kind = "a whole number above \(lowest - 1)"
+        switch value(name) {
         case nil: return nil
-        case .integer(let limit)? where limit > 0: return Int(min(limit, Int64(Self.pageLimit)))
-        case .integer(let limit)?:
-            throw RecordError.unexpectedInput("Expected '\(place(of: "resultsLimit"))' to be a whole number above 0, found \(limit)")
-        case .double(let double)?:
-            throw RecordError.unexpectedInput("Expected '\(place(of: "resultsLimit"))' to be a whole number above 0, found \(double)")
-        case .some(let other): throw unexpected("resultsLimit", "a whole number above 0", other)
+        case .integer(let number)? where number >= lowest: return Int(number)
+        case .integer(let number)?: throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(number)")
+        case .double(let double)?: throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(double)")
+        case .some(let other): throw unexpected(name, kind, other)
         }
     }
 

@@ -2,7 +2,7 @@ internal import Records
 
 /// The path of a web service, taken apart.
 struct WebServicePath: Sendable {
-    /// What stands under `/database/1` and `/device/1`; the latter has no database.
+    /// What stands under `/database/1` and `/skylight/1`, and under `/device/1`, which has no database.
     enum Root: Sendable, Hashable {
         case database(DatabaseScope)
         case device
@@ -23,10 +23,11 @@ struct WebServicePath: Sendable {
             return decoded
         }
         let isDevice = parts.first == "device"
-        guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= 7 else {
+        let isSkylight = parts.first == "skylight"
+        guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= (isSkylight ? 6 : 7) else {
             throw RecordError(
                 .notFound,
-                "No service at this path; expected /database/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
+                "No service at this path; expected /\(isSkylight ? "skylight" : "database")/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
         }
         guard let container = ContainerID(parts[2]) else {
             throw RecordError(

@@ -8,7 +8,7 @@ public import RecordStore
 internal import Records
 
 /// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1`
-/// (Apple: "CloudKit Web Services Reference").
+/// (Apple: "CloudKit Web Services Reference"); and under `/skylight/1` what Skylight has beyond them (docs/services.md).
 ///
 /// Every answer below these paths is the protocol's JSON, whatever was asked. A request that fails as a whole has the HTTP status of its
 /// `serverErrorCode`; an item that fails alone stands as an error among the others, in an answer with status 200.
@@ -16,42 +16,33 @@ public struct WebServices: Sendable {
     private let engine: any RecordEngine
     private let callers: CallerResolver
     private let crossOrigin: CrossOrigin
+    private let rehearsalServices: RehearsalServices
 
     /// - Parameters:
     ///   - engine: where the containers are.
     ///   - accounts: who the users are.
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
-    public init(engine: any RecordEngine, accounts: Accounts, trusting trusted: TrustedSites = .loopback) {
-        self.engine = engine
+    ///   - rehearsals: what clients are tried against (docs/rehearsals.md).
+    public init(
+        engine: any RecordEngine, accounts: Accounts, trusting trusted: TrustedSites = .loopback, rehearsals: Rehearsals = Rehearsals()
+    ) {
+        self.engine = RehearsingEngine(engine, rehearsals)
         callers = CallerResolver(accounts: accounts)
         crossOrigin = CrossOrigin(trusted: trusted)
+        rehearsalServices = RehearsalServices(engine: engine, rehearsals: rehearsals, callers: callers, crossOrigin: crossOrigin)
     }
 
-    /// Answers everything below `/database` and `/device`.
+    /// Answers everything below `/database`, `/device` and `/skylight`.
     public func addRoutes(to router: Router<ServingRequestContext>) {
+        rehearsalServices.addRoutes(to: router)
         let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .head, .options]
         for method in methods {
-            for path in ["/database/**", "/device/**"] as [RouterPath] {
+            for path in ["/database/**", "/device/**", "/skylight/**"] as [RouterPath] {
                 router.on(path, method: method) { request, context in
                     try await respond(to: request, context: context)
                 }
             }
         }
-        router.on("/skylight/**", method: .options) { request, _ in crossOrigin.preflight(request) }
-        router.get("/skylight/**") { request, context in
-            crossOrigin.allowing(request, try await guarded(request, context) { try await feed(for: request) })
-        }
-    }
-
-    /// What Skylight has beyond the protocol, under a path of its own (docs/feeds.md).
-    private func feed(for request: Request) async throws -> Response {
-        let path = try WebServicePath(request.uri.path)
-        guard case .database(let scope) = path.root, let service = FeedServices.services[path.action] else {
-            throw RecordError(.notFound, "There is no service '\(path.action)' under /skylight/1; there are \(FeedServices.names)")
-        }
-        let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
-        let database = try await engine.database(address, as: try callers.caller(of: request))
-        return try await service(try FeedRequest(request, database: database))
     }
 
     private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
@@ -61,18 +52,45 @@ public struct WebServices: Sendable {
 
     private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
         try await guarded(request, context) {
+            if request.uri.path.hasPrefix(SkylightServices.root) { return try await skylight(request) }
             let path = try WebServicePath(request.uri.path)
             let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
-            let caller = try callers.caller(of: request)
-            let body = try RequestObject(request.method == .post ? try await Self.body(of: request) : [])
-            let call = EndpointCall(
-                path: path, caller: caller, callers: callers, body: body,
-                // Python clients write True.
-                wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine)
-            var writer = JSONWriter(capacity: 4096)
-            try await endpoint.answer(call, into: &writer)
-            return .json(writer.bytes)
+            return try await answer(to: request, at: path, with: endpoint)
         }
+    }
+
+    /// What Skylight has beyond the protocol, under a path of its own (docs/services.md).
+    private func skylight(_ request: Request) async throws -> Response {
+        let action = String(request.uri.path.dropFirst(SkylightServices.root.count))
+        if let service = SkylightServices.server[action] {
+            try SkylightServices.check(request.method, of: action, allowing: .get)
+            var writer = JSONWriter()
+            let status = try await service.answer(ServerCall(engine: engine, callers: callers, request: request), into: &writer)
+            return .json(writer.bytes, status: status)
+        }
+        guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }
+        let path = try WebServicePath(request.uri.path)
+        if let stream = SkylightServices.streams[path.action], case .database(let scope) = path.root {
+            try SkylightServices.check(request.method, of: path.action, allowing: .get)
+            let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
+            let database = try await engine.database(address, as: try callers.caller(of: request))
+            return try await stream(try FeedRequest(request, database: database))
+        }
+        guard let endpoint = SkylightServices.endpoints[path.action] else { throw SkylightServices.unknown(path.action) }
+        try EndpointTable.check(request.method, of: path.action, for: endpoint)
+        return try await answer(to: request, at: path, with: endpoint.init())
+    }
+
+    private func answer(to request: Request, at path: WebServicePath, with endpoint: any Endpoint) async throws -> Response {
+        let caller = try callers.caller(of: request)
+        let body = request.method == .post ? try RequestObject(try await Self.body(of: request)) : try RequestObject(parametersOf: request)
+        let call = EndpointCall(
+            path: path, caller: caller, callers: callers, body: body,
+            // Python clients write True.
+            wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine)
+        var writer = JSONWriter(capacity: 4096)
+        try await endpoint.answer(call, into: &writer)
+        return .json(writer.bytes)
     }
 
     /// An answer, or the protocol's words for why there is none.

@@ -31,9 +31,9 @@ struct CommandFailure: Error {
         case let error as RecordError: self.init(error)
         case let error as DataFolderInUse:
             self.init(
-                .tryAgain, "The data folder \(error.path) is open in another process, most likely a Skylight server",
-                remedy: "Stop that server (Ctrl-C in its window) and try again, or use another folder with --data. Meanwhile its data can be "
-                    + "read and changed over HTTP")
+                .tryAgain, "The data folder \(error.path) is open in another Skylight process, and no server answers for it",
+                remedy: "It may be an import, or a server that starts or ends: try again when it is done, or use another folder with --data")
+        case let error as ExportError: self.init(.failed, error.description, code: "NOT_FOUND")
         case let error as CocoaError:
             self.init(.failed, error.localizedDescription)
         case is ValidationError, is ExitCode, is CleanExit: return nil

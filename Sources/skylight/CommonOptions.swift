@@ -15,13 +15,7 @@ struct CommonOptions: ParsableArguments {
 /// Which database a command is about.
 struct DatabaseOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { text in
-            guard let container = ContainerID(text) else {
-                throw ValidationError("a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App.")
-            }
-            return container
-        })
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "Which of the container's two environments.")
@@ -32,5 +26,15 @@ struct DatabaseOptions: ParsableArguments {
 
     func address(_ scope: DatabaseScope) -> DatabaseAddress {
         DatabaseAddress(container: container, environment: environment, scope: scope)
+    }
+}
+
+extension ContainerID {
+    /// - Throws: `ValidationError` that says what a container's identifier looks like.
+    init(argument: String) throws {
+        guard let container = ContainerID(argument) else {
+            throw ValidationError("a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App.")
+        }
+        self = container
     }
 }

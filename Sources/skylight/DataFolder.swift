@@ -43,29 +43,25 @@ struct DataFolder {
 
     var path: String { url.path(percentEncoded: false) }
 
-    /// Opens the folder for the time of some work.
-    /// - Parameter isNew: whether the folder may be made; otherwise one that is not there is an error.
-    /// - Throws: `CommandFailure`, and what the work throws.
-    func withStore<Value>(isNew: Bool, _ work: (Store) async throws -> Value) async throws -> Value {
-        if !isNew, !FileManager.default.fileExists(atPath: path) {
-            throw CommandFailure(.failed, "There is no data folder \(path)", code: "NOT_FOUND", remedy: "Give the folder with --data, or fill it with skylight serve --demo or skylight import")
-        }
-        let store = try open()
-        do {
-            let value = try await work(store)
-            await store.engine.close()
-            return value
-        } catch {
-            await store.engine.close()
-            throw error
+    var serverFile: ServerFile { ServerFile(folder: url) }
+
+    /// - Throws: `CommandFailure` when the folder is not there.
+    func checkExists() throws {
+        if !FileManager.default.fileExists(atPath: path) {
+            throw CommandFailure(
+                .failed, "There is no data folder \(path)", code: "NOT_FOUND",
+                remedy: "Give the folder with --data, or fill it with skylight serve --demo or skylight import")
         }
     }
 
     /// Opens the folder, and makes it when it is missing. The engine is to be closed.
-    func open() throws -> Store {
+    /// - Parameter tokenLifetime: how long deletions are remembered; `nil` for ever.
+    func open(tokenLifetime: Duration? = nil) throws -> Store {
         let clock = SettableClock()
         do {
-            let engine = try SQLiteRecordEngine(folder: url, clock: { clock.now() })
+            let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, clock: { clock.now() })
+            // Left by a server that was killed.
+            serverFile.remove()
             return Store(engine: engine, accounts: try Accounts(file: url.appending(path: "accounts.sqlite")), clock: clock)
         } catch let error as DataFolderInUse {
             throw error
@@ -81,20 +77,5 @@ struct DataFolder {
         let engine: SQLiteRecordEngine
         let accounts: Accounts
         let clock: SettableClock
-
-        /// A database as a user sees it.
-        func database(_ address: DatabaseAddress, as user: String?) async throws -> any RecordDatabase {
-            try await engine.database(address, as: try accounts.caller(named: user, deviceID: "skylight"))
-        }
-
-        /// A database of a container that is there.
-        func existingDatabase(_ address: DatabaseAddress, as user: String?) async throws -> any RecordDatabase {
-            let containers = try await engine.containers()
-            guard containers.contains(address.container) else {
-                let known = containers.isEmpty ? "there is none yet" : "there are \(containers.map(\.description).joined(separator: ", "))"
-                throw CommandFailure(.failed, "There is no container \(address.container): \(known)", code: "NOT_FOUND")
-            }
-            return try await database(address, as: user)
-        }
     }
 }

@@ -6,6 +6,7 @@ enum ExitStatus: Int32 {
     case noInput = 66
     case unavailable = 69
     case cannotCreate = 73
+    case cannotWrite = 74
     case tryAgain = 75
     case notPermitted = 77
 
@@ -18,6 +19,7 @@ enum ExitStatus: Int32 {
         case .noInput: "NO_INPUT"
         case .unavailable: "ADDRESS_NOT_AVAILABLE"
         case .cannotCreate: "DATA_FOLDER_NOT_USABLE"
+        case .cannotWrite: "FILE_NOT_WRITABLE"
         case .tryAgain: "DATA_FOLDER_IN_USE"
         case .notPermitted: "ACCESS_DENIED"
         }

@@ -1,4 +1,3 @@
-import Accounts
 import ArgumentParser
 import DataTransfer
 import Foundation
@@ -9,7 +8,7 @@ import RecordStore
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import CSV, JSON or NDJSON files as records of one type.",
+        abstract: "Import CSV, JSON or NDJSON files as records of one type, or bring an export back.",
         discussion: """
             Types are found by looking at every row: whole numbers become INT64; a column with any fraction DOUBLE; dates such as 2012-01-31, \
             2012/01/31 or 2012-01-31T18:05:00Z TIMESTAMP (UTC unless they say a zone); columns latitude and longitude (also lat with lon, lng or \
@@ -21,30 +20,27 @@ struct ImportCommand: AsyncParsableCommand {
             same name is replaced. recordName becomes QUERYABLE, so that the console can list the records; other indexes are made only as asked \
             with --index.
 
+            A file that skylight export wrote is known by its first line and brings everything along: container, environment, database, user, \
+            zones, schema, and who made and changed each record when. It needs no option; those for the place put it elsewhere.
+
             Examples:
               skylight import airports.csv --container iCloud.com.example.Air \\
                 --type Airport --name-field iata \\
                 --index name:SORTABLE --index location:QUERYABLE
               skylight import day1.ndjson day2.ndjson --type Event \\
                 --container iCloud.com.example.Log --zone Events
+              skylight import chat.ndjson --container iCloud.com.example.Copy
+                Brings an export back, into another container.
             """)
 
     @Argument(help: ArgumentHelp("The files, all of one shape. The format goes by the name: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
     var files: [String]
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var place: ImportPlaceOptions
 
-    @Option(name: .customLong("database"), help: "The database to import into.")
-    var scope: DatabaseScope = .private
-
-    @Option(help: ArgumentHelp("The zone, which is made when it is missing. (default: the default zone)", valueName: "name"))
-    var zone: String?
-
-    @Option(help: ArgumentHelp("The user whose zone it is, in the shared database.", valueName: "handle"))
-    var zoneOwner: String?
-
-    @Option(name: .customLong("type"), help: ArgumentHelp("The record type, which is made when it is missing.", valueName: "name"))
-    var recordType: String
+    @Option(
+        name: .customLong("type"), help: ArgumentHelp("The record type, which is made when it is missing. Not for an export.", valueName: "name"))
+    var recordType: String?
 
     @Option(
         help: ArgumentHelp(
@@ -65,41 +61,96 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Import the good rows of files that also hold bad ones.")
     var skipBadRows = false
 
-    @OptionGroup var common: CommonOptions
-
-    func validate() throws {
-        if scope != .private, zone != nil, zoneOwner == nil {
-            if scope == .public { throw ValidationError("The public database has only its default zone: leave --zone out.") }
-            throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.")
-        }
-        if scope == .shared, zone == nil { throw ValidationError("The shared database has only zones of others: add --zone and --zone-owner.") }
-        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
-    }
+    @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let report = try await common.dataFolder.withStore(isNew: true) { store in
-            let zoneID = try zone.map { name in
-                ZoneID(
-                    zoneName: Name(name),
-                    ownerRecordName: try zoneOwner.map { try store.accounts.caller(named: $0, deviceID: nil).userRecordName })
-            }
+        let exports = format == nil || format == .ndjson ? try files.map { try ExportFile(URL(filePath: $0)) } : []
+        guard let export = exports.compactMap(\.self).first else { return try await importRows() }
+        if files.count > 1 {
+            throw CommandFailure(.usage, "An export is imported alone", remedy: "Give the files one by one")
+        }
+        let others = [
+            ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty), ("--skip-bad-rows", skipBadRows),
+        ]
+        if let other = others.first(where: \.1)?.0 {
+            throw CommandFailure(
+                .usage, "'\(files[0])' is an export, which says itself what its records are: \(other) does not go with it", remedy: "Leave \(other) out")
+        }
+        try await restore(export)
+    }
+
+    private func importRows() async throws {
+        guard let recordType else { throw ValidationError("Missing expected argument '--type <name>'") }
+        guard let container = place.container else { throw ValidationError("Missing expected argument '--container <identifier>'") }
+        let address = DatabaseAddress(container: container, environment: place.environment ?? .development, scope: place.scope ?? .private)
+        try place.check(in: address.scope, needsZone: true)
+        let report = try await store.withStore(isNew: true) { store in
             var asked: [Name: Indexes] = [:]
             for index in indexes { asked[index.fieldName, default: []].formUnion(index.indexes) }
             let options = ImportOptions(
-                recordType: Name(recordType), zoneID: zoneID ?? .default, format: format, nameField: nameField.map { Name($0) }, indexes: asked,
-                skipsBadRows: skipBadRows)
-            let target = try await store.database(database.address(scope), as: database.user)
+                recordType: Name(recordType), zoneID: try await place.zoneID(in: store) ?? .default, format: format,
+                nameField: nameField.map { Name($0) }, indexes: asked, skipsBadRows: skipBadRows)
+            let target = try await store.database(address, as: place.user)
             let importer = try Importer(files.map { URL(filePath: $0) }, options: options, into: target)
             let bar = ProgressBar()
             defer { bar.finish() }
             return try await importer.run { bar.show($0) }
         }
-        if common.json { Output.say { write(report, with: &$0) } } else { say(report) }
+        if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
     }
 
-    private func say(_ report: ImportReport) {
-        let place = report.zoneID.isDefault ? "the \(scope.rawValue) database" : "zone \(report.zoneID.zoneName) of the \(scope.rawValue) database"
-        Output.say("Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place) of \(database.container) (\(database.environment.rawValue)).")
+    private func restore(_ export: ExportFile) async throws {
+        let header = export.header
+        let address = DatabaseAddress(
+            container: place.container ?? header.address.container, environment: place.environment ?? header.address.environment,
+            scope: place.scope ?? header.address.scope)
+        try place.check(in: address.scope, needsZone: header.address.scope != .shared)
+        let user = place.user ?? header.user?.handle ?? header.user?.userRecordName.string
+        let report = try await store.withStore(isNew: true) { store in
+            let target = try await store.database(address, as: user)
+            let restorer = try Restorer(export, zoneID: try await place.zoneID(in: store), into: target)
+            let bar = ProgressBar()
+            defer { bar.finish() }
+            return try await restorer.run { bar.show($0) }
+        }
+        if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
+    }
+
+    // MARK: What was done
+
+    private func say(_ report: RestoreReport, at address: DatabaseAddress) {
+        Output.say(
+            "Restored \(Output.grouped(report.saved)) records into the \(address.scope.rawValue) database of \(address.container) "
+                + "(\(address.environment.rawValue)).")
+        let types = report.records.sorted { $0.key < $1.key }.map { "\($0.key) \(Output.grouped($0.value))" }
+        Output.say("Types: \(types.isEmpty ? "none" : types.joined(separator: ", "))")
+        if !report.madeZones.isEmpty { Output.say("Zones made: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))") }
+        if !report.changedTypes.isEmpty {
+            Output.say("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))")
+        }
+    }
+
+    private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
+        writer.member("saved", Int64(report.saved))
+        writer.member("container", address.container.description)
+        writer.member("environment", address.environment.rawValue)
+        writer.member("database", address.scope.rawValue)
+        writer.name("records")
+        writer.object { writer in
+            for (name, count) in report.records.sorted(by: { $0.key < $1.key }) { writer.member(name, Int64(count)) }
+        }
+        writer.name("madeZones")
+        writer.array { writer in for zoneID in report.madeZones { writer.value(zoneID) } }
+        writer.name("changedTypes")
+        writer.array { writer in for name in report.changedTypes { writer.value(name) } }
+    }
+
+    private func say(_ report: ImportReport, at address: DatabaseAddress) {
+        let database = "the \(address.scope.rawValue) database"
+        let place = report.zoneID.isDefault ? database : "zone \(report.zoneID.zoneName) of \(database)"
+        Output.say(
+            "Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place) of \(address.container) "
+                + "(\(address.environment.rawValue)).")
         let fields = report.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.schemaName)" }
         Output.say("Fields: \(fields.joined(separator: ", "))")
         let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
@@ -113,12 +164,12 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    private func write(_ report: ImportReport, with writer: inout JSONWriter) {
+    private func write(_ report: ImportReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
         writer.member("saved", Int64(report.saved))
         writer.member("recordType", report.recordType)
-        writer.member("container", database.container.description)
-        writer.member("environment", database.environment.rawValue)
-        writer.member("database", scope.rawValue)
+        writer.member("container", address.container.description)
+        writer.member("environment", address.environment.rawValue)
+        writer.member("database", address.scope.rawValue)
         writer.member("zoneName", report.zoneID.zoneName)
         writer.name("fields")
         writer.object { writer in

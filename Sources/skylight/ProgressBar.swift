@@ -1,7 +1,7 @@
 import DataTransfer
 import Synchronization
 
-/// Shows the progress of an import on standard error, when it takes over a second and a person is watching.
+/// Shows how far something is on standard error, when it takes over a second and a person is watching.
 final class ProgressBar: Sendable {
     private struct State {
         var isShown = false
@@ -14,14 +14,26 @@ final class ProgressBar: Sendable {
     private let isWatched = Output.isWatched
     private let state = Mutex(State())
 
-    func show(_ progress: ImportProgress) {
+    /// - Parameters:
+    ///   - verb: what is being done, such as `Saving`.
+    ///   - fraction: how much of it is done, 0 to 1; `nil` when nobody knows.
+    ///   - noun: what is counted.
+    func show(_ verb: String, fraction: Double?, count: Int, _ noun: String) {
         let now = ContinuousClock.now
         guard isWatched, now - start > .seconds(1) else { return }
         state.withLock { state in
             if state.isShown, now - state.lastDrawn < .milliseconds(80) { return }
             state.isShown = true
             state.lastDrawn = now
-            Output.write("\r\u{1B}[K" + Self.line(for: progress))
+            Output.write("\r\u{1B}[K" + Self.line(verb, fraction, count, noun))
+        }
+    }
+
+    func show(_ progress: ImportProgress) {
+        switch progress.phase {
+        case .reading: show("Reading", fraction: progress.fraction, count: progress.count, "rows")
+        case .checking: show("Checking", fraction: progress.fraction, count: progress.count, "rows")
+        case .saving: show("Saving", fraction: progress.fraction, count: progress.count, "records")
         }
     }
 
@@ -33,16 +45,13 @@ final class ProgressBar: Sendable {
         }
     }
 
-    private static func line(for progress: ImportProgress) -> String {
-        let verb =
-            switch progress.phase {
-            case .reading: "Reading"
-            case .checking: "Checking"
-            case .saving: "Saving"
-            }
-        let filled = Int((progress.fraction * Double(width)).rounded())
+    private static func line(_ verb: String, _ fraction: Double?, _ count: Int, _ noun: String) -> String {
+        let label = verb + String(repeating: " ", count: max(1, 10 - verb.count))
+        let number = "\(Output.grouped(count)) \(noun)"
+        guard let fraction else { return label + number }
+        let shown = min(1, max(0, fraction))
+        let filled = Int((shown * Double(width)).rounded())
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        let label = verb + String(repeating: " ", count: 9 - verb.count)
-        return "\(label)\(bar) \(Int(progress.fraction * 100)) %  \(Output.grouped(progress.count)) \(progress.phase == .saving ? "records" : "rows")"
+        return "\(label)\(bar) \(Int(shown * 100)) %  \(number)"
     }
 }

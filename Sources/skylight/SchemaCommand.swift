@@ -18,17 +18,17 @@ struct SchemaCommand: AsyncParsableCommand {
                   skylight schema show --container iCloud.com.example.App > schema.ckdb
                 """)
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var store: StoreOptions
         @OptionGroup var database: DatabaseOptions
 
         func run() async throws {
-            let schema = try await common.dataFolder.withStore(isNew: false) { store in
+            let schema = try await store.withStore(isNew: false) { store in
                 guard let editor = try await store.existingDatabase(database.address(.public), as: database.user) as? any SchemaEditing else {
                     throw CommandFailure(.failed, "This store shows no schema")
                 }
                 return try await editor.schema()
             }
-            if common.json {
+            if store.json {
                 Output.say { $0.member("schema", schema.text) }
             } else {
                 Output.write(schema: schema.text)

@@ -44,6 +44,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Keep nothing: the data is in a temporary folder that is removed at the end.")
     var ephemeral = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Forget deletions after so many days; a client whose token is older must start anew. (default: never, as CloudKit)", valueName: "days"))
+    var tokenLifetime: Int?
+
     @Option(help: ArgumentHelp("Read the console's pages from this folder at every request, to work on them.", valueName: "dir"))
     var templates: String?
 
@@ -56,12 +61,13 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if !Self.isLoopback(hostname) {
+        if !Loopback.contains(hostname) {
             throw ValidationError(
                 "Skylight listens on this machine only in this version: on '\(hostname)' anybody who reaches it could read and change all data. "
                     + "Use --hostname 127.0.0.1; from another machine, come through an SSH tunnel.")
         }
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
+        if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
         if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing and --data says where to keep it: leave one of them out.") }
         for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {
             throw ValidationError("There is no folder '\(folder)'.")
@@ -73,12 +79,6 @@ struct ServeCommand: AsyncParsableCommand {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    private static func isLoopback(_ hostname: String) -> Bool {
-        if ["localhost", "::1"].contains(hostname.lowercased()) { return true }
-        let parts = hostname.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-    }
-
     func run() async throws {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         OpenFileLimit.raise()
@@ -88,26 +88,46 @@ struct ServeCommand: AsyncParsableCommand {
             folder = DataFolder(FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false))
         }
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
-        let store = try folder.open()
+        let store = try open(folder)
         do {
-            try await serve(store)
+            try await serve(store, from: folder)
         } catch {
-            await store.engine.close()
+            await close(store, in: folder)
             throw error
         }
+        await close(store, in: folder)
+    }
+
+    private func open(_ folder: DataFolder) throws -> DataFolder.Store {
+        do {
+            return try folder.open(tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) })
+        } catch let error as DataFolderInUse {
+            guard let address = folder.serverFile.address else { throw error }
+            throw CommandFailure(
+                .tryAgain, "The data folder \(folder.path) is open in another process: a Skylight serves it at \(address)",
+                remedy: "Use that one, or stop it (Ctrl-C in its window) and try again, or use another folder with --data")
+        }
+    }
+
+    private func close(_ store: DataFolder.Store, in folder: DataFolder) async {
+        // While the folder is still locked, so that it is not the next server's.
+        folder.serverFile.remove()
         await store.engine.close()
     }
 
-    private func serve(_ store: DataFolder.Store) async throws {
+    private func serve(_ store: DataFolder.Store, from folder: DataFolder) async throws {
         var logger = Logger(label: "skylight")
         logger.logLevel = logLevel
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
-        WebServices(engine: store.engine, accounts: store.accounts).addRoutes(to: router)
-        try Console(engine: store.engine, accounts: store.accounts, templatesFolder: templates, publicFolder: publicFolder).addRoutes(to: router)
+        let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
+        WebServices(engine: store.engine, accounts: store.accounts, rehearsals: rehearsals).addRoutes(to: router)
+        try Console(
+            engine: store.engine, accounts: store.accounts, rehearsals: rehearsals, templatesFolder: templates, publicFolder: publicFolder
+        ).addRoutes(to: router)
         var application = Application(
             router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
-            onServerRunning: { channel in announce(port: channel.localAddress?.port ?? port) }, logger: logger)
+            onServerRunning: { [logger] channel in announce(port: channel.localAddress?.port ?? port, in: folder, logger) }, logger: logger)
         if demo {
             // Within the service, so that a signal that comes meanwhile still ends everything in order.
             application.beforeServerStarts { try await fillDemo(store) }
@@ -123,8 +143,14 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func announce(port: Int) {
+    private func announce(port: Int, in folder: DataFolder, _ logger: Logger) {
         let address = "http://\(hostname.contains(":") ? "[\(hostname)]" : hostname):\(port)"
+        do {
+            // First, so that whoever waits for the line finds the server.
+            try folder.serverFile.write(address)
+        } catch {
+            logger.warning("The address can't be written into the data folder; other commands need --url \(address): \(error)")
+        }
         if common.json { Output.say { $0.member("address", address) } } else { Output.say("Skylight is listening on \(address)") }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// The command line: one file per command.
 @main
@@ -15,20 +16,27 @@ struct Skylight: AsyncParsableCommand {
                 Brings in your own data.
               skylight schema show --container iCloud.com.example.Map
                 Prints the record types and indexes that came of it.
+              skylight export --container iCloud.com.example.Map > map.ndjson
+                Copies it, to bring it back with skylight import.
 
             Data lives in the folder given with --data, else in $SKYLIGHT_DATA, else in \(DataFolder.defaultDescription). One process \
-            at a time has it open.
+            at a time has it open; when that is a server, the other commands work through it. --url, else $SKYLIGHT_URL, names another.
 
             Exit codes:
               0 done, 1 failed, 64 wrong usage, 65 bad data in a file,
-              66 file not there, 69 address not available,
-              73 data folder can't be used, 75 in use, try again,
-              77 not permitted.
+              66 file not there, 69 address or server not available,
+              73 data folder can't be used, 74 file can't be written,
+              75 in use, try again, 77 not permitted.
             With --json, errors are one JSON object on standard error.
             """,
-        subcommands: [ServeCommand.self, ImportCommand.self, SchemaCommand.self, ZoneCommand.self])
+        subcommands: [
+            ServeCommand.self, ImportCommand.self, ExportCommand.self, ChangesCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self,
+            RehearseCommand.self,
+        ])
 
     static func main() async {
+        // A reader that went away shows in the write then, where it can be told from other ends.
+        signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             let command = try parseAsRoot(arguments)
@@ -38,6 +46,10 @@ struct Skylight: AsyncParsableCommand {
                 var command = command
                 try command.run()
             }
+        } catch is BrokenPipe {
+            // Nobody reads on. The process ends as if it had not been asked: quietly, by the signal.
+            signal(SIGPIPE, SIG_DFL)
+            raise(SIGPIPE)
         } catch where exitCode(for: error).isSuccess {
             // Help was asked for.
             exit(withError: error)

@@ -1,4 +1,3 @@
-import Accounts
 import ArgumentParser
 import JSON
 import Records
@@ -17,7 +16,7 @@ struct ZoneListCommand: AsyncParsableCommand {
     @Option(name: .customLong("database"), help: "The database whose zones to list.")
     var scope: DatabaseScope = .private
 
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var store: StoreOptions
 
     private struct Row {
         let zone: Zone
@@ -27,22 +26,23 @@ struct ZoneListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let rows = try await common.dataFolder.withStore(isNew: false) { store in
+        let rows = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            func handle(_ name: Name) throws -> String { try store.accounts.user(recordName: name)?.handle ?? name.string }
+            let handles = try await store.handles()
+            func handle(_ name: Name) -> String { handles[name] ?? name.string }
             var rows: [Row] = []
             for zone in try await target.zones() {
                 var participants: [ZoneParticipant] = []
                 if scope == .private, !zone.zoneID.isDefault { participants = try await (target as? any ZoneSharing)?.participants(of: zone.zoneID) ?? [] }
                 rows.append(
                     Row(
-                        zone: zone, owner: try zone.zoneID.ownerRecordName.map(handle),
+                        zone: zone, owner: zone.zoneID.ownerRecordName.map(handle),
                         counts: try await (target as? any RecordCounting)?.counts(in: zone.zoneID),
-                        participants: try participants.map { (try handle($0.userRecordName), $0.permission) }))
+                        participants: participants.map { (handle($0.userRecordName), $0.permission) }))
             }
             return rows
         }
-        common.json ? sayJSON(rows) : say(rows)
+        store.json ? sayJSON(rows) : say(rows)
     }
 
     private func say(_ rows: [Row]) {

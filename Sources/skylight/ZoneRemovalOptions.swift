@@ -12,13 +12,13 @@ struct ZoneRemovalOptions: ParsableArguments {
     var yes = false
 
     @OptionGroup var database: DatabaseOptions
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var store: StoreOptions
 
     var zoneID: ZoneID { ZoneID(zoneName: Name(zone)) }
 
     /// Says what the zone holds and, with `--yes`, removes it.
     func run(participle: String, removal: (any RecordDatabase) async throws -> Void) async throws {
-        let count = try await common.dataFolder.withStore(isNew: false) { store in
+        let count = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             for zone in try await target.fetchZones([zoneID]) { _ = try zone.get() }
             let count = try await (target as? any RecordCounting)?.counts(in: zoneID).total ?? 0
@@ -30,7 +30,7 @@ struct ZoneRemovalOptions: ParsableArguments {
             try await removal(target)
             return count
         }
-        if common.json {
+        if store.json {
             Output.say { writer in
                 writer.member("zoneName", zone)
                 writer.member("records", Int64(count))

@@ -1,4 +1,3 @@
-import Accounts
 import ArgumentParser
 import JSON
 import Records
@@ -24,17 +23,17 @@ struct ZoneShareCommand: AsyncParsableCommand {
     var permission: ZoneParticipant.Permission = .readWrite
 
     @OptionGroup var database: DatabaseOptions
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await common.dataFolder.withStore(isNew: false) { store in
+        try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
-            let other = try store.accounts.caller(named: participant, deviceID: nil).userRecordName
+            let other = try await store.caller(named: participant).userRecordName
             if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with somebody else") }
             try await sharing.share(ZoneID(zoneName: Name(zone)), with: ZoneParticipant(userRecordName: other, permission: permission))
         }
-        if common.json {
+        if store.json {
             Output.say { writer in
                 writer.member("zoneName", zone)
                 writer.member("user", participant)

@@ -1,4 +1,3 @@
-import Accounts
 import ArgumentParser
 import JSON
 import Records
@@ -21,16 +20,16 @@ struct ZoneUnshareCommand: AsyncParsableCommand {
     var participant: String
 
     @OptionGroup var database: DatabaseOptions
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await common.dataFolder.withStore(isNew: false) { store in
+        try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
-            let other = try store.accounts.caller(named: participant, deviceID: nil).userRecordName
+            let other = try await store.caller(named: participant).userRecordName
             try await sharing.stopSharing(ZoneID(zoneName: Name(zone)), with: other)
         }
-        if common.json {
+        if store.json {
             Output.say { writer in
                 writer.member("zoneName", zone)
                 writer.member("user", participant)

@@ -27,6 +27,9 @@ PAGES = {
     "types": CHAT + "/types",
     "type": CHAT + "/type?type=Message",
     "schema": CHAT + "/schema",
+    "rehearsals": CHAT + "/rehearsals?zone=Chats",
+    "rehearsals without zones": CHAT.replace("private", "public") + "/rehearsals",
+    "rehearsal of a reset": CHAT + "/rehearsals/confirm?start=reset-zone&of=Chats",
     "users": CHAT + "/users",
     "nothing found": CHAT + "/find?q=nothing",
 }

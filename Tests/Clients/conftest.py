@@ -19,13 +19,20 @@ def binary() -> str:
 
 
 @pytest.fixture(scope="session")
-def server():
-    """The address of a server that is gone when the tests are."""
+def server_process():
+    """A server that is gone when the tests are."""
     process = subprocess.Popen(
         [binary(), "serve", "--demo", "--ephemeral", "--port", "0"], stdout=subprocess.PIPE, text=True
     )
     line = process.stdout.readline()
     assert line.startswith("Skylight is listening on http://"), f"The server did not start: {line!r}"
-    yield line.split()[-1]
+    process.address = line.split()[-1]
+    yield process
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=20) == 0, "The server did not end as it should"
+
+
+@pytest.fixture(scope="session")
+def server(server_process):
+    """The address of the server."""
+    return server_process.address

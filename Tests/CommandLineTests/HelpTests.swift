@@ -3,13 +3,14 @@ import Testing
 @Suite struct HelpTests {
     @Test(arguments: [
         [], ["serve"], ["import"], ["schema"], ["schema", "show"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
-        ["zone", "purge"],
+        ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
+        ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"],
     ])
     func everyCommandExplainsItself(command: [String]) async throws {
         let result = try await Command.run(command + ["--help"])
         #expect(result.status == 0)
         #expect(result.output.contains("OVERVIEW: "))
-        let isGroup = [["schema"], ["zone"]].contains(command)
+        let isGroup = [["schema"], ["zone"], ["token"], ["rehearse"]].contains(command)
         #expect(isGroup || result.output.contains("skylight \((command.first.map { _ in command } ?? ["serve"]).joined(separator: " "))"))
         // Whoever reads an option's help finds out what it is for.
         let lines = result.output.split(separator: "\n")

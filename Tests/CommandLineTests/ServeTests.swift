@@ -53,7 +53,10 @@ import Testing
         #expect(result.errors.contains("this machine only"))
     }
 
-    @Test(arguments: [["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"]])
+    @Test(arguments: [
+        ["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"],
+        ["--token-lifetime", "0"], ["--token-lifetime", "often"],
+    ])
     func optionsThatCannotWork(arguments: [String]) async throws {
         #expect(try await Command.run(["serve"] + arguments).status == 64)
     }
@@ -65,25 +68,6 @@ import Testing
         #expect(result.status == 69)
         #expect(try result.errorJSON["code"] == "ADDRESS_NOT_AVAILABLE")
         #expect(await server.end() == 0)
-    }
-
-    @Test func aDataFolderHasOneProcessAtATime() async throws {
-        let server = try await Server(["--data", data])
-        let file = try folder.write("a\n1\n", to: "a.csv").path(percentEncoded: false)
-        let arguments = ["import", file, "--container", "iCloud.com.example.X", "--type", "T", "--data", data]
-        let plain = try await Command.run(arguments)
-        #expect(plain.status == 75)
-        #expect(plain.errors.contains("is open in another process"))
-        #expect(plain.errors.contains("Stop that server"))
-        let json = try await Command.run(arguments + ["--json"])
-        #expect(json.status == 75)
-        #expect(try json.errorJSON["code"] == "DATA_FOLDER_IN_USE")
-        #expect(try json.errorJSON["exitCode"] == 75)
-        #expect(json.output.isEmpty)
-        let second = try await Command.run(["serve", "--port", "0", "--data", data])
-        #expect(second.status == 75)
-        #expect(await server.end() == 0)
-        #expect(try await Command.run(arguments).status == 0)
     }
 
     @Test func theDemoIsFilledOnceAndKept() async throws {

@@ -50,8 +50,8 @@ import Testing
     @Test(arguments: [
         "query", "query?type=Note", "query?type=Nothing", "fetch", "fetch?names=first%0Anobody", "changes", "changes?zone=Notes", "changes?zone=nowhere",
         "changes?zone=Notes&since=1&token=x", "record?zone=Notes&name=first", "record?zone=Notes&name=nobody", "zones", "zone?zone=Notes",
-        "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token", "token?token=x", "users", "find?q=nobody",
-        "record/delete?zone=Notes&name=first",
+        "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token", "token?token=x", "rehearsals",
+        "rehearsals/confirm?start=reset-zone&of=Notes", "users", "find?q=nobody", "record/delete?zone=Notes&name=first",
     ])
     func everyPageAnswers(path: String) async throws {
         try await withConsole { client, _ in

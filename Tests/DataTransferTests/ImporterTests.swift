@@ -125,6 +125,23 @@ import Testing
         #expect(try await fields(of: "x", in: zoneID)["b"] == .int64(2))
     }
 
+    @Test(arguments: [3, 450, 1999]) func aRefusalSaysWhatWasSaved(bad: Int) async throws {
+        let options = ImportOptions(recordType: "Place", nameField: "k")
+        _ = try await run("k\nr\(bad)\n", options: ImportOptions(recordType: "Other", nameField: "k"))
+        let text = "k\n" + (0..<2000).map { "r\($0)\n" }.joined()
+        do {
+            _ = try await run(text, "many.csv", options: options)
+            Issue.record("The import was not refused")
+        } catch ImportError.stopped(let saved, let file, let line, let error) {
+            #expect(file.hasSuffix("many.csv") && line == bad + 2)
+            #expect(error.reason.contains("is of type 'Other' and can't become 'Place'"))
+            let counts = try await #require(database() as? any RecordCounting).counts(in: .default)
+            #expect(counts.records["Place"] == saved)
+            // What was under way when the refusal came has ended; what was not was not begun.
+            #expect(saved >= bad / 200 * 200 && saved < 2000)
+        }
+    }
+
     @Test func moreThanOneBatch() async throws {
         let text = "k,v\n" + (0..<450).map { "r\($0),\($0)\n" }.joined()
         let phases = Mutex<[ImportProgress]>([])

@@ -77,6 +77,14 @@ import Testing
         #expect(slices.map { String(decoding: $0.value, as: UTF8.self) } == [#"{"value":"x\"}","type":"STRING"}"#, #"[1,{"c":2}]"#, "-1.5"])
     }
 
+    @Test func slicesElementsWithoutDecodingThem() throws {
+        let text = Array(#" [{"a":"]"}, [1,2] ,"x\"]",-1.5,null]"#.utf8)
+        let slices = try JSONReader.elementSlices(of: text[...])
+        #expect(slices.map { String(decoding: $0, as: UTF8.self) } == [#"{"a":"]"}"#, "[1,2]", #""x\"]""#, "-1.5", "null"])
+        #expect(try JSONReader.elementSlices(of: Array("[]".utf8)[...]).isEmpty)
+        #expect(throws: JSONError.self) { try JSONReader.elementSlices(of: Array("{}".utf8)[...]) }
+    }
+
     /// Whatever the bytes are, reading ends with a value or an error; what was read is written and read back equal.
     @Test func survivesMutatedText() throws {
         let seed = Array(#"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":-1.5e3}},"x":"\u00e9\ud83d\ude00"}}]}"#.utf8)
@@ -95,6 +103,7 @@ import Testing
                 #expect(try JSONReader.value(of: JSONWriter.bytes(of: value)) == value)
             }
             _ = try? JSONReader.memberSlices(of: text[...])
+            _ = try? JSONReader.elementSlices(of: text[...])
         }
     }
 }

@@ -43,10 +43,10 @@ import Testing
     }
 
     @Test func thePositionDecidesTheIncarnation() {
-        #expect(office.open(office.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.incarnation == 7)
-        #expect(office.open(office.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.incarnation == 8)
+        #expect(office.open(office.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.incarnation == 7)
+        #expect(office.open(office.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.incarnation == 8)
         // A page token speaks of where its pull began, too.
-        #expect(office.open(office.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.incarnation == 8)
+        #expect(office.open(office.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.content.incarnation == 8)
     }
 
     /// Where deletions were purged, a client that stands before them can't be told what is gone; one that began without a token can.

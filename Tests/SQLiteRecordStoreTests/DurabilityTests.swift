@@ -3,7 +3,7 @@ import GRDB
 import JSON
 import RecordStore
 import Records
-import SyncCounter
+import StoreScenarios
 import TestSupport
 import Testing
 
@@ -34,36 +34,36 @@ import Testing
         await store.close()
     }
 
-    @Test(.enabled(if: sync_count("/") >= 0, "calls can't be counted here")) func everyAcknowledgedSaveWasSyncedBefore() async throws {
+    @Test(.enabled(if: WatchedFolder.isPossible, "calls can't be counted here")) func everyAcknowledgedSaveWasSyncedBefore() async throws {
+        let disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"), syncs: true)
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
         try await database.save("warm up" as Name)
-        let log = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite-wal").path(percentEncoded: false)
         for number in 0..<20 {
-            let before = sync_count(log)
+            let before = disk.count(.syncs, of: "-wal")
             try await database.save("r\(number)" as Name, ["n": .int64(Int64(number))])
-            #expect(sync_count(log) > before, "save \(number) was acknowledged without a sync")
+            #expect(disk.count(.syncs, of: "-wal") > before, "save \(number) was acknowledged without a sync")
         }
         // Savers that come together share a sync, but none is acknowledged before it.
-        let before = sync_count(log)
+        let before = disk.count(.syncs, of: "-wal")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<64 {
                 group.addTask { try await database.save("g\(number)" as Name) }
             }
             try await group.waitForAll()
         }
-        let syncs = sync_count(log) - before
+        let syncs = disk.count(.syncs, of: "-wal") - before
         #expect(syncs >= 1 && syncs < 64)
         await engine.close()
     }
 
     /// Nobody knows what a disk did whose sync failed; that the next sync succeeds proves nothing.
-    @Test(.enabled(if: sync_count("/") >= 0, "syncs can't be made to fail here")) func afterAFailedSyncNothingPretends() async throws {
+    @Test(.enabled(if: WatchedFolder.isPossible, "syncs can't be made to fail here")) func afterAFailedSyncNothingPretends() async throws {
+        let disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"), syncs: true)
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
         try await database.save("before")
-        let log = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite-wal").path(percentEncoded: false)
-        sync_fail_next(log)
+        disk.fail(.syncs, of: "-wal")
         let outcomes = await withTaskGroup(of: Records.RecordError?.self) { group in
             for number in 0..<600 {
                 group.addTask { await refusal { try await database.save("r\(number)" as Name) } }

@@ -3,23 +3,32 @@ import JSON
 import RecordStore
 import Records
 import SQLiteRecordStore
+import StoreScenarios
 import TestSupport
 import Testing
 
 /// Random histories: whatever happens, the SQLite engine answers as the model in memory does.
 @Suite struct RandomHistoryTests {
-    /// 40 histories, or as many as `SKYLIGHT_HISTORIES` says. A history is the same whenever its seed is.
-    private static let seeds = 1...(ProcessInfo.processInfo.environment["SKYLIGHT_HISTORIES"].flatMap { UInt64($0) } ?? 40)
+    private static func number(_ variable: String) -> UInt64? { ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) } }
 
-    @Test(arguments: seeds)
-    func engineAgreesWithModel(seed: UInt64) async throws {
-        var history = try History(seed: seed)
-        try await history.begin()
-        // What follows the first difference says nothing.
-        for step in 0..<250 where !history.hasDiffered {
-            try await history.step(step)
+    /// 100 histories of 1,000 operations, or as many as `SKYLIGHT_HISTORIES` says. A history is the same whenever its seed is;
+    /// `SKYLIGHT_HISTORY_SEED` plays one alone.
+    private static let seeds: ClosedRange<UInt64> = number("SKYLIGHT_HISTORY_SEED").map { $0...$0 } ?? 1...(number("SKYLIGHT_HISTORIES") ?? 100)
+    private static let operations = 1000
+    /// Histories at a time: each keeps some dozen files open.
+    private static let lanes: UInt64 = 4
+
+    @Test(arguments: 0..<lanes)
+    func engineAgreesWithModel(lane: UInt64) async throws {
+        for seed in Self.seeds where seed % Self.lanes == lane {
+            var history = try History(seed: seed)
+            try await history.begin()
+            // What follows the first difference says nothing.
+            for step in 0..<Self.operations where !history.hasDiffered {
+                try await history.step(step)
+            }
+            await history.finish()
         }
-        await history.finish()
     }
 }
 
@@ -29,6 +38,7 @@ private struct History {
     private let seed: UInt64
     private let clock = TestClock()
     private let folder: TemporaryFolder
+    private let disk: WatchedFolder
     private let model: InMemoryRecordEngine
     private var engine: SQLiteRecordEngine
     /// Tokens of any age: the same place in both engines.
@@ -38,13 +48,19 @@ private struct History {
     private static let names: [Name] = [
         "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2", "A3",
     ]
+    /// Refused, whatever is asked.
+    private static let impossibleNames: [Name] = ["nul\u{0}in it", "a\u{0}", "\u{1}\u{1F}\t", ""]
     private static let zones: [Name] = ["Red", "Green", "Blue"]
-    private static let words = ["apple", "Äpfel", "pear", "plum tree", "apple pear", "ZEBRA", "名前", ""]
+    private static let words = [
+        "apple", "Äpfel", "pear", "plum tree", "apple pear", "ZEBRA", "名前", "", "nul\u{0}end", "nul\u{0}", "é", "e\u{301}",
+        "\t\"quoted\"\\ \u{1}\u{7F}\u{2028}",
+    ]
 
     init(seed: UInt64) throws {
         self.seed = seed
         random = SeededRandom(seed: seed)
         folder = try TemporaryFolder()
+        disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
         let clock = clock
         model = InMemoryRecordEngine(clock: { clock.now() })
         engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
@@ -84,7 +100,9 @@ private struct History {
         let (scope, caller, zone) = anyPlace()
         let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...6, using: &random)
         var operations: [RecordOperation] = []
-        for name in Self.names.shuffled(using: &random).prefix(count) {
+        var names = Array(Self.names.shuffled(using: &random).prefix(count))
+        if Int.random(in: 0..<40, using: &random) == 0 { names[0] = Self.impossibleNames.randomElement(using: &random) ?? "" }
+        for name in names {
             let kind = RecordOperation.Kind.allCases.randomElement(using: &random) ?? .create
             var tag: String?
             if kind.checksTag, Int.random(in: 0..<8, using: &random) > 0 {
@@ -97,18 +115,18 @@ private struct History {
                     parent: [.unchanged, .unchanged, .cleared, .record("a")].randomElement(using: &random) ?? .unchanged))
         }
         let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random))
-        try await compare(index, scope, caller) { try await $0.modify(request).map(Self.text).joined(separator: "\n") }
+        try await compare(index, scope, caller, "\(request)") { try await $0.modify(request) }
     }
 
     private mutating func modifyZones(_ index: Int) async throws {
         let (_, caller, zone) = anyPlace()
         let zoneID = ZoneID(zoneName: zone.isDefault ? "Red" : zone.zoneName)
         if Int.random(in: 0..<5, using: &random) == 0 {
-            try await compare(index, .private, caller) { try await $0.purge(zoneID); return "purged" }
+            try await compare(index, .private, caller) { try await $0.purge(zoneID); return true }
         } else {
             let operation: ZoneOperation = Int.random(in: 0..<4, using: &random) == 0 ? .delete(zoneID) : .create(zoneID)
             try await compare(index, .private, caller) { database in
-                try await database.modifyZones([operation]).map { "\($0.map(\.zoneID))" }.joined()
+                try await database.modifyZones([operation]).map { $0.map(\.zoneID) }
             }
         }
     }
@@ -123,7 +141,7 @@ private struct History {
             } else {
                 try await database.share(zoneID, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: permission))
             }
-            return "\(try await database.participants(of: zoneID))"
+            return try await database.participants(of: zoneID)
         }
     }
 
@@ -133,8 +151,7 @@ private struct History {
         let area: QueryRequest.Area = Int.random(in: 0..<4, using: &random) == 0 ? .allZones : .zone(zone)
         let pageSize = [1, 2, 3, 7, 50].randomElement(using: &random) ?? 3
         try await compare(index, scope, caller, "\(query) page \(pageSize)") { database in
-            let records = try await database.all(query, in: area, pageSize: pageSize)
-            return records.map { "\($0.recordID) \($0.recordChangeTag)" }.joined(separator: "\n")
+            try await database.all(query, in: area, pageSize: pageSize)
         }
     }
 
@@ -152,7 +169,7 @@ private struct History {
         }
         let expected = await Self.outcome { try await model.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.model : nil)) }
         let found = await Self.outcome { try await engine.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.engine : nil)) }
-        expect(index, expected.map(Self.text), found.map(Self.text), "pull \(place) reverse \(reverse)")
+        expect(index, expected.map(ZonePage.init), found.map(ZonePage.init), "pull \(place) reverse \(reverse)")
         if case .success(let left) = expected, case .success(let right) = found {
             tokens.append((place.0, place.1, place.2, left.syncToken, right.syncToken))
             try await compareExplanations(index, place.0, place.1, left.syncToken, right.syncToken)
@@ -171,7 +188,7 @@ private struct History {
         let found = await Self.outcome {
             try await engine.full(scope, as: caller).databaseChanges(DatabaseChangesRequest(since: since?.engine, includesGoneZones: gone, limit: limit))
         }
-        expect(index, expected.map(Self.text), found.map(Self.text), "database pull \(scope)")
+        expect(index, expected.map(DatabasePage.init), found.map(DatabasePage.init), "database pull \(scope)")
         if case .success(let left) = expected, case .success(let right) = found {
             tokens.append((scope, caller, nil, left.syncToken, right.syncToken))
             try await compareExplanations(index, scope, caller, left.syncToken, right.syncToken)
@@ -179,8 +196,8 @@ private struct History {
     }
 
     private mutating func compareExplanations(_ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ left: ChangeToken, _ right: ChangeToken) async throws {
-        let expected = await Self.outcome { "\(try await model.full(scope, as: caller).explain(left))" }
-        let found = await Self.outcome { "\(try await engine.full(scope, as: caller).explain(right))" }
+        let expected = await Self.outcome { try await model.full(scope, as: caller).explain(left) }
+        let found = await Self.outcome { try await engine.full(scope, as: caller).explain(right) }
         expect(index, expected, found, "explain")
     }
 
@@ -190,19 +207,18 @@ private struct History {
             .randomElement(using: &random) ?? .system(.recordID)
         let indexes: Indexes = [[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .sortable].randomElement(using: &random) ?? []
         try await compare(index, .private, ada) { database in
-            "\(try await database.edit([.setIndexes(indexes, of: key, in: type)]).text)"
+            try await database.edit([.setIndexes(indexes, of: key, in: type)]).text
         }
     }
 
     private mutating func lookAround(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
         try await compare(index, scope, caller) { database in
-            let zones = try await database.zones().map { "\($0.zoneID) \($0.atomic) \($0.syncToken != nil)" }
-            let counts = try await database.counts(in: zone)
-            let types = counts.records.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-            let referrers = try await database.referrers(to: RecordID(recordName: "a", zoneID: zone), limit: 10)
-            let found = try await database.fetch(Self.names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: ["number"])
-            return "\(zones) \(types) \(counts.deletions) \(referrers) \(found)"
+            Surroundings(
+                zones: try await database.zones().map(\.zoneID), atomic: try await database.zones().map(\.atomic),
+                counts: try await database.counts(in: zone),
+                referrers: try await database.referrers(to: RecordID(recordName: "a", zoneID: zone), limit: 10),
+                records: try await database.fetch((Self.names + Self.impossibleNames).map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: ["number"]))
         }
     }
 
@@ -263,17 +279,22 @@ private struct History {
 
     // MARK: Comparing
 
-    private mutating func compare(
-        _ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ what: String = "", _ body: (any FullDatabase) async throws -> String
+    private mutating func compare<Value: Equatable>(
+        _ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ what: @autoclosure () -> String = "",
+        _ body: (any FullDatabase) async throws -> Value
     ) async throws {
         let expected = await Self.outcome { try await body(model.full(scope, as: caller)) }
         let found = await Self.outcome { try await body(engine.full(scope, as: caller)) }
-        expect(index, expected, found, what)
+        expect(index, expected, found, what())
     }
 
-    private mutating func expect(_ index: Int, _ expected: Result<String, RecordError>, _ found: Result<String, RecordError>, _ what: String) {
-        if expected != found { hasDiffered = true }
-        #expect(expected == found, "seed \(seed), step \(index), \(what)")
+    // Values are compared as they are: to write them out takes longer than all the rest.
+    private mutating func expect<Value: Equatable>(
+        _ index: Int, _ expected: Result<Value, RecordError>, _ found: Result<Value, RecordError>, _ what: @autoclosure () -> String
+    ) {
+        guard expected != found else { return }
+        hasDiffered = true
+        Issue.record("seed \(seed), step \(index), \(what())\nexpected \(expected)\nfound    \(found)")
     }
 
     private static func outcome<Value>(_ body: () async throws -> Value) async -> Result<Value, RecordError> {
@@ -283,93 +304,38 @@ private struct History {
             return .failure(error as? RecordError ?? RecordError(.internalError, "\(error)"))
         }
     }
+}
 
-    private static func text(_ outcome: Result<ModifyOutcome, RecordError>) -> String { "\(outcome)" }
+// What two engines must agree on: all but their tokens.
 
-    private static func text(_ page: ZoneChangesPage) -> String {
-        "\(page.zoneID) more \(page.moreComing)\n" + page.changes.map { "\($0)" }.joined(separator: "\n")
+private struct ZonePage: Equatable {
+    let zoneID: ZoneID
+    let changes: [RecordChange]
+    let moreComing: Bool
+
+    init(_ page: ZoneChangesPage) { (zoneID, changes, moreComing) = (page.zoneID, page.changes, page.moreComing) }
+}
+
+private struct DatabasePage: Equatable {
+    struct Change: Equatable {
+        let zoneID: ZoneID
+        let kind: ZoneChange.Kind
+        let timestamp: Timestamp
     }
 
-    private static func text(_ page: DatabaseChangesPage) -> String {
-        "more \(page.moreComing)\n" + page.changes.map { "\($0.zoneID) \($0.kind) \($0.timestamp)" }.joined(separator: "\n")
+    let changes: [Change]
+    let moreComing: Bool
+
+    init(_ page: DatabaseChangesPage) {
+        changes = page.changes.map { Change(zoneID: $0.zoneID, kind: $0.kind, timestamp: $0.timestamp) }
+        moreComing = page.moreComing
     }
 }
 
-/// Makes queries that make sense often enough.
-enum QueryMaker {
-    static func query(using random: inout SeededRandom) -> Query {
-        let filters = (0..<(Int.random(in: 0..<10, using: &random) < 7 ? Int.random(in: 0...1, using: &random) : 2)).map { _ in filter(using: &random) }
-        let sorts = (0..<Int.random(in: 0...2, using: &random)).map { _ in sort(using: &random) }
-        return Query(recordType: Int.random(in: 0..<8, using: &random) == 0 ? "Other" : "Item", filters: filters, sorts: sorts)
-    }
-
-    static func location(using random: inout SeededRandom) -> Location {
-        // Around the date line and the poles too.
-        Location(
-            latitude: [-90, -45.5, 0, 47.6, 47.7, 89.9].randomElement(using: &random) ?? 0,
-            longitude: [-180, -122.3, -122.2, 0, 13.4, 179.9, 180].randomElement(using: &random) ?? 0)
-    }
-
-    private static func text(using random: inout SeededRandom) -> FieldValue {
-        .string(["apple", "pear", "Äpfel", "a", "", "ZEBRA", "名前", String(repeating: "long ", count: 210) + "a"].randomElement(using: &random) ?? "")
-    }
-
-    private static func filter(using random: inout SeededRandom) -> Query.Filter {
-        let ordered: [Records.Comparator] = [.equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
-        let comparator = ordered.randomElement(using: &random) ?? .equals
-        switch Int.random(in: 0..<13, using: &random) {
-        case 0: return Query.Filter("number", comparator, FieldInput(.int64(Int64.random(in: -3...5, using: &random))))
-        case 1: return Query.Filter("ratio", comparator, FieldInput(.double(Double(Int.random(in: -2...2, using: &random)) / 2)))
-        case 2: return Query.Filter("text", comparator, FieldInput(text(using: &random)))
-        case 3: return Query.Filter("when", comparator, FieldInput(.timestamp(Timestamp(milliseconds: Int64.random(in: 0...4, using: &random)))))
-        case 4: return Query.Filter("text", Bool.random(using: &random) ? .beginsWith : .notBeginsWith, FieldInput(text(using: &random)))
-        case 5:
-            let comparator: Records.Comparator = Bool.random(using: &random) ? .in : .notIn
-            return Query.Filter("number", comparator, FieldInput(.list([.int64(1), .int64(Int64.random(in: 2...5, using: &random))], of: .int64)))
-        case 6:
-            let comparator = [Records.Comparator.listContainsAny, .listContainsAll, .notListContainsAny, .notListContainsAll].randomElement(using: &random) ?? .listContainsAny
-            return Query.Filter("tags", comparator, FieldInput(.list([text(using: &random), text(using: &random)], of: .string)))
-        case 7:
-            let comparator = [Records.Comparator.listContains, .notListContains, .listMemberBeginsWith, .notListMemberBeginsWith].randomElement(using: &random) ?? .listContains
-            return Query.Filter("tags", comparator, FieldInput(text(using: &random)))
-        case 8:
-            return Query.Filter(
-                "place", .near, FieldInput(.location(location(using: &random))), distance: [10, 20_000, 5_000_000, 3e7].randomElement(using: &random))
-        case 9:
-            let comparator: Records.Comparator = Bool.random(using: &random) ? .containsAllTokens : .containsAnyTokens
-            return Query.Filter("text", comparator, FieldInput(.string(["apple", "APFEL pear", "tree plum", "", "名"].randomElement(using: &random) ?? "")))
-        case 10:
-            return Query.Filter("link", Bool.random(using: &random) ? .equals : .notEquals, FieldInput(.reference(Reference(recordName: "a"))))
-        case 11:
-            return Query.Filter("___recordID", comparator, FieldInput(.reference(Reference(recordName: ["a", "é", "B", "zz"].randomElement(using: &random) ?? "a"))))
-        default:
-            return Query.Filter("modifiedTimestamp", comparator, FieldInput(.timestamp(Timestamp(milliseconds: 1_700_000_100_000))))
-        }
-    }
-
-    private static func sort(using random: inout SeededRandom) -> Query.Sort {
-        let ascending = Bool.random(using: &random)
-        if Int.random(in: 0..<6, using: &random) == 0 {
-            return Query.Sort("place", ascending: ascending, relativeLocation: location(using: &random))
-        }
-        return Query.Sort(["number", "text", "when", "ratio", "recordName", "___modTime", "data"].randomElement(using: &random) ?? "number", ascending: ascending)
-    }
-}
-
-/// SplitMix64: the same seed gives the same history on every machine.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed &* 0xD6E8_FEB8_6659_FD93
-        state = next()
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
-    }
+private struct Surroundings: Equatable {
+    let zones: [ZoneID]
+    let atomic: [Bool]
+    let counts: ZoneCounts
+    let referrers: [Referrer]
+    let records: [Result<StoredRecord, RecordError>]
 }

@@ -12,7 +12,7 @@ struct EngineFailureTests {
         arguments: [
             (ServerErrorCode.accessDenied, 403), (.atomicError, 400), (.authenticationFailed, 401), (.authenticationRequired, 421), (.badRequest, 400),
             (.conflict, 409), (.exists, 409), (.internalError, 500), (.notFound, 404), (.quotaExceeded, 413), (.throttled, 429),
-            (.tryAgainLater, 503), (.validatingReferenceError, 412), (.zoneNotFound, 404),
+            (.tryAgainLater, 503), (.validatingReferenceError, 412), (.zoneBusy, 503), (.zoneNotFound, 404),
         ])
     func statuses(code: ServerErrorCode, status: Int) async throws {
         let response = try await response(to: RecordError(code, "the reason"))

@@ -23,6 +23,11 @@ struct ScenarioTests {
         try await play(scenario, on: engine)
     }
 
+    @Test("Beyond the protocol", arguments: EngineKind.allCases, Scenario.skylight)
+    func skylight(engine: EngineKind, scenario: Scenario) async throws {
+        try await play(scenario, on: engine)
+    }
+
     private func play(_ scenario: Scenario, on engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             var runner = ScenarioRunner(server)

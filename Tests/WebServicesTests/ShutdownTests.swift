@@ -41,7 +41,8 @@ struct ShutdownTests {
         let start = ContinuousClock.now
         await group.triggerGracefulShutdown()
         try await running
-        #expect(ContinuousClock.now - start < .seconds(3))
+        // Who waited for the idle connection would wait for a minute.
+        #expect(ContinuousClock.now - start < .seconds(30))
         #expect(try await idle.map(\.status) == [404])
         #expect(try await slow.map(\.text) == ["done"])
     }

@@ -18,6 +18,8 @@ enum EmbeddedFiles {
         ("query", PackageResources.query_mustache),
         ("record", PackageResources.record_mustache),
         ("refusal", PackageResources.refusal_mustache),
+        ("rehearsal", PackageResources.rehearsal_mustache),
+        ("rehearsals", PackageResources.rehearsals_mustache),
         ("schema", PackageResources.schema_mustache),
         ("since", PackageResources.since_mustache),
         ("token", PackageResources.token_mustache),

@@ -56,6 +56,8 @@ struct Frame: ViewModel {
     /// Acting user and zone.
     let findFields: [Hidden]
     let findHint: String
+    /// The page Rehearsals, `nil` outside of any container.
+    let rehearsals: String?
 
     /// Zones listed in the bar; more are on their own page.
     static let zoneLimit = 40
@@ -66,7 +68,7 @@ extension Frame {
     init(title: String, assets: StaticFiles) {
         self.init(
             title: title, stylesheet: assets.url("skylight.css"), script: assets.url("skylight.js"), icon: assets.url("skylight.svg"), chips: [],
-            sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record")
+            sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
@@ -77,6 +79,6 @@ extension Frame {
             title: title, stylesheet: assets.url("skylight.css"), script: assets.url("skylight.js"), icon: assets.url("skylight.svg"),
             chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
-            findHint: "Find a record, type, zone or token")
+            findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue))
     }
 }

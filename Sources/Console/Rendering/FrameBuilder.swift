@@ -109,9 +109,8 @@ struct FrameBuilder {
             sections.append(
                 Frame.Section(title: "Schema", entries: [entry("Record types", .types, visit.types.count), entry("Schema text", .schema)]))
         }
-        if visit.database is any TokenExplaining {
-            sections.append(Frame.Section(title: "Debugging", entries: [entry("Tokens", .token)]))
-        }
+        let tokens = visit.database is any TokenExplaining ? [entry("Tokens", .token)] : []
+        sections.append(Frame.Section(title: "Debugging", entries: tokens + [entry("Rehearsals", .rehearsals)]))
         sections.append(Frame.Section(title: "Server", entries: [entry("Users", .users, visit.people.users.count)]))
         return sections
     }

@@ -2,6 +2,7 @@ internal import Foundation
 internal import HTTPServing
 internal import Hummingbird
 internal import Mustache
+internal import RecordStore
 internal import Records
 
 /// Makes answers of pages by filling their templates.
@@ -10,12 +11,14 @@ struct PageRenderer: Sendable {
     /// Read anew for each page while developing; `nil` for the templates in the binary.
     private let folder: String?
     let assets: StaticFiles
+    let rehearsals: Rehearsals
 
     /// - Throws: a parser error of a template, or an error of the file system.
-    init(folder: String?, assets: StaticFiles) throws {
+    init(folder: String?, assets: StaticFiles, rehearsals: Rehearsals) throws {
         MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         self.folder = folder
         self.assets = assets
+        self.rehearsals = rehearsals
         library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates.map { ($0.name, $0.bytes) })
     }
 
@@ -23,7 +26,8 @@ struct PageRenderer: Sendable {
     func response(_ page: some Page, in frame: Frame) throws -> Response {
         let library = try folder.map(Self.library(in:)) ?? library
         let template = type(of: page).template
-        guard let html = library.render(PageContext(frame: frame, page: page), withTemplate: template) else {
+        let context = PageContext(frame: frame, page: page, banner: RehearsalBanner(rehearsals.running))
+        guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "There is no template '\(template)'")
         }
         return .html(html, status: page.status)
@@ -56,15 +60,17 @@ struct PageRenderer: Sendable {
     }
 }
 
-/// What templates are filled from: the page, and the frame around it.
+/// What templates are filled from: the page, the frame around it, and what is rehearsed meanwhile.
 private struct PageContext: ViewModel {
     let frame: Frame
     let page: any Page
+    let banner: RehearsalBanner?
 
     func child(named name: String) -> Any? {
         switch name {
         case "frame": frame
         case "page": page
+        case "banner": banner ?? Absent()
         default: nil
         }
     }

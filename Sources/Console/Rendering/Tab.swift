@@ -1,6 +1,6 @@
 /// The entries of the navigation, each with the last part of its URL.
 enum Tab: String, Sendable {
-    case query, fetch, changes, zones, types, schema, token, users
+    case query, fetch, changes, zones, types, schema, token, rehearsals, users
     /// Outside of any container.
     case home = ""
 

@@ -11,8 +11,6 @@ public import RecordStore
 public struct Importer: Sendable {
     /// Bad rows that are reported one by one.
     public static let problemLimit = 100
-    /// Operations in one request, the most that CloudKit takes.
-    private static let batchSize = 200
 
     private let files: [ImportFile]
     private let options: ImportOptions
@@ -39,7 +37,7 @@ public struct Importer: Sendable {
         if check.good == 0 { throw ImportError.invalid("There is no row to import") }
         // The schema first: where it can't be changed, no zone is left behind.
         if let type = plan.addedType { _ = try await editor.edit([.addType(type)]) }
-        let madeZone = try await makeZone()
+        let madeZone = try await database.makeZone(options.zoneID)
         let saved = try await save(plan, of: check.good, progress)
         return ImportReport(
             recordType: options.recordType, zoneID: options.zoneID, saved: saved,
@@ -53,7 +51,7 @@ public struct Importer: Sendable {
     private func profiles(_ progress: @escaping (ImportProgress) -> Void) throws -> [ColumnProfile] {
         var profiles: [ColumnProfile] = []
         var indexes: [Name: Int] = [:]
-        var meter = Meter(.reading, files, progress)
+        var meter = ProgressMeter(.reading, files, progress)
         for (number, file) in files.enumerated() {
             var reader = try RowReader(file)
             while let outcome = try reader.next() {
@@ -85,7 +83,7 @@ public struct Importer: Sendable {
     private func check(_ plan: ImportPlan, _ progress: @escaping (ImportProgress) -> Void) throws -> Check {
         var check = Check()
         var converter = RowConverter(plan, nameField: options.nameField, files: files)
-        var meter = Meter(.checking, files, progress)
+        var meter = ProgressMeter(.checking, files, progress)
         for (number, file) in files.enumerated() {
             try file.checkUnchanged()
             var reader = try RowReader(file)
@@ -108,113 +106,46 @@ public struct Importer: Sendable {
 
     private func save(_ plan: ImportPlan, of total: Int, _ progress: @escaping (ImportProgress) -> Void) async throws -> Int {
         var converter = RowConverter(plan, nameField: options.nameField, files: files)
-        var batch = Batch()
-        var saved = 0
-        func report() { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved)) }
-        report()
-        for (number, file) in files.enumerated() {
-            try file.checkUnchanged()
-            var reader = try RowReader(file)
-            while let outcome = try reader.next() {
-                guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
-                batch.add(draft, as: options.recordType, place: (file.path, row.line))
-                if batch.operations.count == Self.batchSize || batch.size > Batch.sizeLimit {
-                    saved += try await send(batch, after: saved)
-                    batch = Batch()
-                    report()
+        var rows = try FileRows(files)
+        func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved)) }
+        report(0)
+        return try await BatchSaver(database: database).save(
+            {
+                var batch = SaveBatch(zoneID: options.zoneID)
+                while !batch.isFull, let (number, outcome) = try rows.next() {
+                    guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
+                    let operation = RecordOperation(
+                        .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString), recordType: options.recordType, fields: draft.fields)
+                    batch.add(operation, size: draft.size, file: files[number].path, line: row.line)
                 }
-            }
-        }
-        if !batch.operations.isEmpty { saved += try await send(batch, after: saved) }
-        report()
-        return saved
+                return batch.operations.isEmpty ? nil : batch
+            }, report: report)
+    }
+}
+
+/// The rows of several files, one after the other.
+private struct FileRows {
+    private let files: [ImportFile]
+    private var number = 0
+    private var reader: RowReader
+
+    init(_ files: [ImportFile]) throws {
+        self.files = files
+        reader = try Self.reader(of: files[0])
     }
 
-    // MARK: The database
-
-    /// - Returns: whether the zone was missing.
-    private func makeZone() async throws -> Bool {
-        if options.zoneID.isDefault { return false }
-        guard case .failure(let error)? = try await database.fetchZones([options.zoneID]).first else { return false }
-        guard error.code == .zoneNotFound, database.address.scope == .private else { throw error }
-        for outcome in try await database.modifyZones([.create(options.zoneID)]) { _ = try outcome.get() }
-        return true
+    private static func reader(of file: ImportFile) throws -> RowReader {
+        try file.checkUnchanged()
+        return try RowReader(file)
     }
 
-    /// Saves one batch; waits when the database is busy.
-    private func send(_ batch: Batch, after saved: Int) async throws -> Int {
-        let request = ModifyRequest(batch.operations, zoneID: options.zoneID, atomic: true)
-        var outcomes: [Result<ModifyOutcome, RecordError>]
-        var tries = 0
+    /// The next row and the number of its file, `nil` after the last one.
+    mutating func next() throws -> (file: Int, outcome: RowOutcome)? {
         while true {
-            do {
-                outcomes = try await database.modify(request)
-                break
-            } catch let error as RecordError where error.code == .tryAgainLater && tries < 8 {
-                tries += 1
-                try await Task.sleep(for: .milliseconds(50 << tries))
-            } catch let error as RecordError {
-                throw ImportError.stopped(saved: saved, file: batch.places[0].file, line: batch.places[0].line, error)
-            }
+            if let outcome = try reader.next() { return (number, outcome) }
+            guard number + 1 < files.count else { return nil }
+            number += 1
+            reader = try Self.reader(of: files[number])
         }
-        var count = 0
-        var refused: (place: (file: String, line: Int), error: RecordError)?
-        for (outcome, place) in zip(outcomes, batch.places) {
-            switch outcome {
-            case .success: count += 1
-            case .failure(let error):
-                // The other items of an atomic batch only say that one failed.
-                if refused == nil || refused?.error.code == .atomicError { refused = (place, error) }
-            }
-        }
-        if let refused { throw ImportError.stopped(saved: saved + count, file: refused.place.file, line: refused.place.line, refused.error) }
-        return count
-    }
-}
-
-/// Records that are saved together.
-private struct Batch {
-    /// Bytes; a request to a server may be no larger.
-    static let sizeLimit = 4 << 20
-
-    var operations: [RecordOperation] = []
-    var places: [(file: String, line: Int)] = []
-    var size = 0
-
-    mutating func add(_ draft: RowConverter.Draft, as recordType: Name, place: (file: String, line: Int)) {
-        let recordName = draft.recordName ?? Name(UUID().uuidString)
-        operations.append(RecordOperation(.forceReplace, recordName: recordName, recordType: recordType, fields: draft.fields))
-        places.append(place)
-        size += draft.size
-    }
-}
-
-/// Turns places in files into progress, at most a hundred times in a phase.
-private struct Meter {
-    private let phase: ImportProgress.Phase
-    private let starts: [Int]
-    private let total: Int
-    private let progress: (ImportProgress) -> Void
-    private var rows = 0
-    private var percent = -1
-
-    init(_ phase: ImportProgress.Phase, _ files: [ImportFile], _ progress: @escaping (ImportProgress) -> Void) {
-        self.phase = phase
-        self.progress = progress
-        var start = 0
-        starts = files.map { file in
-            defer { start += file.size }
-            return start
-        }
-        total = max(start, 1)
-    }
-
-    mutating func count(at offset: Int, of file: Int) {
-        rows += 1
-        let done = starts[file] + offset
-        let percent = done * 100 / total
-        if percent == self.percent { return }
-        self.percent = percent
-        progress(ImportProgress(phase: phase, fraction: min(1, Double(done) / Double(total)), count: rows))
     }
 }

@@ -76,21 +76,26 @@ extension InMemoryDatabase: TokenExplaining {
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try store.read { state in
-            guard let content = store.office.open(token) else { throw TokenOffice.foreign }
+            guard let opened = store.office.open(token) else { throw TokenOffice.foreign }
+            let content = opened.content
             let user = state.users.first { $0.value == content.databaseNumber }?.key
             switch content.subject {
             case .database:
                 let all = view.zoneChanges(in: state, office: store.office)
                 return TokenExplanation(
-                    content, about: .database, user: user, view: (address.scope, view.databaseNumber(in: state)),
+                    opened, about: .database, user: user, view: (address.scope, view.databaseNumber(in: state)),
                     feed: databaseFeed(all, in: state), office: store.office, changesAfter: all.count { $0.position > content.position })
             case .zone(let number):
                 let zone = state.zones[number]
                 return TokenExplanation(
-                    content, about: .zone(zone.map { view.zoneID(of: $0) }), user: user, view: (address.scope, view.databaseNumber(in: state)),
+                    opened, about: .zone(zone.map { view.zoneID(of: $0) }), user: user, view: (address.scope, view.databaseNumber(in: state)),
                     feed: zone.flatMap { $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil }, office: store.office,
                     changesAfter: zone?.rows.values.count { $0.position > content.position } ?? 0)
             }
         }
     }
+}
+
+extension InMemoryDatabase: TokenExpiring {
+    func expireTokens() async throws { store.expireTokens() }
 }

@@ -37,6 +37,13 @@ public final class InMemoryRecordEngine: RecordEngine {
     public func close() async {}
 }
 
+extension InMemoryRecordEngine: StoreHealthReporting {
+    public func health() async -> [StoreHealth] {
+        stores.withLock { $0.keys }.map { StoreHealth(container: $0.container, environment: $0.environment, readOnlyBecause: nil) }
+            .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+    }
+}
+
 extension Timestamp {
     /// The present.
     @Sendable public static func now() -> Timestamp {

@@ -6,16 +6,21 @@ internal import Synchronization
 final class InMemoryStore: Sendable {
     let environment: Environment
     let clock: @Sendable () -> Timestamp
-    let office: TokenOffice
+    var office: TokenOffice { tokens.withLock { $0 } }
     let signals = CommitSignals()
+    private let tokens: Mutex<TokenOffice>
     private let state = Mutex(InMemoryState())
 
     init(environment: Environment, clock: @escaping @Sendable () -> Timestamp) {
         self.environment = environment
         self.clock = clock
-        office = TokenOffice(
-            seal: TokenSeal(key: TokenSeal.makeKey()),
-            incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)])
+        tokens = Mutex(
+            TokenOffice(
+                seal: TokenSeal(key: TokenSeal.makeKey()), incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)]))
+    }
+
+    func expireTokens() {
+        tokens.withLock { $0.retire(for: TokenSeal(key: TokenSeal.makeKey())) }
     }
 
     func read<Value: Sendable>(_ body: (InMemoryState) throws -> Value) throws -> Value {

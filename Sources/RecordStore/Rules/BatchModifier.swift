@@ -4,25 +4,25 @@ internal import Foundation
 
 /// The rules of records/modify, the same on every engine: oplock conflicts, merge and replace, just-in-time schema, limits,
 /// reference actions, atomic batches.
-public struct BatchModifier<Transaction: RecordTransaction> {
+public struct BatchModifier {
     /// Operations in a request.
-    public static var operationLimit: Int { 200 }
+    public static let operationLimit = 200
     /// Bytes of a record's fields.
-    public static var recordSizeLimit: Int { 1 << 20 }
+    public static let recordSizeLimit = 1 << 20
     /// Records whose DELETE_SELF references point at one target.
-    public static var deleteSelfLimit: Int { 750 }
+    public static let deleteSelfLimit = 750
 
     private typealias Outcome = Result<ModifyOutcome, RecordError>
-    private typealias Zone = TransactionZone<Transaction.ZoneKey>
+    private typealias Zone = TransactionZone
 
-    private let transaction: Transaction
+    private let transaction: any RecordTransaction
     private let environment: Environment
     private let caller: Caller
     private let now: Timestamp
     /// Checks that look at the batch as a whole, so that the order of its operations does not matter.
     private var deferred: [(index: Int, check: () throws -> Void)] = []
 
-    public init(_ transaction: Transaction, environment: Environment, caller: Caller, now: Timestamp) {
+    public init(_ transaction: any RecordTransaction, environment: Environment, caller: Caller, now: Timestamp) {
         self.transaction = transaction
         self.environment = environment
         self.caller = caller
@@ -61,7 +61,12 @@ public struct BatchModifier<Transaction: RecordTransaction> {
         do {
             try transaction.attempt {
                 for (index, (operation, zone)) in zip(operations, zones).enumerated() {
-                    outcomes.append(try attempt { try $0.apply(operation, in: zone.get(), at: index) })
+                    // What a failing operation did by then goes with the batch, so it needs no undoing of its own.
+                    do {
+                        outcomes.append(.success(try apply(operation, in: zone.get(), at: index)))
+                    } catch let error as RecordError {
+                        outcomes.append(.failure(error))
+                    }
                 }
                 for (index, check) in deferred {
                     if case .failure = outcomes[index] { continue }
@@ -97,7 +102,7 @@ public struct BatchModifier<Transaction: RecordTransaction> {
     }
 
     private func checkEachRecordOnce(_ operations: [RecordOperation], _ zones: [Result<Zone, any Error>]) throws {
-        var seen: [Transaction.ZoneKey: Set<Name>] = [:]
+        var seen: [Int64: Set<Name>] = [:]
         for (operation, zone) in zip(operations, zones) {
             guard let name = operation.recordName, let zone = try? zone.get() else { continue }
             if !seen[zone.key, default: []].insert(name).inserted {
@@ -125,10 +130,13 @@ public struct BatchModifier<Transaction: RecordTransaction> {
             throw RecordError(.badRequest, "The record '\(name)' is of type '\(existing.recordType)' and can't become '\(typeName)'")
         }
         if typeName == Schema.usersType { throw RecordError(.accessDenied, "CREATE operation not permitted") }
+        try operation.provenance?.check()
         var justInTime = JustInTimeSchema(transaction.schema, environment: environment)
         let (values, cleared) = try justInTime.resolve(operation.fields, in: typeName)
         if justInTime.hasGrown { try transaction.grow(justInTime.schema) }
-        let fields = try merged(values, cleared, operation, existing)
+        let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        try checkAssets(values, before)
+        let fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for case .reference(let reference) in values.values.flatMap(\.value.elements) { try NameRules.checkRecordName(reference.recordName) }
         if case .record(let parent) = operation.parent { try NameRules.checkRecordName(parent) }
         let text = FieldsText(fields.values)
@@ -144,8 +152,10 @@ public struct BatchModifier<Transaction: RecordTransaction> {
             case .record(let parent): parent
             }
         let draft = RecordDraft(
-            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: typeName, created: existing?.created ?? signature,
-            modified: signature, parent: parent, fields: fields, text: text)
+            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: typeName,
+            created: operation.provenance?.created ?? existing?.created ?? signature,
+            modified: operation.provenance?.modified ?? signature, parent: parent, fields: fields, text: text,
+            previousFields: before)
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
         try checkReferences(of: fields.values.map(\.self), of: name, in: zone, at: index)
         return .saved(saved)
@@ -168,15 +178,6 @@ public struct BatchModifier<Transaction: RecordTransaction> {
         if Name(tag) != Name(existing.recordChangeTag) {
             throw RecordError(.conflict, "client oplock error updating record")
         }
-    }
-
-    private func merged(
-        _ values: [Name: Field], _ cleared: Set<Name>, _ operation: RecordOperation, _ existing: StoredRecord?
-    ) throws -> [Name: Field] {
-        let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
-        try checkAssets(values, before)
-        if operation.kind.replacesFields { return values }
-        return before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
     }
 
     /// Assets can be kept but not yet uploaded; a field that points nowhere must not be saved.

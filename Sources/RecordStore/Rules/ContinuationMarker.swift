@@ -45,8 +45,49 @@ public struct ContinuationMarker: Sendable {
 
     /// A short digest of what the marker belongs to.
     private static func digest(_ query: ResolvedQuery, _ area: QueryRequest.Area) -> String {
-        let digest = SHA256.hash(data: Array("\(query.fingerprint) \(area)".utf8))
+        var writer = JSONWriter(capacity: 256)
+        writer.array { writer in
+            writer.value(query.recordType)
+            writer.array { writer in
+                for filter in query.filters { writer.value(filter) }
+            }
+            writer.array { writer in
+                for sort in query.sorts { writer.value(sort) }
+            }
+            switch area {
+            case .allZones: writer.null()
+            case .zone(let zoneID): writer.value(zoneID)
+            }
+        }
+        let digest = SHA256.hash(data: writer.bytes)
         return digest.prefix(9).map { String($0, radix: 36) }.joined()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ filter: ResolvedQuery.Filter) {
+        array { writer in
+            writer.value(filter.key.schemaName)
+            writer.value(filter.comparator.rawValue)
+            switch filter.operand {
+            case .value(let value): writer.value(Field(name: "", value: value))
+            case .anyOf(let values):
+                for value in values { writer.value(Field(name: "", value: value)) }
+            case .tokens(let tokens):
+                for token in tokens { writer.value(token) }
+            case .near(let location, let metres):
+                writer.value(Field(name: "", value: .location(location)))
+                writer.value(metres)
+            }
+        }
+    }
+
+    fileprivate mutating func value(_ sort: ResolvedQuery.Sort) {
+        array { writer in
+            writer.value(sort.key.schemaName)
+            writer.value(sort.ascending)
+            if let location = sort.relativeLocation { writer.value(Field(name: "", value: .location(location))) }
+        }
     }
 }
 

@@ -13,7 +13,11 @@ public struct PageFill: Sendable {
 
     /// Whether the page has room for another record; if so, the record counts as in.
     public mutating func admits(_ record: StoredRecord) -> Bool {
-        let size = record.fields.bytes.count
+        admits(bytes: record.fields.bytes.count)
+    }
+
+    /// The same for a record whose fields take so many bytes.
+    public mutating func admits(bytes size: Int) -> Bool {
         guard records == 0 || records < limit.records && bytes + size <= limit.bytes else { return false }
         records += 1
         bytes += size

@@ -3,45 +3,43 @@ public import Records
 
 /// What a batch needs of an engine while the engine's transaction is open: every engine's `modify` is ``BatchModifier`` over this.
 public protocol RecordTransaction: AnyObject {
-    /// How the engine names a zone to itself.
-    associatedtype ZoneKey: Hashable & Sendable
-
     var schema: Schema { get }
 
     /// The zone that a request means, which must exist and be open to the caller.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func zone(_ zoneID: ZoneID) throws -> TransactionZone<ZoneKey>
+    func zone(_ zoneID: ZoneID) throws -> TransactionZone
 
     /// Replaces the schema by one that has grown.
     func grow(_ schema: Schema) throws
 
     /// The record of a name, `nil` when there is none or it was deleted.
-    func record(named name: Name, in zone: ZoneKey) throws -> StoredRecord?
+    func record(named name: Name, in zone: Int64) throws -> StoredRecord?
 
     /// Stores a record under a new position, and returns it with the change tag of that position.
-    func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: ZoneKey) throws -> StoredRecord
+    func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord
 
     /// Turns a record into a deletion under a new position.
-    func delete(_ record: StoredRecord, in zone: ZoneKey, by signature: Signature) throws
+    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws
 
     /// The DELETE_SELF and VALIDATE references to a name, by the name of the record that refers.
-    func dependents(of name: Name, in zone: ZoneKey) throws -> [Referrer]
+    func dependents(of name: Name, in zone: Int64) throws -> [Referrer]
 
     /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
-    func deleteSelfCount(of name: Name, in zone: ZoneKey, upTo limit: Int) throws -> Int
+    func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int
 
     /// Runs a part of the transaction that is undone when it throws.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value
 }
 
 /// A zone, seen from inside a transaction.
-public struct TransactionZone<Key: Hashable & Sendable>: Sendable {
-    public let key: Key
+public struct TransactionZone: Sendable {
+    /// How the engine names the zone to itself.
+    public let key: Int64
     /// With its owner filled in as the caller's answers name it.
     public let zoneID: ZoneID
     public let canWrite: Bool
 
-    public init(key: Key, zoneID: ZoneID, canWrite: Bool) {
+    public init(key: Int64, zoneID: ZoneID, canWrite: Bool) {
         self.key = key
         self.zoneID = zoneID
         self.canWrite = canWrite
@@ -57,4 +55,6 @@ public struct RecordDraft: Sendable {
     public let parent: Name?
     public let fields: [Name: Field]
     public let text: FieldsText
+    /// The fields of the record that this one replaces, decoded.
+    public let previousFields: [Name: Field]
 }

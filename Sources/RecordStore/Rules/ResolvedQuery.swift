@@ -56,15 +56,6 @@ public struct ResolvedQuery: Sendable {
         }
     }
 
-    /// Everything that decides what the answer is and in which order: a continuation marker belongs to one fingerprint.
-    var fingerprint: some Hashable { Parts(type: recordType, filters: filters, sorts: sorts) }
-
-    private struct Parts: Hashable {
-        let type: Name
-        let filters: [Filter]
-        let sorts: [Sort]
-    }
-
     /// The fields whose values decide whether a record matches and where it stands.
     public var comparedFields: Set<Name> {
         let keys = filters.map(\.key) + sorts.map(\.key)

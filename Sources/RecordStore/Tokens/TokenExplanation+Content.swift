@@ -8,14 +8,15 @@ extension TokenExplanation {
     ///   - view: scope and number of the database that was asked.
     ///   - feed: where the feed stands; `nil` when the zone is gone or can't be seen from there.
     public init(
-        _ content: TokenContent, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
+        _ opened: TokenOffice.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
         office: TokenOffice, changesAfter: Int
     ) {
+        let content = opened.content
         let standing: Standing
         if content.scope != view.scope || content.databaseNumber != view.number {
             standing = .foreign(why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
         } else if let feed {
-            standing = office.reasonExpired(content, feed).map { .expired(why: $0) } ?? .good
+            standing = office.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
         } else {
             standing = .expired(why: "its zone was deleted, or is not shared any more")
         }

@@ -2,12 +2,28 @@ public import Records
 
 /// Gives out tokens and judges those that come back; the same on every engine.
 public struct TokenOffice: Sendable {
-    private let seal: TokenSeal
+    private var seal: TokenSeal
+    /// The seals before, the latest first: their tokens are known, and expired.
+    private var retiredSeals: [TokenSeal]
     private let incarnations: [Incarnation]
 
-    public init(seal: TokenSeal, incarnations: [Incarnation]) {
+    public init(seal: TokenSeal, retired: [TokenSeal] = [], incarnations: [Incarnation]) {
         self.seal = seal
+        retiredSeals = retired
         self.incarnations = incarnations
+    }
+
+    /// A token that was sealed here, once.
+    public struct Opened: Sendable, Hashable {
+        public let content: TokenContent
+        /// Whether every token of its time was expired since.
+        public let isRetired: Bool
+    }
+
+    /// Gives out tokens under another seal, and expires all those of before.
+    public mutating func retire(for seal: TokenSeal) {
+        retiredSeals.insert(self.seal, at: 0)
+        self.seal = seal
     }
 
     public static let foreign = RecordError(.badRequest, "Unknown sync continuation type")
@@ -30,15 +46,21 @@ public struct TokenOffice: Sendable {
     }
 
     /// What a token says, `nil` when this store did not make it.
-    public func open(_ token: ChangeToken) -> TokenContent? {
-        seal.open(token)
+    public func open(_ token: ChangeToken) -> Opened? {
+        if let content = seal.open(token) { return Opened(content: content, isRetired: false) }
+        for seal in retiredSeals {
+            if let content = seal.open(token) { return Opened(content: content, isRetired: true) }
+        }
+        return nil
     }
 
     /// What a token says about a feed that it must fit.
     /// - Throws: `RecordError` BAD_REQUEST: 'Unknown sync continuation type' when the token is malformed or of another feed,
     ///   'client knowledge differs from server knowledge' when what changed since can't be told.
     public func content(of token: ChangeToken, for feed: FeedState, hasSameName: (Int64) throws -> Bool) throws -> TokenContent {
-        guard let content = open(token), content.scope == feed.scope, content.databaseNumber == feed.databaseNumber else { throw Self.foreign }
+        guard let opened = open(token) else { throw Self.foreign }
+        let content = opened.content
+        guard content.scope == feed.scope, content.databaseNumber == feed.databaseNumber else { throw Self.foreign }
         switch (content.subject, feed.subject) {
         case (.database, .database): break
         case (.zone(let left), .zone(let right)) where left == right: break
@@ -47,12 +69,14 @@ public struct TokenOffice: Sendable {
             throw try hasSameName(left) ? Self.expired : Self.foreign
         default: throw Self.foreign
         }
-        if reasonExpired(content, feed) != nil { throw Self.expired }
+        if reasonExpired(opened, feed) != nil { throw Self.expired }
         return content
     }
 
     /// Why a token of this feed is expired, `nil` when it is good.
-    public func reasonExpired(_ content: TokenContent, _ feed: FeedState) -> String? {
+    public func reasonExpired(_ opened: Opened, _ feed: FeedState) -> String? {
+        if opened.isRetired { return "all tokens that had been given out were expired" }
+        let content = opened.content
         guard let incarnation = incarnations.first(where: { $0.number == content.incarnation }),
             incarnation.contains(content.latestPosition), content.latestPosition <= feed.position
         else { return "it is from a time that this store does not know: the store was restored from an older copy" }

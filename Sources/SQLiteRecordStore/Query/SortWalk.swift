@@ -92,14 +92,14 @@ struct SortWalk {
     private func each(under value: DatabaseValue, from name: Name?, _ body: (ZoneQuery.Found) -> Database.Step) throws {
         try zoneQuery.db.eachRow(
             """
-            SELECT \(StoredRow.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
+            SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
             WHERE e.field = ? AND e.zone = ? AND e.value = ? AND e.name >= ? \(probes.sql) ORDER BY e.name
             """,
             StatementArguments(
                 [field.databaseValue, zoneQuery.zone.number.databaseValue, value, (name?.string ?? "").databaseValue] + probes.arguments),
             zone: zoneQuery.zone.zoneID, catalog: zoneQuery.catalog
         ) { row in
-            try zoneQuery.match(row).map(body) ?? .next
+            try zoneQuery.match(row.record()).map(body) ?? .next
         }
     }
 }

@@ -8,6 +8,8 @@ struct TopPlaces {
     private let limit: PageLimit
     private var kept: [ZoneQuery.Found] = []
     private var keptBytes = 0
+    /// What stands behind this can't be on the page; `nil` while there is room.
+    private var bar: QueryPlace?
 
     init(_ query: ResolvedQuery, limit: PageLimit) {
         self.query = query
@@ -15,6 +17,7 @@ struct TopPlaces {
     }
 
     mutating func offer(_ found: ZoneQuery.Found) {
+        if let bar, !query.precedes(found.place, bar) { return }
         kept.append(found)
         keptBytes += found.record.fields.bytes.count
         if kept.count >= 2 * limit.records + 64 || keptBytes > 2 * limit.bytes { cut() }
@@ -27,9 +30,15 @@ struct TopPlaces {
     }
 
     private mutating func cut() {
-        kept.sort { query.precedes($0.place, $1.place) }
+        // What is sorted are numbers: moving the records themselves about costs more than comparing them.
+        let order = kept.indices.sorted { query.precedes(kept[$0].place, kept[$1].place) }
         var fill = PageFill(limit)
-        if let overflow = kept.firstIndex(where: { !fill.admits($0.record) }) { kept.removeSubrange((overflow + 1)...) }
+        if let overflow = order.firstIndex(where: { !fill.admits(kept[$0].record) }) {
+            bar = kept[order[overflow]].place
+            kept = order[...overflow].map { kept[$0] }
+        } else {
+            kept = order.map { kept[$0] }
+        }
         keptBytes = kept.reduce(0) { $0 + $1.record.fields.bytes.count }
     }
 }

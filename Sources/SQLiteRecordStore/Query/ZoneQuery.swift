@@ -83,7 +83,7 @@ struct ZoneQuery {
         var top = TopPlaces(query, limit: limit)
         for name in names {
             guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted, row.record.recordType == type.name,
-                let found = try match(row)
+                let found = try match(row.record)
             else { continue }
             top.offer(found)
         }
@@ -94,7 +94,7 @@ struct ZoneQuery {
         let bounds = NameBounds(query, after: after, ascending: ascending)
         return try walk(
             sql: """
-                SELECT \(StoredRow.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
+                SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
                 WHERE e.field = ? AND e.zone = ? AND e.value = 0 \(bounds.sql) ORDER BY e.name \(ascending ? "ASC" : "DESC")
                 """,
             StatementArguments([members.databaseValue, zone.number.databaseValue] + bounds.arguments))
@@ -105,7 +105,7 @@ struct ZoneQuery {
         let probes = Probes(others, zone: zone.number)
         return try walk(
             sql: """
-                SELECT \(StoredRow.columns) FROM \(source.table.rawValue) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
+                SELECT \(RowReader.columns) FROM \(source.table.rawValue) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
                 WHERE e.field = ? AND e.zone = ? AND e.\(source.table.column) = ? \(bounds.sql) \(probes.sql)
                 ORDER BY e.name \(ascending ? "ASC" : "DESC")
                 """,
@@ -117,7 +117,7 @@ struct ZoneQuery {
         var found: [Found] = []
         var fill = PageFill(limit)
         try db.eachRow(sql, arguments, zone: zone.zoneID, catalog: catalog) { row in
-            guard let match = try match(row) else { return .next }
+            guard let match = try match(row.record()) else { return .next }
             found.append(match)
             return fill.admits(match.record) ? .next : .stop
         }
@@ -137,10 +137,10 @@ struct ZoneQuery {
     ) throws -> [Found] {
         var top = TopPlaces(query, limit: limit)
         try db.eachRow(
-            "SELECT \(StoredRow.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name",
+            "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name",
             arguments + [zone.number], zone: zone.zoneID, catalog: catalog, isCached: isCached
         ) { row in
-            if let found = try match(row), isWanted(found.place) { top.offer(found) }
+            if let found = try match(row.record()), isWanted(found.place) { top.offer(found) }
             return .next
         }
         return top.finish()
@@ -167,12 +167,12 @@ struct ZoneQuery {
     }
 
     /// The record, if it satisfies every filter and comes after the page before.
-    func match(_ row: StoredRow) throws -> Found? {
-        let record = try QueriedRecord(row.record, for: query)
-        guard query.matches(record) else { return nil }
-        let place = query.place(of: record)
+    func match(_ record: StoredRecord) throws -> Found? {
+        let queried = try QueriedRecord(record, for: query)
+        guard query.matches(queried) else { return nil }
+        let place = query.place(of: queried)
         if let after, !query.precedes(after, place) { return nil }
-        return (place, row.record)
+        return (place, record)
     }
 }
 

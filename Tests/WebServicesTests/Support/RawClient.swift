@@ -9,7 +9,7 @@ struct RawClient: Sendable {
 
     /// Sends bytes on a new connection and returns everything that comes back until the server closes it.
     /// - Throws: `TimedOut` when the server leaves the connection open.
-    func exchange(_ request: [UInt8], within limit: Duration = .seconds(10)) async throws -> [RawResponse] {
+    func exchange(_ request: [UInt8], within limit: Duration = .seconds(30)) async throws -> [RawResponse] {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask { try await send(request) }
             group.addTask {
@@ -21,7 +21,7 @@ struct RawClient: Sendable {
         }
     }
 
-    func exchange(_ request: String, within limit: Duration = .seconds(10)) async throws -> [RawResponse] {
+    func exchange(_ request: String, within limit: Duration = .seconds(30)) async throws -> [RawResponse] {
         try await exchange(Array(request.utf8), within: limit)
     }
 

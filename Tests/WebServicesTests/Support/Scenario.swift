@@ -47,7 +47,7 @@ func get(_ path: String, _ status: Int = 200, _ expected: String = "{}", as user
 }
 
 func call(
-    _ method: String, _ path: String, _ body: String = "", _ status: Int, _ expected: String, keeping: [String: String] = [:],
+    _ method: String, _ path: String, _ body: String = "", _ status: Int, _ expected: String = "{}", keeping: [String: String] = [:],
     as user: String? = nil
 ) -> Step {
     .call(

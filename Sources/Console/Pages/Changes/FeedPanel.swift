@@ -26,6 +26,8 @@ struct FeedPanel: ViewModel {
         var parameters = [(name: "zone", value: zoneID.zoneName.string)]
         if place.address.scope == .shared, let owner = zoneID.ownerRecordName { parameters.append(("owner", owner.string)) }
         if let user = place.user { parameters.append(("skylightUser", user)) }
+        // Like every page, the panel shows what is stored, whatever is rehearsed.
+        parameters.append(("skylightRehearse", "none"))
         playback = FormFields.url("\(place.feedPath)/playback", parameters)
         follow = FormFields.url("\(place.feedPath)/follow", parameters)
         record = place.link("record", [("name", "")])

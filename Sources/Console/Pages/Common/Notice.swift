@@ -7,6 +7,10 @@ enum Notice: String {
     case unshared
     case indexesChanged = "indexes-changed"
     case userAdded = "user-added"
+    case rehearsalStarted = "rehearsal-started"
+    case rehearsalStopped = "rehearsal-stopped"
+    case tokensExpired = "tokens-expired"
+    case zoneReset = "zone-reset"
 
     /// The sentence for a word of the URL, `nil` for an unknown one.
     static func text(_ word: String?) -> String? {
@@ -19,6 +23,10 @@ enum Notice: String {
         case .unshared: "The zone is no longer shared. The other user's shared database reports it as deleted."
         case .indexesChanged: "The indexes are changed, and complete for the records there are."
         case .userAdded: "The user is added."
+        case .rehearsalStarted: "The rehearsal is on. Requests to the web services meet it; the pages here show what is stored."
+        case .rehearsalStopped: "The rehearsal is over."
+        case .tokensExpired: "All tokens given out so far have expired. Clients must start without one."
+        case .zoneReset: "The zone was deleted and is made anew, empty. The tokens it had before have expired."
         }
     }
 

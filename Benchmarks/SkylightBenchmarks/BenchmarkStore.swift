@@ -1,0 +1,61 @@
+import Accounts
+import ArgumentParser
+import Foundation
+import JSON
+import RecordStore
+import Records
+import SQLiteRecordStore
+
+/// Where a benchmark works: a data folder as the server has it, and a container in it.
+struct BenchmarkStore: ParsableArguments {
+    @Option(help: "The data folder.")
+    var data: String
+
+    @Option(help: "The container.")
+    var container: String
+
+    /// Opens the database of the developer, as requests without a user see it, and closes it after the work.
+    func with<Value>(_ work: (any RecordDatabase) async throws -> Value) async throws -> Value {
+        guard let container = ContainerID(container) else { throw ValidationError("'\(container)' is no container") }
+        let folder = URL(filePath: data, directoryHint: .isDirectory)
+        let engine = try SQLiteRecordEngine(folder: folder)
+        do {
+            let accounts = try Accounts(file: folder.appending(path: "accounts.sqlite"))
+            let database = try await engine.database(
+                DatabaseAddress(container: container, environment: .development, scope: .private),
+                as: try accounts.caller(named: nil, deviceID: nil))
+            let value = try await work(database)
+            await engine.close()
+            return value
+        } catch {
+            await engine.close()
+            throw error
+        }
+    }
+
+    /// Makes the zone and the type of the notes.
+    static func prepare(_ database: any RecordDatabase) async throws {
+        _ = try await database.modifyZones([.create(NoteRecords.zoneID)])
+        guard let editing = database as? any SchemaEditing else { throw ValidationError("The store's schema can't be edited") }
+        _ = try await editing.edit([.addType(NoteRecords.type)])
+    }
+
+    /// Saves a batch, every record of which must be saved.
+    static func save(_ operations: [RecordOperation], in database: any RecordDatabase) async throws {
+        for outcome in try await database.modify(ModifyRequest(operations, zoneID: NoteRecords.zoneID)) { _ = try outcome.get() }
+    }
+}
+
+/// What a benchmark found, as a line of JSON.
+enum Finding {
+    static func say(_ count: Int, in time: Duration, bytes: Int = 0) {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("count", Int64(count))
+            writer.name("seconds")
+            writer.value(time / .seconds(1))
+            writer.member("bytes", Int64(bytes))
+        }
+        print(String(decoding: writer.bytes, as: UTF8.self))
+    }
+}

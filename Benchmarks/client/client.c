@@ -1,0 +1,273 @@
+// The client of the benchmarks, the same for every server, and quick enough not to be what is measured.
+//
+//   client load PORT FILE CONNECTIONS RATE SECONDS   sends the requests of a file, one after the other on each of so many connections
+//   client read PORT PATH                            reads an answer of any length to its end: lines, bytes, time
+//   client stall PORT PATH CONNECTIONS               asks for a long answer on each connection, reads a little of it, and then never again
+//
+// A file holds whole HTTP requests, each after its length in four bytes (little-endian). RATE is requests per second in all, 0 for as
+// fast as the answers come. SECONDS ends it, going through the file again and again; 0 means once through. What was found is said in a
+// line of JSON; times are in microseconds.
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static void fail(const char *what) {
+    fprintf(stderr, "client: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
+static int open_connection(int port, int receive_buffer) {
+    int connection = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (receive_buffer) setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(connection, (struct sockaddr *)&address, sizeof address)) fail("connect");
+    return connection;
+}
+
+static void send_all(int connection, const char *bytes, size_t length) {
+    while (length) {
+        ssize_t sent = send(connection, bytes, length, MSG_NOSIGNAL);
+        if (sent < 0) fail("send");
+        bytes += sent;
+        length -= (size_t)sent;
+    }
+}
+
+// MARK: Reading answers
+
+enum part { HEAD, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILER, DONE };
+
+/// An answer as it comes in (RFC 9112): a length, chunks, or up to the end of the connection.
+struct answer {
+    enum part part;
+    char head[16384];
+    size_t head_length;
+    int status, failed, has_length;
+    uint64_t left, lines, bytes, body;
+};
+
+static void read_head(struct answer *answer) {
+    answer->head[answer->head_length] = 0;
+    if (sscanf(answer->head, "HTTP/1.%*d %d", &answer->status) != 1) fail("an answer that is not HTTP");
+    const char *length = strcasestr(answer->head, "\r\ncontent-length:");
+    answer->has_length = length != NULL;
+    answer->left = length ? strtoull(length + 17, NULL, 10) : UINT64_MAX;
+    answer->part = strcasestr(answer->head, "\r\ntransfer-encoding: chunked") ? CHUNK_SIZE : answer->left ? BODY : DONE;
+    if (answer->part == CHUNK_SIZE) answer->left = 0;
+}
+
+static void look_at_body(struct answer *answer, const char *bytes, size_t length) {
+    answer->body += length;
+    for (const char *p = bytes, *end = bytes + length; (p = memchr(p, '\n', (size_t)(end - p))); p++) answer->lines++;
+    // Errors of single records stand inside answers of status 200.
+    if (memmem(bytes, length, "serverErrorCode", 15)) answer->failed = 1;
+}
+
+/// Takes some bytes in. Returns how many belong to this answer.
+static size_t take(struct answer *answer, const char *bytes, size_t length) {
+    size_t used = 0;
+    while (used < length && answer->part != DONE) {
+        const char *p = bytes + used;
+        size_t rest = length - used;
+        switch (answer->part) {
+        case HEAD: {
+            if (answer->head_length == sizeof answer->head - 1) fail("a head that is too long");
+            answer->head[answer->head_length++] = *p;
+            used++;
+            if (answer->head_length >= 4 && memcmp(answer->head + answer->head_length - 4, "\r\n\r\n", 4) == 0) read_head(answer);
+            break;
+        }
+        case CHUNK_SIZE:
+            used++;
+            if (*p == '\n') answer->part = answer->left ? CHUNK : TRAILER;
+            else if (*p != '\r') answer->left = answer->left * 16 + (uint64_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
+            break;
+        case TRAILER:
+            used++;
+            if (*p == '\n') answer->part = DONE;
+            break;
+        case CHUNK_END:
+            used++;
+            if (*p == '\n') answer->part = CHUNK_SIZE;
+            break;
+        default: {
+            size_t count = rest < answer->left ? rest : (size_t)answer->left;
+            look_at_body(answer, p, count);
+            used += count;
+            answer->left -= count;
+            if (!answer->left) answer->part = answer->part == CHUNK ? CHUNK_END : DONE;
+        }
+        }
+    }
+    answer->bytes += used;
+    return used;
+}
+
+static void begin(struct answer *answer) {
+    answer->part = HEAD;
+    answer->head_length = 0;
+    answer->failed = 0;
+    answer->left = 0;
+}
+
+// MARK: read
+
+static void write_get(char *request, size_t size, const char *path) {
+    snprintf(request, size, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n", path);
+}
+
+static int read_one(int port, const char *path) {
+    static char bytes[1 << 18];
+    char request[4096];
+    write_get(request, sizeof request, path);
+    int connection = open_connection(port, 0);
+    static struct answer answer;
+    begin(&answer);
+    double start = now();
+    send_all(connection, request, strlen(request));
+    while (answer.part != DONE) {
+        ssize_t count = recv(connection, bytes, sizeof bytes, 0);
+        if (count < 0) fail("recv");
+        if (!count) break;
+        take(&answer, bytes, (size_t)count);
+    }
+    double seconds = (now() - start) / 1e6;
+    printf(
+        "{\"status\":%d,\"complete\":%s,\"lines\":%llu,\"bytes\":%llu,\"seconds\":%.6f}\n", answer.status,
+        answer.part == DONE ? "true" : "false", (unsigned long long)answer.lines, (unsigned long long)answer.body, seconds);
+    return answer.part == DONE && answer.status == 200 ? 0 : 1;
+}
+
+static int stall(int port, const char *path, int connections) {
+    char request[4096], bytes[1024];
+    write_get(request, sizeof request, path);
+    for (int i = 0; i < connections; i++) {
+        int connection = open_connection(port, 4096);
+        send_all(connection, request, strlen(request));
+        if (recv(connection, bytes, sizeof bytes, 0) <= 0) fail("recv");
+    }
+    printf("{\"stalled\":%d}\n", connections);
+    fflush(stdout);
+    pause();
+    return 0;
+}
+
+// MARK: load
+
+struct connection {
+    int socket;
+    int busy;
+    double sent;
+    struct answer answer;
+};
+
+static int by_value(const void *left, const void *right) {
+    float a = *(const float *)left, b = *(const float *)right;
+    return (a > b) - (a < b);
+}
+
+static int load(int port, const char *file, int count, double rate, double seconds) {
+    FILE *input = fopen(file, "rb");
+    struct stat status;
+    if (!input || fstat(fileno(input), &status)) fail(file);
+    char *requests = malloc((size_t)status.st_size), *end = requests + status.st_size, *next = requests;
+    if (!requests || fread(requests, 1, (size_t)status.st_size, input) != (size_t)status.st_size) fail(file);
+    struct connection *connections = calloc((size_t)count, sizeof *connections);
+    struct pollfd *polls = calloc((size_t)count, sizeof *polls);
+    size_t capacity = 1 << 20, done = 0, sent = 0, failed = 0;
+    float *times = malloc(capacity * sizeof *times);
+    if (!connections || !polls || !times) fail("memory");
+    for (int i = 0; i < count; i++) {
+        connections[i].socket = polls[i].fd = open_connection(port, 0);
+        polls[i].events = POLLIN;
+    }
+    static char bytes[1 << 18];
+    uint64_t received = 0;
+    double start = now(), stop = seconds > 0 ? start + seconds * 1e6 : 0;
+    size_t busy = 0;
+    for (;;) {
+        double time = now();
+        int over = stop ? time >= stop : next >= end;
+        if (over && !busy) break;
+        for (int i = 0; i < count && !over; i++) {
+            if (connections[i].busy) continue;
+            // At a fixed rate a request's time begins when it was due, so that a server that stands still shows.
+            double due = rate > 0 ? start + (double)sent * 1e6 / rate : time;
+            if (due > time) break;
+            if (next >= end) {
+                if (!stop) break;
+                next = requests;
+            }
+            uint32_t length;
+            memcpy(&length, next, 4);
+            begin(&connections[i].answer);
+            connections[i].sent = rate > 0 ? due : now();
+            connections[i].busy = 1;
+            send_all(connections[i].socket, next + 4, length);
+            next += 4 + length;
+            sent++;
+            busy++;
+        }
+        struct timespec wait = {0, 0}, *timeout = NULL;
+        if (rate > 0) {
+            double until = start + (double)sent * 1e6 / rate - now();
+            if (until < 0) until = busy == (size_t)count ? 1e6 : 0;
+            wait.tv_sec = (time_t)(until / 1e6);
+            wait.tv_nsec = (long)((until - (double)wait.tv_sec * 1e6) * 1e3);
+            timeout = &wait;
+        }
+        if (ppoll(polls, (nfds_t)count, timeout, NULL) < 0) fail("poll");
+        for (int i = 0; i < count; i++) {
+            if (!(polls[i].revents & (POLLIN | POLLHUP | POLLERR))) continue;
+            ssize_t length = recv(connections[i].socket, bytes, sizeof bytes, 0);
+            if (length <= 0) fail("the server ended a connection");
+            received += (uint64_t)length;
+            struct answer *answer = &connections[i].answer;
+            take(answer, bytes, (size_t)length);
+            if (answer->part != DONE || !connections[i].busy) continue;
+            connections[i].busy = 0;
+            busy--;
+            if (answer->status != 200 || answer->failed) {
+                if (!failed++) fprintf(stderr, "client: a request failed:\n%.300s\n%.*s\n", answer->head, (int)(length < 500 ? length : 500), bytes);
+            }
+            if (done == capacity) times = realloc(times, (capacity *= 2) * sizeof *times);
+            if (!times) fail("memory");
+            times[done++] = (float)(now() - connections[i].sent);
+        }
+    }
+    double taken = (now() - start) / 1e6;
+    qsort(times, done, sizeof *times, by_value);
+    printf("{\"count\":%zu,\"failed\":%zu,\"seconds\":%.6f,\"bytes\":%llu", done, failed, taken, (unsigned long long)received);
+    if (done)
+        printf(",\"p50\":%.1f,\"p90\":%.1f,\"p99\":%.1f,\"max\":%.1f", times[done / 2], times[done * 9 / 10], times[done * 99 / 100], times[done - 1]);
+    printf("}\n");
+    return failed ? 1 : 0;
+}
+
+int main(int count, char **arguments) {
+    const char *work = count > 3 ? arguments[1] : "";
+    int port = count > 3 ? atoi(arguments[2]) : 0;
+    if (strcmp(work, "read") == 0 && count == 4) return read_one(port, arguments[3]);
+    if (strcmp(work, "stall") == 0 && count == 5) return stall(port, arguments[3], atoi(arguments[4]));
+    if (strcmp(work, "load") == 0 && count == 7) return load(port, arguments[3], atoi(arguments[4]), atof(arguments[5]), atof(arguments[6]));
+    fprintf(stderr, "client load|read|stall PORT …: the top of client.c says with what\n");
+    return 64;
+}

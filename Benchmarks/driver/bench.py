@@ -1,0 +1,119 @@
+"""What every row works with: the filled folders, the programs, the sizes."""
+
+import hashlib
+import pathlib
+import shutil
+
+import messages
+import notes
+import servers
+import skylight
+import tools
+
+_LAYOUT = tools.FOLDER.parent / "Sources/SQLiteRecordStore/StoreMigrations.swift"
+
+#: Containers and what part of the records each holds.
+MILLION, HUNDRED_THOUSAND, THOUSAND, ONE = (f"iCloud.bench.{name}" for name in ("Million", "HundredThousand", "Thousand", "One"))
+
+
+class Bench:
+    """One run. `records` is the size of the large zone, `peer_records` that of the one which the peers have too."""
+
+    def __init__(self, binary, store, cache, records, peer_records, rounds, quick, say):
+        self.binary = pathlib.Path(binary).resolve()
+        self.store = skylight.Store(pathlib.Path(store).resolve())
+        self.notes = notes.Notes()
+        self.records, self.rounds, self.quick, self.say = records, rounds, quick, say
+        self.sizes = {MILLION: records, HUNDRED_THOUSAND: peer_records, THOUSAND: max(records // 1000, 20), ONE: 1}
+        self.legend = {}
+        layout = hashlib.sha256(_LAYOUT.read_bytes()).hexdigest()[:12]
+        self._filled = cache / f"filled-{records}-{peer_records}-{layout}"
+        self._baseline = cache / f"baseline-{records}-{self._sources()}.sqlite"
+        self.peers = cache / f"peers-{peer_records}"
+        self.work = cache / "work"
+        self._fill()
+
+    @staticmethod
+    def _sources():
+        sources = [tools.FOLDER / "baseline/store.c", tools.FOLDER / "BenchmarkRecords/benchmark_records.c"]
+        return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+
+    def _fill(self):
+        """Fills what is not there from an earlier run, and copies it: what a run changes is gone after it."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir(parents=True)
+        if not (self._filled / "filled").exists():
+            shutil.rmtree(self._filled, ignore_errors=True)
+            for container, count in self.sizes.items():
+                self.say(f"filling {container} with {count:,} notes")
+                self.store.fill(self._filled, container, count)
+            (self._filled / "filled").touch()
+        if not self._baseline.exists():
+            self.say(f"filling the file of the program in C with {self.records:,} notes")
+            unfinished = self._baseline.with_suffix(".unfinished")
+            unfinished.unlink(missing_ok=True)
+            tools.fill_baseline(unfinished, self.records)
+            unfinished.rename(self._baseline)
+        self.data, self.baseline_file = self.work / "skylight", self.work / "baseline.sqlite"
+        self.renew()
+
+    def renew(self):
+        """Puts the filled folders back as they were."""
+        tools.copy(self._filled, self.data)
+        for file in self.work.glob("baseline.sqlite*"):
+            file.unlink()
+        tools.copy(self._baseline, self.baseline_file)
+
+    def clean_up(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    # Skylight
+
+    def serve(self, data=None, syncs=None):
+        return servers.skylight(self.binary, data or self.data, syncs.environment if syncs else None)
+
+    def container(self, name=MILLION):
+        return skylight.Container(name, self.notes)
+
+    def new_folder(self):
+        """An empty data folder with a zone and the notes' type."""
+        folder = self.work / "empty"
+        shutil.rmtree(folder, ignore_errors=True)
+        self.store.fill(folder, ONE, 0)
+        return folder
+
+    def syncs(self):
+        return servers.Syncs(self.work / "syncs")
+
+    # The program in C
+
+    def baseline(self, work, *numbers, file=None, syncs=None):
+        return tools.run(
+            tools.baseline(), work, file or self.baseline_file, *numbers, environment=syncs.environment if syncs else None
+        )
+
+    def new_file(self):
+        for file in self.work.glob("new.sqlite*"):
+            file.unlink()
+        return self.work / "new.sqlite"
+
+    # What is sent
+
+    def requests(self, name, requests):
+        """Writes requests for the client in C, and keeps the first for the legend."""
+        requests = list(requests)
+        self.explain(name, requests[0])
+        return messages.write(self.work / f"{name.replace(' ', '-')}.requests", requests)
+
+    def explain(self, name, request):
+        head, _, body = request.decode().partition("\r\n\r\n")
+        text = " ".join(head.split(" ")[:2]) + (" " + body if body else "")
+        self.legend.setdefault(name, text if len(text) <= 420 else text[:420] + "…")
+
+    def alternate(self, *sides):
+        """Runs the sides in turns, so that what else the machine does falls on all. Returns each side's results."""
+        results = [[] for _ in sides]
+        for _ in range(self.rounds):
+            for side, found in zip(sides, results):
+                found.append(side())
+        return results

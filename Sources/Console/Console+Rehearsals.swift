@@ -1,0 +1,34 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import RecordStore
+internal import Records
+
+extension Console {
+    /// The page Rehearsals, and the button that stands above every page while something is on.
+    func addRehearsals(to router: Router<ServingRequestContext>) {
+        show("rehearsals", on: router) { .page(RehearsalsView.load($0, rehearsals: rehearsals)) }
+        show("rehearsals/confirm", on: router) { .page(try RehearsalActions.confirm($0)) }
+        act("rehearsals/start", on: router, fromThisMachineOnly: true) { try await RehearsalActions.start($0, rehearsals: rehearsals) }
+        act("rehearsals/stop", on: router, fromThisMachineOnly: true) { try RehearsalActions.stop($0, rehearsals: rehearsals) }
+        router.post("/rehearsals/stop") { request, context in
+            try checkPeer(of: context)
+            rehearsals.stop()
+            return Response.redirect(to: Self.wayBack(request))
+        }
+    }
+
+    /// - Throws: `RecordError` ACCESS_DENIED to clients elsewhere: what is rehearsed troubles everybody.
+    func checkPeer(of context: ServingRequestContext) throws {
+        guard context.isFromThisMachine else {
+            throw RecordError(.accessDenied, "Rehearsals are for clients on the server's own machine; come through an SSH tunnel")
+        }
+    }
+
+    /// The page that a form stood on, as far as it is one of a place.
+    private static func wayBack(_ request: Request) -> String {
+        guard let referer = request.headers[.referer], let scheme = referer.firstRange(of: "://") else { return "/" }
+        let rest = referer[scheme.upperBound...]
+        return SchemaActions.local(rest.firstIndex(of: "/").map { String(rest[$0...]) }) ?? "/"
+    }
+}

@@ -1,0 +1,53 @@
+public import Foundation
+internal import JSON
+internal import Records
+
+/// A file that an export wrote.
+public struct ExportFile: Sendable {
+    /// The file's first line.
+    public let header: ExportHeader
+    let file: ImportFile
+
+    /// Opens a file, if it is an export: its first line says so, whatever the file is called.
+    /// - Returns: `nil` for any other file that can be read.
+    /// - Throws: `ImportError` when the file can't be read, or its header is damaged.
+    public init?(_ url: URL) throws {
+        let file = try ImportFile(url, format: .ndjson)
+        // A first line of something else may be endless; it is known by how it begins.
+        var bytes = try file.open()
+        guard try bytes.peek() == UInt8(ascii: "{") else { return nil }
+        var start: [UInt8] = []
+        while start.count < 64, let byte = try bytes.next() { start.append(byte) }
+        let mark = "\"\(ExportHeader.mark.name)\":\"\(ExportHeader.mark.value)\""
+        guard String(decoding: start.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).contains(mark) else { return nil }
+        var lines = try file.exportedLines()
+        switch try lines.next() {
+        case .row(let row)?:
+            do {
+                header = try ExportHeader(JSONObject(row))
+            } catch let error as RecordError {
+                throw ImportError.unreadable(file: file.path, line: row.line, reason: error.reason)
+            }
+        case .bad(let line, let reason)?: throw ImportError.unreadable(file: file.path, line: line, reason: reason)
+        case nil: return nil
+        }
+        self.file = file
+    }
+}
+
+extension ImportFile {
+    /// The lines of an export.
+    func exportedLines() throws -> JSONLinesReader {
+        JSONLinesReader(try open(), path: path)
+    }
+}
+
+extension JSONObject {
+    /// The members of a line.
+    init(_ row: Row) {
+        self.init(
+            row.cells.compactMap { column, cell in
+                if case .json(let value) = cell { JSONObject.Member(name: column, value: value) } else { nil }
+            })
+    }
+}

@@ -1,0 +1,100 @@
+public import JSON
+public import Records
+
+/// The first line of an export: where the records are from, and the schema they need.
+public struct ExportHeader: Sendable, Hashable {
+    /// The version of the format that this Skylight writes, and the latest that it reads.
+    public static let version: Int64 = 1
+    /// What makes the line known: `"skylight":"export"`.
+    static let mark: (name: Name, value: String) = ("skylight", "export")
+
+    public var address: DatabaseAddress
+    /// Whose database it was; `nil` for the public one.
+    public var user: User?
+    /// The custom zones, also those without records. The owner is named only in a shared database, where it is not the user.
+    public var zones: [ZoneID]
+    public var schema: Schema
+
+    public struct User: Sendable, Hashable {
+        public var userRecordName: Name
+        /// The user's short name where there is one.
+        public var handle: String?
+
+        public init(userRecordName: Name, handle: String?) {
+            self.userRecordName = userRecordName
+            self.handle = handle
+        }
+    }
+
+    public init(address: DatabaseAddress, user: User?, zones: [ZoneID], schema: Schema) {
+        self.address = address
+        self.user = user
+        self.zones = zones
+        self.schema = schema
+    }
+}
+
+extension ExportHeader {
+    /// The line, without its end.
+    var line: [UInt8] {
+        var writer = JSONWriter(capacity: 4096)
+        writer.object { writer in
+            writer.member(Self.mark.name, Self.mark.value)
+            writer.member("version", Self.version)
+            writer.member("container", address.container.description)
+            writer.member("environment", address.environment.rawValue)
+            writer.member("database", address.scope.rawValue)
+            if let user {
+                if let handle = user.handle { writer.member("user", handle) }
+                writer.member("userRecordName", user.userRecordName)
+            }
+            writer.name("zones")
+            writer.array { writer in for zoneID in zones { writer.exported(zoneID) } }
+            writer.name("schema")
+            writer.value(schema)
+        }
+        return writer.bytes
+    }
+
+    /// Reads the line.
+    /// - Throws: `RecordError` BAD_REQUEST naming what is not as it should be.
+    init(_ members: JSONObject) throws {
+        func string(_ name: Name) throws -> String {
+            guard case .string(let string)? = members[name] else { throw RecordError(.badRequest, "the header of the export has no '\(name)'") }
+            return string
+        }
+        guard case .integer(let version)? = members["version"], version >= 1 else {
+            throw RecordError(.badRequest, "the header of the export has no 'version'")
+        }
+        if version > Self.version {
+            throw RecordError(.badRequest, "the export was written by a newer version of Skylight (format \(version)); use that version")
+        }
+        guard let container = ContainerID(try string("container")) else { throw RecordError(.badRequest, "the header's 'container' is none") }
+        guard let environment = Environment(rawValue: try string("environment")) else {
+            throw RecordError(.badRequest, "the header's 'environment' is neither development nor production")
+        }
+        guard let scope = DatabaseScope(rawValue: try string("database")) else {
+            throw RecordError(.badRequest, "the header's 'database' is none of public, private and shared")
+        }
+        guard let schema = members["schema"] else { throw RecordError(.badRequest, "the header of the export has no 'schema'") }
+        guard case .array(let zones)? = members["zones"] else { throw RecordError(.badRequest, "the header of the export has no 'zones'") }
+        var user: User?
+        if scope != .public {
+            let handle: String? = if case .string(let handle)? = members["user"] { handle } else { nil }
+            user = User(userRecordName: Name(try string("userRecordName")), handle: handle)
+        }
+        self.init(
+            address: DatabaseAddress(container: container, environment: environment, scope: scope), user: user,
+            zones: try zones.map { try ZoneID($0) }, schema: try Schema(schema))
+    }
+}
+
+extension JSONWriter {
+    /// Writes a zone with what an export says of it.
+    mutating func exported(_ zoneID: ZoneID) {
+        object { writer in
+            writer.member("zoneName", zoneID.zoneName)
+            if let owner = zoneID.ownerRecordName { writer.member("ownerRecordName", owner) }
+        }
+    }
+}

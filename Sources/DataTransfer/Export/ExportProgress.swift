@@ -1,0 +1,7 @@
+/// How far an export is.
+public struct ExportProgress: Sendable, Hashable {
+    /// Records written.
+    public var count: Int
+    /// Records there were at the start; `nil` when the store keeps no counts.
+    public var total: Int?
+}

@@ -1,0 +1,131 @@
+internal import JSON
+public import RecordStore
+internal import Records
+
+/// Writes the records of a database as lines of JSON that an import takes back: a header with the schema, then a line for each record.
+///
+/// Records stand in the order of their zones and, within a zone, of their names, so equal databases make equal exports. Fields are copied
+/// as they are stored. Only one page is held in memory. What is saved while an export runs may or may not be in it; every record that
+/// nobody touches is in it once.
+public struct Exporter: Sendable {
+    /// Records in a page.
+    private static let pageSize = 500
+
+    private let database: any RecordDatabase
+    private let options: ExportOptions
+
+    public init(_ database: any RecordDatabase, options: ExportOptions = ExportOptions()) {
+        self.database = database
+        self.options = options
+    }
+
+    /// Exports.
+    /// - Parameters:
+    ///   - progress: called after each page.
+    ///   - write: takes whole lines, many at a time.
+    /// - Throws: ``ExportError`` when what was asked for is not there, `RecordError` when the database refuses, and what `write` throws.
+    public func run(
+        progress: (ExportProgress) -> Void = { _ in }, write: ([UInt8]) throws -> Void
+    ) async throws -> ExportReport {
+        guard let listing = database as? any RecordListing, let editor = database as? any SchemaEditing else {
+            throw ExportError.invalid("This database does not let its records be listed, so it can't be exported")
+        }
+        let zones = try await zones()
+        var schema = try await editor.schema()
+        if let recordTypes = options.recordTypes {
+            for type in recordTypes.sorted() where schema.types[type] == nil {
+                let known = schema.sortedTypes.map(\.name.string).joined(separator: ", ")
+                throw ExportError.invalid("There is no record type '\(type)'; the types are \(known)")
+            }
+            schema.types = schema.types.filter { recordTypes.contains($0.key) }
+        }
+        let header = ExportHeader(
+            address: database.address,
+            user: database.address.scope == .public
+                ? nil : ExportHeader.User(userRecordName: database.caller.userRecordName, handle: options.userHandle),
+            zones: zones.filter { !$0.isDefault }.map(exported), schema: schema)
+        try write(header.line + [UInt8(ascii: "\n")])
+        var report = ExportReport(records: 0, zones: zones, recordTypes: schema.sortedTypes.map(\.name))
+        let total = try await total(of: zones)
+        progress(ExportProgress(count: 0, total: total))
+        for zoneID in zones {
+            try await export(zoneID, from: listing) { lines, count in
+                try write(lines)
+                report.records += count
+                progress(ExportProgress(count: report.records, total: total))
+            }
+        }
+        return report
+    }
+
+    /// The zones to export, in the order of the database.
+    private func zones() async throws -> [ZoneID] {
+        var all = try await database.zones().map(\.zoneID)
+        // The default zone is there even before anything was saved in it.
+        if database.address.scope != .shared, !all.contains(where: \.isDefault) { all.insert(.default, at: 0) }
+        guard let asked = options.zones else { return all }
+        for zoneID in asked where !all.contains(where: { Self.means(zoneID, $0) }) {
+            let known = all.map { "'\($0.zoneName)'" }.joined(separator: ", ")
+            throw ExportError.invalid("There is no zone '\(zoneID.zoneName)'" + (known.isEmpty ? "; the database has none" : "; there are \(known)"))
+        }
+        return all.filter { zoneID in asked.contains { Self.means($0, zoneID) } }
+    }
+
+    /// Whether what was asked for is a zone of the database; without an owner every zone of the name is meant.
+    private static func means(_ asked: ZoneID, _ zoneID: ZoneID) -> Bool {
+        asked.zoneName == zoneID.zoneName && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
+    }
+
+    private func total(of zones: [ZoneID]) async throws -> Int? {
+        guard let counting = database as? any RecordCounting else { return nil }
+        var total = 0
+        for zoneID in zones {
+            let counts = try await counting.counts(in: zoneID).records
+            total += counts.filter { options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
+        }
+        return total
+    }
+
+    private func export(_ zoneID: ZoneID, from listing: any RecordListing, _ write: ([UInt8], Int) throws -> Void) async throws {
+        var request = RecordListRequest(zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
+        repeat {
+            let page = try await listing.list(request)
+            var lines: [UInt8] = []
+            for record in page.records {
+                var writer = JSONWriter(capacity: record.fields.bytes.count + 512)
+                writer.exported(record, in: exported(zoneID))
+                lines += writer.bytes
+                lines.append(UInt8(ascii: "\n"))
+            }
+            try write(lines, page.records.count)
+            request.after = page.last
+        } while request.after != nil
+    }
+
+    /// The zone as the export names it: only in a shared database is its owner somebody else.
+    private func exported(_ zoneID: ZoneID) -> ZoneID {
+        database.address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
+    }
+}
+
+extension JSONWriter {
+    /// Writes a record with everything that is to survive. Its fields are copied as they are stored.
+    fileprivate mutating func exported(_ record: StoredRecord, in zoneID: ZoneID) {
+        object { writer in
+            writer.member("recordName", record.recordID.recordName)
+            writer.member("recordType", record.recordType)
+            writer.name("zoneID")
+            writer.exported(zoneID)
+            writer.name("fields")
+            writer.text(record.fields.bytes)
+            if let parent = record.parent {
+                writer.name("parent")
+                writer.object { $0.member("recordName", parent) }
+            }
+            writer.name("created")
+            writer.value(record.created)
+            writer.name("modified")
+            writer.value(record.modified)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// Turns places in files into progress, at most a hundred times in a phase.
+struct ProgressMeter {
+    private let phase: ImportProgress.Phase
+    private let starts: [Int]
+    private let total: Int
+    private let progress: (ImportProgress) -> Void
+    private var rows = 0
+    private var percent = -1
+
+    init(_ phase: ImportProgress.Phase, _ files: [ImportFile], _ progress: @escaping (ImportProgress) -> Void) {
+        self.phase = phase
+        self.progress = progress
+        var start = 0
+        starts = files.map { file in
+            defer { start += file.size }
+            return start
+        }
+        total = max(start, 1)
+    }
+
+    mutating func count(at offset: Int, of file: Int) {
+        rows += 1
+        let done = starts[file] + offset
+        let percent = done * 100 / total
+        if percent == self.percent { return }
+        self.percent = percent
+        progress(ImportProgress(phase: phase, fraction: min(1, Double(done) / Double(total)), count: rows))
+    }
+}

@@ -1,0 +1,192 @@
+internal import JSON
+public import Records
+public import RecordStore
+
+/// Brings an export back: its schema, its zones and its records, each with who made and changed it when.
+///
+/// The file is read twice. First every line is tried, so that nothing is changed unless all are good; then the records are saved. A
+/// record with VALIDATE references is saved without that action at first and again in the end, when all targets are there; so any order
+/// of lines works, circles too. A record of the same name is replaced.
+public struct Restorer: Sendable {
+    private let file: ImportFile
+    private let header: ExportHeader
+    private let places: RestorePlaces
+    private let database: any RecordDatabase
+
+    /// - Parameter zoneID: puts all records into this zone; `nil` leaves them in zones of their own names.
+    /// - Throws: `ImportError` when the export does not fit the database.
+    public init(_ export: ExportFile, zoneID: ZoneID? = nil, into database: any RecordDatabase) throws {
+        file = export.file
+        header = export.header
+        places = try RestorePlaces(header, into: database.address, as: database.caller, zoneID: zoneID)
+        self.database = database
+    }
+
+    /// Restores.
+    /// - Parameter progress: called now and then from the import's own task.
+    /// - Throws: `ImportError`; `RecordError` when the database refuses the schema or a zone.
+    public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> RestoreReport {
+        guard let editor = database as? any SchemaEditing else {
+            throw ImportError.invalid("This database does not let its schema be changed, so nothing can be restored")
+        }
+        let check = try check(progress)
+        let missing = try await missingTypes(in: editor.schema())
+        if !missing.isEmpty { _ = try await editor.edit(missing.map { .addType($0) }) }
+        var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
+        for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
+        try await save(check, progress)
+        return report
+    }
+
+    /// What the schema of the export has beyond that of the database.
+    private func missingTypes(in schema: Schema) -> [RecordType] {
+        header.schema.sortedTypes.filter { type in
+            guard let existing = schema.types[type.name] else { return true }
+            let lacksField = type.fields.contains { name, definition in
+                guard let field = existing.fields[name] else { return true }
+                return field.type != definition.type || !field.indexes.isSuperset(of: definition.indexes)
+            }
+            return lacksField || type.systemIndexes.contains { !(existing.systemIndexes[$0.key] ?? []).isSuperset(of: $0.value) }
+        }
+    }
+
+    // MARK: The passes
+
+    private struct Check {
+        var records: [Name: Int] = [:]
+        var total = 0
+        /// Records that are saved again when their targets are there.
+        var again = 0
+        var problems: [RowProblem] = []
+        var problemCount = 0
+
+        mutating func add(_ problem: RowProblem) {
+            problemCount += 1
+            if problems.count < Importer.problemLimit { problems.append(problem) }
+        }
+    }
+
+    /// Tries every line.
+    private func check(_ progress: @escaping (ImportProgress) -> Void) throws -> Check {
+        guard let check = try check(SeenNames(keepsAll: false), progress) ?? check(SeenNames(keepsAll: true), progress) else {
+            throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be told apart")
+        }
+        if check.problemCount > 0 { throw ImportError.badRows(check.problems, total: check.problemCount) }
+        return check
+    }
+
+    /// - Returns: `nil` when more names must be kept to tell whether a record is there twice.
+    private func check(_ names: SeenNames, _ progress: @escaping (ImportProgress) -> Void) throws -> Check? {
+        var check = Check()
+        var names = names
+        var zones: Set<ZoneID> = []
+        let known = Set(header.zones)
+        var meter = ProgressMeter(.checking, [file], progress)
+        var lines = try records()
+        while let outcome = try lines.next() {
+            meter.count(at: lines.offset, of: 0)
+            switch outcome {
+            case .bad(let line, let reason): check.add(RowProblem(file: file.path, line: line, reason: reason))
+            case .row(let row):
+                do throws(BadRow) {
+                    let record = try RestoredRecord(row)
+                    if !record.zoneID.isDefault, !known.contains(record.zoneID) {
+                        throw BadRow("the zone '\(record.zoneID.zoneName)' is not among the header's 'zones'")
+                    }
+                    zones.insert(record.zoneID)
+                    if places.isSingle, zones.count > 1 {
+                        throw BadRow("here begins a second zone, '\(record.zoneID.zoneName)'; --zone can take the records of one only")
+                    }
+                    try checkSchema(record)
+                    switch names.note(record.recordName, in: record.zoneID, line: row.line) {
+                    case .new: break
+                    case .taken(let line): throw BadRow("the record '\(record.recordName)' stands on line \(line) already")
+                    case .unknown: return nil
+                    }
+                    check.records[record.recordType, default: 0] += 1
+                    check.total += 1
+                    if record.needsTargets { check.again += 1 }
+                } catch {
+                    check.add(RowProblem(file: file.path, line: row.line, reason: error.reason))
+                }
+            }
+        }
+        return check
+    }
+
+    /// A field that the header declares must be of its type. One that it doesn't is made when the record is saved: it came to be while
+    /// the export was written.
+    private func checkSchema(_ record: RestoredRecord) throws(BadRow) {
+        guard let type = header.schema.types[record.recordType] else { return }
+        for (name, input) in record.fields {
+            guard let declared = type.fields[name]?.type, input.value(declared: declared) == nil else { continue }
+            throw BadRow("the field '\(name)' is not \(declared.wireName), as which the header declares it")
+        }
+    }
+
+    private func save(_ check: Check, _ progress: @escaping (ImportProgress) -> Void) async throws {
+        let total = max(1, check.total + check.again)
+        func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
+        report(0)
+        let saved = try await save(report) { record in
+            guard record.needsTargets else { return record }
+            var record = record
+            record.mapReferences { reference in
+                var reference = reference
+                if reference.action == .validate { reference.action = .none }
+                return reference
+            }
+            return record
+        }
+        guard check.again > 0 else { return }
+        do {
+            _ = try await save({ report(saved + $0) }) { $0.needsTargets ? $0 : nil }
+        } catch ImportError.stopped(_, let file, let line, let error) {
+            // Nothing is missing but the action of the references from here on.
+            throw ImportError.stopped(saved: saved, file: file, line: line, error)
+        }
+    }
+
+    /// One pass of saving.
+    /// - Parameter select: the record as it is to be saved, `nil` for those that this pass leaves out.
+    private func save(_ report: (Int) -> Void, _ select: (RestoredRecord) -> RestoredRecord?) async throws -> Int {
+        var lines = try records()
+        var next: (record: RestoredRecord, line: Int, offset: Int)?
+        func advance() throws {
+            next = nil
+            while next == nil, let outcome = try lines.next() {
+                guard case .row(let row) = outcome, let record = try? RestoredRecord(row), let selected = select(record) else { continue }
+                next = (places.placed(selected), row.line, lines.offset)
+            }
+        }
+        try advance()
+        return try await BatchSaver(database: database).save(
+            {
+                guard let first = next else { return nil }
+                var batch = SaveBatch(zoneID: first.record.zoneID)
+                var offset = first.offset
+                while let item = next, item.record.zoneID == batch.zoneID, !batch.isFull {
+                    batch.add(item.record.operation, size: item.offset - offset, file: file.path, line: item.line)
+                    offset = item.offset
+                    try advance()
+                }
+                return batch
+            }, report: report)
+    }
+
+    /// The lines after the header.
+    private func records() throws -> JSONLinesReader {
+        try file.checkUnchanged()
+        var lines = try file.exportedLines()
+        _ = try lines.next()
+        return lines
+    }
+}
+
+extension RestoredRecord {
+    fileprivate var operation: RecordOperation {
+        RecordOperation(
+            .forceReplace, recordName: recordName, recordType: recordType, fields: fields, parent: parent.map { .record($0) } ?? .cleared,
+            provenance: provenance)
+    }
+}

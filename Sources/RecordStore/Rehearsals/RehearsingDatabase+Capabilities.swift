@@ -1,0 +1,99 @@
+internal import JSON
+internal import Records
+
+// A cast tells what a database can; this one can what the one behind it can, and says so where that can't.
+
+extension RehearsingDatabase {
+    private func unable(_ what: String) -> RecordError {
+        RecordError(.badRequest, "This engine can't \(what)")
+    }
+}
+
+extension RehearsingDatabase: SchemaEditing {
+    func schema() async throws -> Schema {
+        guard let base = base as? any SchemaEditing else { throw unable("show its schema") }
+        return try await base.schema()
+    }
+
+    func edit(_ edits: [SchemaEdit]) async throws -> Schema {
+        guard let base = base as? any SchemaEditing else { throw unable("edit its schema") }
+        return try await base.edit(edits)
+    }
+}
+
+extension RehearsingDatabase: TokenExplaining {
+    func currentToken() async throws -> ChangeToken {
+        guard let base = base as? any TokenExplaining else { throw unable("say where it stands") }
+        return try await base.currentToken()
+    }
+
+    /// Of a token in the middle of a rehearsed pull: what the engine's token says that the pull goes on from.
+    func explain(_ token: ChangeToken) async throws -> TokenExplanation {
+        guard let base = base as? any TokenExplaining else { throw unable("explain its tokens") }
+        guard let token = RehearsedToken.engineToken(of: token) else {
+            return TokenExplanation(
+                subject: .zone(nil), scope: address.scope, userRecordName: address.scope == .public ? nil : caller.userRecordName, position: 0,
+                moment: nil, progress: .firstPull, standing: .good, changesAfter: nil)
+        }
+        return try await base.explain(token)
+    }
+}
+
+extension RehearsingDatabase: TokenExpiring {
+    func expireTokens() async throws {
+        guard let base = base as? any TokenExpiring else { throw unable("expire its tokens") }
+        try await base.expireTokens()
+    }
+}
+
+extension RehearsingDatabase: ZonePurging {
+    func purge(_ zoneID: ZoneID) async throws {
+        guard let base = base as? any ZonePurging else { throw unable("purge zones") }
+        try await base.purge(zoneID)
+    }
+}
+
+extension RehearsingDatabase: ZoneSharing {
+    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
+        guard let base = base as? any ZoneSharing else { throw unable("share zones") }
+        try await base.share(zoneID, with: participant)
+    }
+
+    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
+        guard let base = base as? any ZoneSharing else { throw unable("share zones") }
+        try await base.stopSharing(zoneID, with: userRecordName)
+    }
+
+    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
+        guard let base = base as? any ZoneSharing else { throw unable("share zones") }
+        return try await base.participants(of: zoneID)
+    }
+}
+
+extension RehearsingDatabase: ReferenceTracing {
+    func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
+        guard let base = base as? any ReferenceTracing else { throw unable("trace references") }
+        return try await base.referrers(to: recordID, limit: limit)
+    }
+}
+
+extension RehearsingDatabase: RecordCounting {
+    func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
+        guard let base = base as? any RecordCounting else { throw unable("count records") }
+        return try await base.counts(in: zoneID)
+    }
+}
+
+extension RehearsingDatabase: RecordListing {
+    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+        guard let base = base as? any RecordListing else { throw unable("list records") }
+        return try await base.list(request)
+    }
+}
+
+extension RehearsingDatabase: CommitSignalling {
+    func commits() -> AsyncStream<Void> {
+        // A stream that has ended: who waits for commits learns at once that none will be told.
+        (base as? any CommitSignalling)?.commits() ?? AsyncStream { $0.finish() }
+    }
+}

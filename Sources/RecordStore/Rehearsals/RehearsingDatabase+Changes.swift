@@ -1,0 +1,118 @@
+internal import JSON
+internal import Records
+
+extension RehearsingDatabase {
+    /// Changes read at a time for a pull that is given in another order.
+    private static var readingLimit: Int { 500 }
+
+    // MARK: Database
+
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        var request = request
+        if shapes(.pagesOfOne, .database) { request.limit = 1 }
+        let isAfterEmptyPage = request.since.map { RehearsedToken($0) != nil } ?? false
+        request.since = request.since.flatMap { RehearsedToken.engineToken(of: $0) }
+        var page = try await base.databaseChanges(request)
+        if shapes(.emptyPages, .database), !isAfterEmptyPage {
+            let token = RehearsedToken.afterEmptyPage(since: request.since).token
+            return DatabaseChangesPage(changes: [], syncToken: token, moreComing: true)
+        }
+        for index in page.changes.indices where page.changes[index].kind != .changed {
+            if shapes(.deletedZoneChanged, .zone(page.changes[index].zoneID)) { page.changes[index].kind = .changed }
+        }
+        return page
+    }
+
+    // MARK: Zone
+
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        let reach = RehearsalArea.Reach.zone(request.zoneID)
+        try checkBusy(reach)
+        var request = request
+        if shapes(.pagesOfOne, reach) { request.limit.records = 1 }
+        if case .afterEmptyPage(let since)? = request.since.flatMap({ RehearsedToken($0) }) {
+            request.since = since
+            _ = shapes(.emptyPages, reach)
+            return try await orderedPage(request)
+        }
+        guard shapes(.emptyPages, reach) else { return try await orderedPage(request) }
+        // The first answer of a stream speaks for those that follow.
+        _ = shapes(.childrenFirst, reach)
+        // What would refuse the page that follows refuses the empty one.
+        let page = try await base.zoneChanges(
+            ZoneChangesRequest(
+                request.zoneID, since: request.since.flatMap { RehearsedToken.engineToken(of: $0) }, limit: PageLimit(records: 1), desiredKeys: [],
+                reverse: request.reverse))
+        return ZoneChangesPage(
+            zoneID: page.zoneID, changes: [], syncToken: RehearsedToken.afterEmptyPage(since: request.since).token, moreComing: true)
+    }
+
+    /// A page with children before parents, where that is rehearsed, or was when the pull began.
+    private func orderedPage(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        var request = request
+        if case .inOrderedPull(let number, let index, let since)? = request.since.flatMap({ RehearsedToken($0) }) {
+            if let pull = rehearsals.pulls.pull(number), pull.belongs(to: self, request.zoneID), pull.since == since {
+                // The zone may be gone by now, or its tokens expired: then so has the pull.
+                _ = try await base.zoneChanges(
+                    ZoneChangesRequest(request.zoneID, since: pull.syncToken, limit: PageLimit(records: 1), desiredKeys: []))
+                _ = shapes(.childrenFirst, .zone(request.zoneID))
+                return try page(of: pull, number, from: index, request)
+            }
+            request.since = since
+        }
+        guard shapes(.childrenFirst, .zone(request.zoneID)) else { return try await base.zoneChanges(request) }
+        let pull = try await wholePull(request)
+        // What fits in a page needs not be kept.
+        var fill = PageFill(request.limit)
+        let isOnePage = pull.changes.allSatisfy { fill.admits($0.record) }
+        return try page(of: pull, isOnePage ? 0 : rehearsals.pulls.keep(pull), from: 0, request)
+    }
+
+    /// Reads a pull to its end, or as much of it as may be held, and orders it.
+    private func wholePull(_ request: ZoneChangesRequest) async throws -> OrderedPulls.Pull {
+        var reading = request
+        // References are needed to know what depends on what.
+        reading.desiredKeys = nil
+        reading.limit = PageLimit(records: Self.readingLimit)
+        var changes: [RecordChange] = []
+        var bytes = 0
+        var page: ZoneChangesPage
+        repeat {
+            page = try await base.zoneChanges(reading)
+            changes += page.changes
+            bytes += page.changes.reduce(0) { $0 + $1.record.fields.bytes.count }
+            reading.since = page.syncToken
+        } while page.moreComing && changes.count < OrderedPulls.changeLimit && bytes < OrderedPulls.byteLimit
+        return OrderedPulls.Pull(
+            address: address, userRecordName: caller.userRecordName, zoneID: page.zoneID, since: request.since,
+            changes: try ChildrenFirst.ordered(Self.latest(of: changes)), syncToken: page.syncToken, moreComing: page.moreComing)
+    }
+
+    /// A record that was saved while the pull was read is in it twice: its later change says everything.
+    private static func latest(of changes: [RecordChange]) -> [RecordChange] {
+        let last = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        return changes.enumerated().filter { last[$0.element.record.recordID.recordName] == $0.offset }.map(\.element)
+    }
+
+    private func page(of pull: OrderedPulls.Pull, _ number: UInt64, from index: Int, _ request: ZoneChangesRequest) throws -> ZoneChangesPage {
+        var fill = PageFill(request.limit)
+        let given = pull.changes.dropFirst(index).prefix { fill.admits($0.record) }
+        let changes = try given.map { change in
+            var change = change
+            change.record = try change.record.keeping(request.desiredKeys)
+            return change
+        }
+        let isLast = given.endIndex >= pull.changes.count
+        return ZoneChangesPage(
+            zoneID: pull.zoneID, changes: changes,
+            syncToken: isLast ? pull.syncToken : RehearsedToken.inOrderedPull(number, index: given.endIndex, since: pull.since).token,
+            moreComing: !isLast || pull.moreComing)
+    }
+}
+
+extension OrderedPulls.Pull {
+    fileprivate func belongs(to database: RehearsingDatabase, _ zoneID: ZoneID) -> Bool {
+        address == database.address && userRecordName == database.caller.userRecordName && self.zoneID.zoneName == zoneID.zoneName
+            && (address.scope != .shared || self.zoneID.ownerRecordName == zoneID.ownerRecordName)
+    }
+}

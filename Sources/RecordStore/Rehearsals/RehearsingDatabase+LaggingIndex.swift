@@ -1,0 +1,114 @@
+internal import JSON
+internal import Records
+
+extension RehearsingDatabase {
+    /// Pages read in search of records that the index knows, for one that is asked for.
+    private static var readingLimit: Int { 20 }
+
+    /// What the index knows of has happened by now.
+    private var horizon: Timestamp {
+        let (seconds, attoseconds) = Rehearsal.indexLag.components
+        return Timestamp(milliseconds: rehearsals.clock().milliseconds - seconds * 1000 - attoseconds / 1_000_000_000_000_000)
+    }
+
+    // MARK: Saving
+
+    /// Saves, and remembers what was there before.
+    func modifyRemembering(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        let recordIDs = request.operations.map { operation in
+            operation.recordName.map { RecordID(recordName: $0, zoneID: operation.zoneID ?? request.zoneID) }
+        }
+        let found = try await base.fetch(recordIDs.compactMap(\.self), desiredKeys: nil)
+        var before = found.makeIterator()
+        let images = recordIDs.map { $0 == nil ? nil : try? before.next()?.get() }
+        let outcomes = try await base.modify(request)
+        let changed = zip(images, outcomes).compactMap { image, outcome in
+            if case .success = outcome { image } else { nil }
+        }
+        rehearsals.saves.add(
+            changed, container: address.container, environment: address.environment, until: rehearsals.clock(), horizon: horizon)
+        return outcomes
+    }
+
+    // MARK: Querying
+
+    /// A page of what the index knew some seconds ago: without what was saved since, and with what was there instead as far as it was
+    /// remembered.
+    func laggingPage(_ request: QueryRequest) async throws -> QueryPage {
+        let horizon = horizon
+        guard !rehearsals.saves.isEmpty(since: horizon), let past = try await past(of: request, at: horizon) else {
+            return try await page(request, knownAt: horizon, without: [])
+        }
+        var complete = request
+        // Fields that decide about the order are needed, whatever is asked for.
+        complete.desiredKeys = nil
+        let page = try await page(complete, knownAt: horizon, without: Set(past.records.keys))
+        let (query, area) = (past.query, past.area)
+        // What lies after the end of the page belongs to a later one.
+        let end = try page.continuationMarker.map { try ContinuationMarker($0, for: query, in: area).place }
+        let begin = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area).place }
+        let items = try (page.records.map { ($0, true) } + past.records.values.map { ($0, false) }).compactMap { record, isIn -> QueryItem? in
+            let queried = try QueriedRecord(record, for: query)
+            let item = QueryItem(record: record, place: query.place(of: queried))
+            if isIn { return item }
+            // One that was new itself was not known yet either.
+            guard record.modified.timestamp <= horizon, record.recordType == query.recordType, query.matches(queried), begin.map({ query.precedes($0, item.place) }) ?? true,
+                end.map({ !query.precedes($0, item.place) }) ?? true
+            else { return nil }
+            return item
+        }
+        if items.count > page.records.count { scope?.note(.laggingIndex) }
+        let ordered = items.sorted { query.precedes($0.place, $1.place) }
+        var fill = PageFill(request.limit)
+        let given = ordered.prefix { fill.admits($0.record) }
+        return QueryPage(
+            records: try given.map { try $0.record.keeping(request.desiredKeys) },
+            continuationMarker: given.count < ordered.count
+                ? given.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : page.continuationMarker)
+    }
+
+    private struct QueryItem {
+        let record: StoredRecord
+        let place: QueryPlace
+    }
+
+    /// The records of a query's area as they were, with what is needed to put them in their places.
+    /// - Returns: `nil` where none is remembered, or the engine doesn't show its schema.
+    private func past(of request: QueryRequest, at horizon: Timestamp) async throws -> (
+        records: [RecordID: StoredRecord], query: ResolvedQuery, area: QueryRequest.Area
+    )? {
+        guard let editing = base as? any SchemaEditing else { return nil }
+        let zones: [Zone]
+        switch request.area {
+        case .allZones: zones = try await base.zones()
+        case .zone(let zoneID): zones = try await base.fetchZones([zoneID]).compactMap { try? $0.get() }
+        }
+        let zoneIDs = zones.map(\.zoneID).filter { rehearses(.laggingIndex, .zone($0)) }
+        let places = zoneIDs.map { RecentSaves.Place(container: address.container, environment: address.environment, zoneID: $0) }
+        let records = rehearsals.saves.records(at: horizon, in: Set(places))
+        guard !records.isEmpty else { return nil }
+        // Markers name the zone with its owner.
+        let area: QueryRequest.Area = if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
+        return (records, try ResolvedQuery(request.query, in: try await editing.schema()), area)
+    }
+
+    /// A page of records that were not saved since.
+    private func page(_ request: QueryRequest, knownAt horizon: Timestamp, without excluded: Set<RecordID>) async throws -> QueryPage {
+        var request = request
+        var records: [StoredRecord] = []
+        let wanted = request.limit.records
+        for _ in 0..<Self.readingLimit {
+            request.limit.records = wanted - records.count
+            let page = try await base.query(request)
+            let known = page.records.filter { record in
+                if excluded.contains(record.recordID) { return false }
+                return record.modified.timestamp <= horizon || !rehearses(.laggingIndex, .zone(record.recordID.zoneID))
+            }
+            if known.count < page.records.count { scope?.note(.laggingIndex) }
+            records += known
+            request.continuationMarker = page.continuationMarker
+            if page.continuationMarker == nil || records.count >= wanted { break }
+        }
+        return QueryPage(records: records, continuationMarker: request.continuationMarker)
+    }
+}

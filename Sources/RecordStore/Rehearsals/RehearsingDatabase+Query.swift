@@ -1,0 +1,34 @@
+internal import JSON
+internal import Records
+
+extension RehearsingDatabase {
+    /// Stands before the marker of the page that follows an empty one. Markers of engines are base64, which has no such character.
+    private static var emptyPageMark: String { "~" }
+
+    func query(_ request: QueryRequest) async throws -> QueryPage {
+        let reach = request.area.reach
+        try checkBusy(reach)
+        var request = request
+        if shapes(.pagesOfOne, reach) { request.limit.records = 1 }
+        let isAfterEmptyPage = request.continuationMarker?.hasPrefix(Self.emptyPageMark) == true
+        if isAfterEmptyPage, let marker = request.continuationMarker?.dropFirst(Self.emptyPageMark.count) {
+            request.continuationMarker = marker.isEmpty ? nil : String(marker)
+        }
+        if shapes(.emptyPages, reach), !isAfterEmptyPage {
+            // What is wrong with the query is wrong with its empty page.
+            _ = try await base.query(request)
+            return QueryPage(records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""))
+        }
+        guard rehearses(.laggingIndex, reach) else { return try await base.query(request) }
+        return try await laggingPage(request)
+    }
+}
+
+extension QueryRequest.Area {
+    fileprivate var reach: RehearsalArea.Reach {
+        switch self {
+        case .zone(let zoneID): .zone(zoneID)
+        case .allZones: .allZones
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import JSON
+internal import Records
+
+/// A database as it is seen through what is rehearsed.
+struct RehearsingDatabase: RecordDatabase {
+    let base: any RecordDatabase
+    let rehearsals: Rehearsals
+    /// The request that the handle was made for.
+    let scope: RehearsalScope?
+
+    var address: DatabaseAddress { base.address }
+    var caller: Caller { base.caller }
+
+    /// Whether a rehearsal is on for a request with this reach.
+    func rehearses(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
+        if scope?.isExempt == true { return false }
+        return scope?.asked.contains(rehearsal) == true || rehearsals.isOn(rehearsal) { $0.covers(address, reach) }
+    }
+
+    /// Whether a rehearsal is on, in which case it counts as having shaped the answer.
+    func shapes(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
+        guard rehearses(rehearsal, reach) else { return false }
+        scope?.note(rehearsal)
+        return true
+    }
+
+    /// Whether this request is one of those that are to fail.
+    private func fails(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
+        if scope?.isExempt == true { return false }
+        guard scope?.asked.contains(rehearsal) == true || rehearsals.take(rehearsal, where: { $0.covers(address, reach) }) else { return false }
+        scope?.note(rehearsal)
+        return true
+    }
+
+    /// - Throws: `RecordError` ZONE_BUSY where that is rehearsed.
+    func checkBusy(_ reach: RehearsalArea.Reach) throws {
+        if fails(.zoneBusy, reach) { throw RecordError(.zoneBusy, "Zone is busy; this is a rehearsal", retryAfter: Rehearsal.retryAfter) }
+    }
+
+    // MARK: Reading and saving
+
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
+        let reach = RehearsalArea.Reach.zones(zoneIDs.isEmpty ? [request.zoneID] : zoneIDs)
+        try checkBusy(reach)
+        guard !request.operations.isEmpty, fails(.conflict, reach) else {
+            return try await rehearses(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
+        }
+        let conflict = RecordError(.conflict, "client oplock error updating record")
+        // As with a true conflict: in an atomic batch one record has it, and the others fall with that one.
+        let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
+        let others = isAtomic ? RecordError(.atomicError, "Atomic failure: the batch was not applied because another operation of it failed") : conflict
+        return request.operations.indices.map { .failure($0 == 0 ? conflict : others) }
+    }
+
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+        try checkBusy(.zones(recordIDs.map(\.zoneID)))
+        return try await base.fetch(recordIDs, desiredKeys: desiredKeys)
+    }
+
+    // MARK: Zones
+
+    func zones() async throws -> [Zone] {
+        try await base.zones()
+    }
+
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
+        try await base.fetchZones(zoneIDs)
+    }
+
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        try await base.modifyZones(operations)
+    }
+}

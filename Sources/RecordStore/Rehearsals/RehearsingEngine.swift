@@ -1,0 +1,32 @@
+public import Records
+
+/// An engine that shows what is rehearsed: each of its databases is one of another engine, seen through what is on.
+public struct RehearsingEngine: RecordEngine {
+    private let base: any RecordEngine
+    private let rehearsals: Rehearsals
+
+    public init(_ base: any RecordEngine, _ rehearsals: Rehearsals) {
+        self.base = base
+        self.rehearsals = rehearsals
+    }
+
+    /// A handle that rehearses what is on, and what ``RehearsalScope/current`` asks for.
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        RehearsingDatabase(
+            base: try await base.database(address, as: caller), rehearsals: rehearsals, scope: RehearsalScope.current)
+    }
+
+    public func containers() async throws -> [ContainerID] {
+        try await base.containers()
+    }
+
+    public func close() async {
+        await base.close()
+    }
+}
+
+extension RehearsingEngine: StoreHealthReporting {
+    public func health() async -> [StoreHealth] {
+        await (base as? any StoreHealthReporting)?.health() ?? []
+    }
+}

@@ -1,0 +1,20 @@
+internal import JSON
+public import Records
+
+extension Provenance {
+    /// - Throws: `RecordError` BAD_REQUEST naming the part, when it is not what a store could have written.
+    public func check() throws {
+        for (signature, part) in [(created, "created"), (modified, "modified")] {
+            do {
+                try NameRules.checkRecordName(signature.userRecordName)
+            } catch {
+                throw RecordError(.badRequest, "Invalid '\(part)': its userRecordName is not a record's name")
+            }
+            let isPlain = signature.deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            if !isPlain || signature.deviceID.utf8.count > RecordID.nameLimit {
+                throw RecordError(
+                    .badRequest, "Invalid '\(part)': its deviceID holds a control character, or is longer than \(RecordID.nameLimit) bytes")
+            }
+        }
+    }
+}

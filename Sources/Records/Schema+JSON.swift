@@ -1,0 +1,151 @@
+public import JSON
+
+// The JSON form of a schema. CloudKit has none: it is Skylight's own, in the words of the schema language and of answers.
+
+extension JSONWriter {
+    /// `{"types":[…],"roles":[…]}`, both by name.
+    public mutating func value(_ schema: Schema) {
+        object { writer in
+            writer.name("types")
+            writer.array { writer in
+                for type in schema.sortedTypes { writer.value(type) }
+            }
+            writer.name("roles")
+            writer.array { writer in
+                for role in schema.roles.sorted() { writer.value(role) }
+            }
+        }
+    }
+
+    /// `{"name":"Item","fields":{"title":{"type":"STRING","indexes":["QUERYABLE"]}},"systemIndexes":{"___recordID":[…]},"grants":[…]}`.
+    public mutating func value(_ type: RecordType) {
+        object { writer in
+            writer.member("name", type.name)
+            writer.name("fields")
+            writer.object { writer in
+                for (name, definition) in type.fields.sorted(by: { $0.key < $1.key }) {
+                    writer.name(name)
+                    writer.object { writer in
+                        writer.member("type", definition.type.wireName)
+                        writer.name("indexes")
+                        writer.value(definition.indexes)
+                    }
+                }
+            }
+            writer.name("systemIndexes")
+            writer.object { writer in
+                for (field, indexes) in type.systemIndexes.sorted(by: { $0.key.schemaName < $1.key.schemaName }) where !indexes.isEmpty {
+                    writer.name(field.schemaName)
+                    writer.value(indexes)
+                }
+            }
+            writer.name("grants")
+            writer.array { writer in
+                for grant in type.grants { writer.value(grant) }
+            }
+        }
+    }
+
+    public mutating func value(_ indexes: Indexes) {
+        array { writer in
+            for name in indexes.names { writer.value(name) }
+        }
+    }
+
+    private mutating func value(_ grant: Grant) {
+        object { writer in
+            writer.member("role", grant.role)
+            writer.name("permissions")
+            writer.array { writer in
+                for permission in Grant.Permission.allCases where grant.permissions.contains(permission) { writer.value(permission.rawValue) }
+            }
+        }
+    }
+}
+
+extension Schema {
+    /// Reads a schema as ``JSON/JSONWriter`` writes it.
+    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    public init(_ json: JSONValue) throws {
+        let object = try json.object("a schema")
+        self.init(
+            types: try object.array("types", of: "a schema").map { try RecordType($0) },
+            roles: Set(try object.array("roles", of: "a schema").map { Name(try $0.string("roles")) }))
+    }
+}
+
+extension RecordType {
+    /// Reads a type as ``JSON/JSONWriter`` writes it. Without `grants` it has CloudKit's usual ones.
+    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    public init(_ json: JSONValue) throws {
+        let object = try json.object("a record type")
+        guard case .string(let name)? = object["name"] else {
+            throw RecordError.unexpectedInput("Expected the 'name' of a record type to be a string")
+        }
+        self.init(name: Name(name))
+        for member in try object["fields"]?.object("fields") ?? JSONObject() {
+            let definition = try member.value.object(member.name.string)
+            guard case .string(let typeName)? = definition["type"], let type = FieldType(wireName: typeName) else {
+                throw RecordError.unexpectedInput("Expected the 'type' of the field '\(member.name)' to be a field type such as STRING or INT64_LIST")
+            }
+            fields[member.name] = FieldDefinition(type: type, indexes: try definition["indexes"].map { try Indexes($0) } ?? [])
+        }
+        for member in try object["systemIndexes"]?.object("systemIndexes") ?? JSONObject() {
+            guard let field = SystemField(named: member.name) else {
+                throw RecordError.unexpectedInput("Unknown system field '\(member.name)' in 'systemIndexes'")
+            }
+            systemIndexes[field] = try Indexes(member.value)
+        }
+        if object["grants"] != nil { grants = try object.array("grants", of: "a record type").map { try Grant($0) } }
+    }
+}
+
+extension Indexes {
+    /// - Throws: `RecordError` BAD_REQUEST for a name that is none of an index.
+    public init(names: some Sequence<Name>) throws {
+        self = []
+        for name in names {
+            guard let index = Indexes(name: name.string) else {
+                throw RecordError.unexpectedInput("Unknown index '\(name)'; known are \(Self.named.map(\.name).joined(separator: ", "))")
+            }
+            insert(index)
+        }
+    }
+
+    fileprivate init(_ json: JSONValue) throws {
+        guard case .array(let elements) = json else { throw RecordError.unexpectedInput("Expected 'indexes' to be an array, found \(json.kind)") }
+        try self.init(names: elements.map { Name(try $0.string("indexes")) })
+    }
+}
+
+extension Grant {
+    fileprivate init(_ json: JSONValue) throws {
+        let object = try json.object("a grant")
+        guard case .string(let role)? = object["role"] else { throw RecordError.unexpectedInput("Expected the 'role' of a grant to be a string") }
+        let permissions = try object.array("permissions", of: "a grant").map { json in
+            let name = try json.string("permissions")
+            guard let permission = Permission(rawValue: name) else { throw RecordError.unexpectedInput("Unknown permission '\(name)' of a grant") }
+            return permission
+        }
+        self.init(role: Name(role), permissions: Set(permissions))
+    }
+}
+
+extension JSONValue {
+    fileprivate func object(_ what: String) throws -> JSONObject {
+        guard case .object(let object) = self else { throw RecordError.unexpectedInput("Expected \(what) to be an object, found \(kind)") }
+        return object
+    }
+
+    fileprivate func string(_ place: String) throws -> String {
+        guard case .string(let string) = self else { throw RecordError.unexpectedInput("Expected '\(place)' to hold strings, found \(kind)") }
+        return string
+    }
+}
+
+extension JSONObject {
+    fileprivate func array(_ name: Name, of what: String) throws -> [JSONValue] {
+        guard case .array(let elements)? = self[name] else { throw RecordError.unexpectedInput("Expected the '\(name)' of \(what) to be an array") }
+        return elements
+    }
+}

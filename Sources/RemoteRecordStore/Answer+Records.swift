@@ -1,0 +1,87 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+// The parts of answers that stand for something (Apple's reference page "Types and Dictionaries", and docs/services.md).
+
+extension Answer {
+    func zoneID() throws -> ZoneID {
+        let zone = try object("zoneID")
+        return ZoneID(zoneName: try zone.name("zoneName"), ownerRecordName: try zone.optionalString("ownerRecordName").map { Name($0) })
+    }
+
+    func token() throws -> ChangeToken { ChangeToken(text: try string("syncToken")) }
+
+    func optionalToken() throws -> ChangeToken? {
+        try optionalString("syncToken").map { ChangeToken(text: $0) }
+    }
+
+    func zone() throws -> Zone {
+        Zone(zoneID: try zoneID(), syncToken: try optionalToken(), atomic: try bool("atomic"))
+    }
+
+    /// A record. The text of its fields is kept as it came.
+    func record() throws -> StoredRecord {
+        StoredRecord(
+            recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()), recordType: try name("recordType"),
+            recordChangeTag: try string("recordChangeTag"), created: try object("created").signature(),
+            modified: try object("modified").signature(), parent: try optionalObject("parent")?.name("recordName"),
+            fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty)
+    }
+
+    private func signature() throws -> Signature {
+        Signature(
+            timestamp: Timestamp(milliseconds: try integer("timestamp")), userRecordName: try name("userRecordName"),
+            deviceID: try string("deviceID"))
+    }
+
+    func change() throws -> RecordChange {
+        guard let kind = RecordChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
+        return RecordChange(kind: kind, position: try integer("position"), record: try object("record").record())
+    }
+
+    func zoneChange() throws -> ZoneChange {
+        guard let kind = ZoneChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
+        return ZoneChange(
+            zoneID: try zoneID(), kind: kind, timestamp: Timestamp(milliseconds: try integer("timestamp")), syncToken: try optionalToken())
+    }
+
+    func participant() throws -> ZoneParticipant {
+        guard let permission = ZoneParticipant.Permission(rawValue: try string("permission")) else { throw unexpected("a permission that is known") }
+        return ZoneParticipant(userRecordName: try name("userRecordName"), permission: permission)
+    }
+
+    func referrer() throws -> Referrer {
+        guard let action = Reference.Action(rawValue: try string("action")) else { throw unexpected("an action that is known") }
+        return Referrer(
+            recordName: try name("recordName"), recordType: try name("recordType"), fieldName: try name("fieldName"), action: action)
+    }
+
+    func explanation() throws -> TokenExplanation {
+        guard let scope = DatabaseScope(rawValue: try string("database")) else { throw unexpected("a database that is known") }
+        return TokenExplanation(
+            subject: try string("subject") == "database" ? .database : .zone(has("zoneID") ? try zoneID() : nil), scope: scope,
+            userRecordName: try optionalString("userRecordName").map { Name($0) }, position: try integer("position"),
+            moment: has("timestamp") ? Timestamp(milliseconds: try integer("timestamp")) : nil, progress: try progress(),
+            standing: try standing(), changesAfter: has("changesAfter") ? Int(try integer("changesAfter")) : nil)
+    }
+
+    private func progress() throws -> TokenExplanation.Progress {
+        switch try string("progress") {
+        case "complete": .complete
+        case "firstPull": .firstPull
+        case "reversePull": .reversePull
+        case "pull": .pull(since: try integer("since"))
+        default: throw unexpected("a progress that is known")
+        }
+    }
+
+    private func standing() throws -> TokenExplanation.Standing {
+        switch try string("standing") {
+        case "good": .good
+        case "expired": .expired(why: try string("why"))
+        case "foreign": .foreign(why: try string("why"))
+        default: throw unexpected("a standing that is known")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// One database of a server, seen by one caller.
+struct RemoteDatabase: RecordDatabase {
+    /// Most items in a request of the protocol.
+    private static let itemLimit = 200
+
+    let address: DatabaseAddress
+    let caller: Caller
+    let line: ServerLine
+
+    // MARK: Records
+
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        // The protocol's own service has no place for where a record comes from.
+        let restores = request.operations.contains { $0.provenance != nil }
+        let answer = try await line.post(restores ? "records/restore" : "records/modify", of: restores ? .skylight : .database, .saves) { writer in
+            writer.name("operations")
+            try writer.array { writer in
+                for operation in request.operations { try writer.value(operation) }
+            }
+            writer.member(zoneID: request.zoneID)
+            writer.member("atomic", request.atomic)
+        }
+        let items = try answer.array("records")
+        guard items.count == request.operations.count else { throw answer.unexpected("an item for each operation") }
+        return try zip(items, request.operations).map { item, operation in
+            if let error = item.error { return .failure(error) }
+            guard operation.kind.isDeletion else { return .success(.saved(try item.record())) }
+            return .success(
+                .deleted(RecordID(recordName: try item.name("recordName"), zoneID: itself(operation.zoneID ?? request.zoneID))))
+        }
+    }
+
+    /// The zone that a request means, with the owner that answers name: the protocol leaves it out where a record is gone.
+    private func itself(_ zoneID: ZoneID) -> ZoneID {
+        let owner: Name? =
+            switch address.scope {
+            case .public: ZoneID.publicOwner
+            case .private: caller.userRecordName
+            case .shared: zoneID.ownerRecordName
+            }
+        return ZoneID(zoneName: zoneID.zoneName, ownerRecordName: owner)
+    }
+
+    func query(_ request: QueryRequest) async throws -> QueryPage {
+        // The protocol's own service does not know how many bytes a page may have, and no pages of more than 200.
+        let usual = PageLimit(records: request.limit.records)
+        let root: ServerLine.Root = request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
+        let answer = try await line.post("records/query", of: root, .reads) { writer in
+            writer.name("query")
+            try writer.value(request.query)
+            switch request.area {
+            case .zone(let zoneID): writer.member(zoneID: zoneID)
+            case .allZones: writer.member("zoneWide", true)
+            }
+            writer.members(of: request.limit)
+            if let marker = request.continuationMarker { writer.member("continuationMarker", marker) }
+            writer.member("desiredKeys", request.desiredKeys)
+        }
+        return QueryPage(
+            records: try answer.array("records").map { try $0.record() }, continuationMarker: try answer.optionalString("continuationMarker"))
+    }
+
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+        try await inParts(recordIDs) { part in
+            let answer = try await line.post("records/lookup", of: .database, .reads) { writer in
+                writer.name("records")
+                writer.array { writer in
+                    for recordID in part {
+                        writer.object { writer in
+                            writer.member("recordName", recordID.recordName)
+                            writer.member(zoneID: recordID.zoneID)
+                        }
+                    }
+                }
+                writer.member("desiredKeys", desiredKeys)
+            }
+            return try answer.results("records") { try $0.record() }
+        }
+    }
+
+    // MARK: Zones
+
+    func zones() async throws -> [Zone] {
+        try await line.get("zones/list", of: .database).array("zones").map { try $0.zone() }
+    }
+
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
+        try await inParts(zoneIDs) { part in
+            let answer = try await line.post("zones/lookup", of: .database, .reads) { writer in
+                writer.name("zones")
+                writer.array { writer in
+                    for zoneID in part {
+                        writer.object { $0.member(zoneID: zoneID) }
+                    }
+                }
+            }
+            return try answer.results("zones") { try $0.zone() }
+        }
+    }
+
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        try await inParts(operations) { part in
+            let answer = try await line.post("zones/modify", of: .database, .saves) { writer in
+                writer.name("operations")
+                writer.array { writer in
+                    for operation in part { writer.value(operation) }
+                }
+            }
+            return try answer.results("zones") { item in
+                // Of a zone that is gone only the name remains.
+                item.has("deleted") ? Zone(zoneID: try item.zoneID(), syncToken: nil, atomic: true) : try item.zone()
+            }
+        }
+    }
+
+    /// Sends items in requests that are not too large for the protocol, one after the other.
+    private func inParts<Item, Outcome>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Outcome]) async throws -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for start in stride(from: 0, to: items.count, by: Self.itemLimit) {
+            let part = items[start..<min(start + Self.itemLimit, items.count)]
+            let found = try await send(part)
+            guard found.count == part.count else {
+                throw RecordError(.internalError, "The server's answer has \(found.count) items to a request with \(part.count)")
+            }
+            outcomes += found
+        }
+        return outcomes
+    }
+}
+
+extension Answer {
+    /// The items of an answer, each what it stands for or why it is not there.
+    fileprivate func results<Value>(_ name: Name, _ value: (Answer) throws -> Value) throws -> [Result<Value, RecordError>] {
+        try array(name).map { item in
+            if let error = item.error { return .failure(error) }
+            return .success(try value(item))
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ operation: ZoneOperation) {
+        object { writer in
+            switch operation {
+            case .create: writer.member("operationType", "create")
+            case .delete: writer.member("operationType", "delete")
+            }
+            writer.name("zone")
+            writer.object { $0.member(zoneID: operation.zoneID) }
+        }
+    }
+}

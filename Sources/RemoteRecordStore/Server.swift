@@ -1,0 +1,252 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import JSON
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import Records
+internal import Synchronization
+
+/// The way to a server: sends requests and takes their answers apart.
+final class Server: Sendable {
+    /// What a request does decides what happens when its connection breaks.
+    enum Purpose: Sendable {
+        /// Can be sent again.
+        case reads
+        /// May have been done although no answer came.
+        case saves
+    }
+
+    /// Bytes a request may have: more, a server refuses.
+    private static let requestLimit = 32 << 20
+    /// Bytes an answer may have. The largest page that a server gives is far below it.
+    private static let answerLimit = 512 << 20
+    /// How long a server may take for an answer, all of it.
+    private static let patience: [Purpose: Duration] = [.reads: .seconds(120), .saves: .seconds(600)]
+
+    /// Without a slash at the end.
+    let address: String
+    private let client: HTTPClient
+    /// For streams, whose servers give a sign of life every 15 seconds.
+    private let streamClient: HTTPClient
+    private let isClosed = Mutex(false)
+
+    init(url: URL) throws {
+        guard let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = url.host(), !host.isEmpty, url.query() == nil
+        else {
+            throw RecordError(.badRequest, "'\(url.absoluteString)' is not the address of a server; expected one like http://127.0.0.1:8080")
+        }
+        var address = url.absoluteString
+        while address.hasSuffix("/") { address.removeLast() }
+        self.address = address
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.httpVersion = .http1Only
+        configuration.timeout.connect = .seconds(10)
+        // Below the minute after which a server closes a quiet connection: otherwise a save might go out just as it does.
+        configuration.connectionPool.idleTimeout = .seconds(30)
+        // A server that is not there is told at once.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        configuration.timeout.read = .seconds(45)
+        streamClient = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    deinit {
+        // Who forgot to close the engine must not be told by a crash; connections end with their clients.
+        if isOpen {
+            for client in [client, streamClient] { _ = client.shutdown() as EventLoopFuture<Void> }
+        }
+    }
+
+    func close() async {
+        let wasClosed = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return isClosed
+        }
+        if wasClosed { return }
+        try? await streamClient.shutdown()
+        try? await client.shutdown()
+    }
+
+    var isOpen: Bool { !isClosed.withLock { $0 } }
+
+    // MARK: Requests
+
+    func get(
+        _ path: String, parameters: [String: String] = [:], headers: HTTPHeaders = [:], accepting statuses: [HTTPResponseStatus] = [.ok]
+    ) async throws -> Answer {
+        try await send(.GET, path + Self.query(parameters), headers, body: nil, .reads, statuses)
+    }
+
+    func post(_ path: String, _ body: [UInt8], headers: HTTPHeaders, _ purpose: Purpose) async throws -> Answer {
+        guard body.count <= Self.requestLimit else {
+            throw RecordError(
+                .badRequest, "The request has \(body.count) bytes, and \(Self.requestLimit) is the limit of a server; split it into smaller ones")
+        }
+        return try await send(.POST, path, headers, body: ByteBuffer(bytes: body), purpose, [.ok])
+    }
+
+    /// The body of an answer that goes on and on. It is read as it is asked for.
+    func stream(_ path: String, headers: HTTPHeaders) async throws -> HTTPClientResponse.Body {
+        let request = request(.GET, path, headers, body: nil)
+        let response: HTTPClientResponse
+        do {
+            response = try await streamClient.execute(request, timeout: .seconds(30))
+        } catch {
+            throw failure(error, .reads)
+        }
+        if response.status == .ok { return response.body }
+        let body: ByteBuffer
+        do {
+            body = try await reading(.reads) { try await response.body.collect(upTo: 1 << 20) }
+        } catch let error as BrokenConnection {
+            throw failure(error.cause, .reads)
+        }
+        throw try answer(response.status, body).error ?? unexpected(response.status)
+    }
+
+    private func send(
+        _ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?, _ purpose: Purpose, _ statuses: [HTTPResponseStatus]
+    ) async throws -> Answer {
+        let request = request(method, path, headers, body: body)
+        do {
+            return try await exchange(request, purpose, statuses)
+        } catch let error as BrokenConnection where purpose == .reads {
+            // Most likely a kept connection that the server had just closed.
+            do {
+                return try await exchange(request, purpose, statuses)
+            } catch is BrokenConnection {
+                throw failure(error.cause, purpose)
+            }
+        } catch let error as BrokenConnection {
+            throw failure(error.cause, purpose)
+        }
+    }
+
+    private func exchange(_ request: HTTPClientRequest, _ purpose: Purpose, _ statuses: [HTTPResponseStatus]) async throws -> Answer {
+        let (status, body) = try await reading(purpose) { [client] in
+            let response = try await client.execute(request, deadline: .distantFuture)
+            return (response.status, try await response.body.collect(upTo: Self.answerLimit))
+        }
+        let answer = try answer(status, body)
+        if statuses.contains(status) { return answer }
+        throw answer.error ?? unexpected(status)
+    }
+
+    private func request(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: address + path)
+        request.method = method
+        request.headers = headers
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(body)
+        }
+        return request
+    }
+
+    private static func query(_ parameters: [String: String]) -> String {
+        guard !parameters.isEmpty else { return "" }
+        return "?" + parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\(percentEncoded($0.value))" }.joined(separator: "&")
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
+    // MARK: Answers
+
+    private func answer(_ status: HTTPResponseStatus, _ body: ByteBuffer) throws -> Answer {
+        do {
+            return try Answer(Array(body.readableBytesView)[...], from: address)
+        } catch {
+            throw unexpected(status)
+        }
+    }
+
+    private func unexpected(_ status: HTTPResponseStatus) -> RecordError {
+        RecordError(.internalError, "What answers at \(address) is no Skylight, or one of another version: status \(status.code) without its JSON")
+    }
+
+    // MARK: Failures
+
+    private struct BrokenConnection: Error {
+        let cause: any Error
+    }
+
+    private struct OutOfTime: Error {}
+
+    /// Waits for an answer for as long as is reasonable.
+    private func reading<Value: Sendable>(_ purpose: Purpose, _ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        do {
+            return try await withThrowingTaskGroup(of: Value.self) { group in
+                group.addTask { try await body() }
+                group.addTask {
+                    try await Task.sleep(for: Self.patience[purpose] ?? .seconds(120))
+                    throw OutOfTime()
+                }
+                defer { group.cancelAll() }
+                guard let value = try await group.next() else { throw CancellationError() }
+                return value
+            }
+        } catch {
+            try Task.checkCancellation()
+            throw Self.isBroken(error) ? BrokenConnection(cause: error) : failure(error, purpose)
+        }
+    }
+
+    /// Whether a connection ended that had been there.
+    private static func isBroken(_ error: any Error) -> Bool {
+        if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
+        if let error = error as? IOError { return error.errnoCode != ECONNREFUSED }
+        return error is ChannelError
+    }
+
+    private func failure(_ error: any Error, _ purpose: Purpose) -> any Error {
+        if error is RecordError || error is CancellationError { return error }
+        if !isOpen { return RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
+        if wasNeverSent(error) {
+            return RecordError(.tryAgainLater, "No server answers at \(address): \(Self.words(for: error)). Is it running?")
+        }
+        switch purpose {
+        case .reads:
+            return RecordError(.tryAgainLater, "The connection to \(address) was lost before the answer came: \(Self.words(for: error))")
+        case .saves:
+            return RecordError(
+                .internalError,
+                "The connection to \(address) was lost before the answer came (\(Self.words(for: error))): whether the change was made is not known; "
+                    + "look before you make it again")
+        }
+    }
+
+    /// Whether it is certain that nothing of the request reached the server.
+    private func wasNeverSent(_ error: any Error) -> Bool {
+        if let error = error as? HTTPClientError {
+            return [.connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .alreadyShutdown].contains(error)
+        }
+        if let error = error as? IOError { return error.errnoCode == ECONNREFUSED }
+        return error is NIOConnectionError
+    }
+
+    private static func words(for error: any Error) -> String {
+        switch error {
+        case is OutOfTime: "it took too long"
+        case let error as HTTPClientError where error == .remoteConnectionClosed: "the server closed it"
+        case let error as NIOConnectionError: error.connectionErrors.first.map { words(for: $0.error) } ?? "\(error.host) was not found"
+        case let error as IOError where error.errnoCode == ECONNREFUSED: "the connection was refused"
+        case is NIOTooManyBytesError: "the answer is too large; ask for less"
+        default: "\(error)"
+        }
+    }
+}

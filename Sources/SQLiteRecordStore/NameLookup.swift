@@ -1,0 +1,48 @@
+internal import GRDB
+internal import GRDBSQLite
+internal import JSON
+internal import Records
+
+/// Looks up one record name after the other in a zone, by one compiled statement.
+///
+/// It is good for as long as the database is at hand: inside of one read or write.
+final class NameLookup {
+    private static let sql = "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ?"
+
+    private let statement: SQLiteStatement
+    private let db: Database
+    private let zone: Int64
+    private var reader: RowReader
+
+    init(in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: Database) throws {
+        statement = try db.cachedStatement(sql: Self.sql).sqliteStatement
+        reader = RowReader(statement, zoneID: zoneID, catalog: catalog)
+        self.zone = zone
+        self.db = db
+    }
+
+    /// What `body` makes of the row of a name, which may be that of a deletion; `nil` when there is none.
+    func row<Value>(named name: Name, _ body: (inout RowReader) throws -> Value?) throws -> Value? {
+        var text = name.string
+        return try text.withUTF8 { bytes in
+            defer {
+                sqlite3_reset(statement)
+                sqlite3_clear_bindings(statement)
+            }
+            sqlite3_bind_int64(statement, 1, zone)
+            // Not copied, for it stays here until the statement is reset. Bound with its length, so that what comes after a NUL counts too.
+            let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            let code = sqlite3_bind_text64(statement, 2, start, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
+            guard code == SQLITE_OK else { throw failure(code) }
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: return try body(&reader)
+            case SQLITE_DONE: return nil
+            case let code: throw failure(code)
+            }
+        }
+    }
+
+    private func failure(_ code: Int32) -> DatabaseError {
+        DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage, sql: Self.sql)
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import GRDB
+internal import GRDBSQLite
+internal import JSON
+internal import Records
+
+/// Stands on a row of `records` and reads its columns straight from SQLite, each only when asked for.
+///
+/// Neighbours in a feed are mostly of one type, by one user and from one device: what a row has in common with the row before is shared
+/// with it, not made anew.
+struct RowReader {
+    private let statement: SQLiteStatement
+    private let zoneID: ZoneID
+    private let catalog: SchemaCatalog
+    private var type: (number: Int64, name: Name) = (-1, "")
+    private var created = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
+    private var modified = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
+
+    init(_ statement: SQLiteStatement, zoneID: ZoneID, catalog: SchemaCatalog) {
+        self.statement = statement
+        self.zoneID = zoneID
+        self.catalog = catalog
+    }
+
+    /// What a statement must select, in this order.
+    static let columns =
+        "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields"
+
+    var id: Int64 { sqlite3_column_int64(statement, 0) }
+    var position: Int64 { StoredRow.position(ofID: id) }
+    var born: Int64 { sqlite3_column_int64(statement, 3) }
+    var isDeleted: Bool { sqlite3_column_int64(statement, 4) & 1 != 0 }
+    /// Whether a record of the name was deleted before.
+    var isRenewed: Bool { sqlite3_column_int64(statement, 4) & 2 != 0 }
+    var name: Name { Name(Self.string(Self.text(statement, 1))) }
+    /// When the latest change was made.
+    var moment: Timestamp { Timestamp(milliseconds: sqlite3_column_int64(statement, 8)) }
+    /// Bytes of the fields, as ``record()`` has them.
+    var size: Int {
+        let count = Int(sqlite3_column_bytes(statement, 12))
+        return count == 0 ? FieldsText.empty.bytes.count : count
+    }
+
+    var recordType: Name {
+        mutating get {
+            let number = sqlite3_column_int64(statement, 2)
+            if number != type.number { type = (number, catalog.typeNames[number] ?? "") }
+            return type.name
+        }
+    }
+
+    /// The record, or of a deletion what is left of it.
+    mutating func record() -> StoredRecord {
+        Self.read(statement, 5, into: &created)
+        Self.read(statement, 8, into: &modified)
+        return StoredRecord(
+            recordID: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, recordChangeTag: StoredRow.changeTag(of: position),
+            created: created, modified: modified,
+            parent: sqlite3_column_type(statement, 11) == SQLITE_NULL ? nil : Name(Self.string(Self.text(statement, 11))),
+            fields: Self.fields(statement, 12))
+    }
+
+    mutating func row() -> StoredRow {
+        StoredRow(id: id, record: record(), born: born, isDeleted: isDeleted, isRenewed: isRenewed)
+    }
+
+    private static func read(_ statement: SQLiteStatement, _ column: Int32, into signature: inout Signature) {
+        signature.timestamp = Timestamp(milliseconds: sqlite3_column_int64(statement, column))
+        let user = text(statement, column + 1)
+        if !isSame(signature.userRecordName.string, user) { signature.userRecordName = Name(string(user)) }
+        let device = text(statement, column + 2)
+        if !isSame(signature.deviceID, device) { signature.deviceID = string(device) }
+    }
+
+    /// The bytes of a text column; valid until the statement moves on.
+    private static func text(_ statement: SQLiteStatement, _ column: Int32) -> UnsafeBufferPointer<UInt8> {
+        let start = sqlite3_column_text(statement, column)
+        return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
+    }
+
+    private static func string(_ text: UnsafeBufferPointer<UInt8>) -> String {
+        String(decoding: text, as: UTF8.self)
+    }
+
+    private static func isSame(_ string: String, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        string.utf8.withContiguousStorageIfAvailable { bytes in
+            guard bytes.count == text.count else { return false }
+            guard let left = bytes.baseAddress, let right = text.baseAddress else { return true }
+            return memcmp(left, right, bytes.count) == 0
+        } ?? false
+    }
+
+    private static func fields(_ statement: SQLiteStatement, _ column: Int32) -> FieldsText {
+        guard let bytes = sqlite3_column_blob(statement, column) else { return .empty }
+        return FieldsText(bytes: Array(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, column)))))
+    }
+}

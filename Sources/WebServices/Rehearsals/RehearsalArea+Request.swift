@@ -1,0 +1,42 @@
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension RehearsalArea.Reach {
+    /// The zones that a request is about, as its query string and its body name them. What is wrong with the body, its service will say.
+    init(of request: Request, action: String, body: [UInt8]) {
+        let parameters = request.uri.queryParameters
+        if let zone = parameters["zone"] {
+            self = .zones([ZoneID(zoneName: Name(zone), ownerRecordName: parameters["owner"].map { Name($0) })])
+            return
+        }
+        guard let object = try? RequestObject(body) else {
+            self = .database
+            return
+        }
+        var zoneIDs: [ZoneID] = []
+        let whole = (try? object.zoneID()) ?? nil
+        for name in ["zones", "operations", "records"] as [Name] {
+            for item in ((try? object.objects(name)) ?? nil) ?? [] { zoneIDs += [Self.zoneID(of: item) ?? whole].compactMap(\.self) }
+        }
+        if zoneIDs.isEmpty, let whole { zoneIDs = [whole] }
+        if zoneIDs.isEmpty, action.hasPrefix("records/") {
+            if (try? object.bool("zoneWide")) == true {
+                self = .allZones
+                return
+            }
+            zoneIDs = [.default]
+        }
+        self = zoneIDs.isEmpty ? .database : .zones(zoneIDs)
+    }
+
+    /// The zone of an item: its own, that of its record, or the one that it is.
+    private static func zoneID(of item: RequestObject) -> ZoneID? {
+        if let zoneID = try? item.zoneIdentity() { return zoneID }
+        for name in ["zone", "record"] as [Name] {
+            if let part = (try? item.object(name)) ?? nil, let zoneID = try? part.zoneIdentity() { return zoneID }
+        }
+        return nil
+    }
+}

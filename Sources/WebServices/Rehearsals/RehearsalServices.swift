@@ -1,0 +1,121 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `/skylight/1/rehearsals`: what can be rehearsed, what is, and the way to start and stop it (docs/rehearsals.md).
+struct RehearsalServices: Sendable {
+    static let path = "/skylight/1/rehearsals"
+
+    /// The engine itself: acts change what is there and are not rehearsed.
+    let engine: any RecordEngine
+    let rehearsals: Rehearsals
+    let callers: CallerResolver
+    let crossOrigin: CrossOrigin
+
+    /// To be called before the routes of the web services are added, which it makes rehearse.
+    func addRoutes(to router: Router<ServingRequestContext>) {
+        router.add(middleware: RehearsalMiddleware(services: self))
+    }
+
+    /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for a method other than GET and POST.
+    func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
+        try Self.checkPeer(of: context)
+        var writer = JSONWriter()
+        switch request.method {
+        case .get, .head: writer.list(rehearsals)
+        case .post:
+            let body = try RequestObject(try await request.bodyBytes())
+            switch (try body.string("start"), try body.string("stop")) {
+            case (let name?, nil): try await start(name, body, request, into: &writer)
+            case (nil, let name?): try stop(name, body, into: &writer)
+            default: throw RecordError.unexpectedInput("Expected either 'start' or 'stop' to be the name of a rehearsal")
+            }
+        default:
+            throw Refusal(
+                .methodNotAllowed, .badRequest, "Method \(request.method.rawValue) is not allowed: 'rehearsals' answers to GET, POST",
+                headers: [.allow: "GET, POST, OPTIONS"])
+        }
+        return .json(writer.bytes)
+    }
+
+    /// - Throws: `RecordError` ACCESS_DENIED to clients elsewhere: what is rehearsed troubles everybody.
+    static func checkPeer(of context: ServingRequestContext) throws {
+        guard context.isFromThisMachine else {
+            throw RecordError(.accessDenied, "Rehearsals are for clients on the server's own machine; come through an SSH tunnel")
+        }
+    }
+
+    private func start(_ name: String, _ body: RequestObject, _ request: Request, into writer: inout JSONWriter) async throws {
+        var cue = try RehearsalCue(name)
+        if let count = try Self.count(in: body) { cue = try RehearsalCue(cue.rehearsal, count: count) }
+        let area = try Self.area(in: body)
+        if cue.rehearsal.kind == .act {
+            try await perform(cue.rehearsal, in: area, as: try callers.caller(of: request))
+            writer.object { writer in
+                writer.member("done", cue.rehearsal.rawValue)
+                writer.running(rehearsals)
+            }
+        } else {
+            try rehearsals.start(cue, in: area)
+            writer.object { writer in
+                writer.member("started", cue.description)
+                writer.running(rehearsals)
+            }
+        }
+    }
+
+    private func stop(_ name: String, _ body: RequestObject, into writer: inout JSONWriter) throws {
+        let area = try Self.area(in: body)
+        let count = rehearsals.stop(name == "all" ? nil : try RehearsalCue(name).rehearsal, in: area == .everywhere ? nil : area)
+        writer.object { writer in
+            writer.member("stopped", Int64(count))
+            writer.running(rehearsals)
+        }
+    }
+
+    private func perform(_ act: Rehearsal, in area: RehearsalArea, as caller: Caller) async throws {
+        guard let container = area.container else {
+            throw RecordError.unexpectedInput("'\(act.rawValue)' is about one container: expected 'container' to be a string")
+        }
+        // To look for a container that is not there would make it.
+        guard try await engine.containers().contains(container) else { throw RecordError(.notFound, "There is no container \(container)") }
+        let address = DatabaseAddress(container: container, environment: area.environment ?? .development, scope: area.scope ?? .private)
+        try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
+    }
+
+    private static func count(in body: RequestObject) throws -> Int? {
+        switch body.value("count") {
+        case nil: nil
+        case .integer(let count)?: Int(clamping: count)
+        case .some(let other): throw body.unexpected("count", "a whole number", other)
+        }
+    }
+
+    /// The area that a body names. What it leaves out is not limited.
+    private static func area(in body: RequestObject) throws -> RehearsalArea {
+        var area = RehearsalArea()
+        if let text = try body.string("container") {
+            guard let container = ContainerID(text) else {
+                throw RecordError.unexpectedInput("Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
+            }
+            area.container = container
+        }
+        if let text = try body.string("environment") {
+            guard let environment = Environment(rawValue: text) else {
+                throw RecordError.unexpectedInput("Expected 'environment' to be development or production, found '\(text)'")
+            }
+            area.environment = environment
+        }
+        if let text = try body.string("database") {
+            guard let scope = DatabaseScope(rawValue: text) else {
+                throw RecordError.unexpectedInput("Expected 'database' to be public, private or shared, found '\(text)'")
+            }
+            area.scope = scope
+        }
+        if let zoneName = try body.name("zone") { area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner")) }
+        return area
+    }
+}

@@ -1,0 +1,59 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `changes/page`: a page of a zone's changes with what the protocol leaves out: kinds, positions, and what was deleted by whom and when.
+struct ChangesPage: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let request = ZoneChangesRequest(
+            try body.zoneIdentity(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
+            desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
+        let page = try await call.database().zoneChanges(request)
+        try writer.object { writer in
+            writer.name("zoneID")
+            writer.value(page.zoneID)
+            writer.name("changes")
+            try writer.array { writer in
+                for change in page.changes { try writer.value(change) }
+            }
+            writer.member("syncToken", page.syncToken.text)
+            writer.member("moreComing", page.moreComing)
+        }
+    }
+}
+
+/// `changes/zones`: a page of a database's changes with what the protocol leaves out: purges, and when each zone changed last.
+struct ChangedZones: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let request = DatabaseChangesRequest(
+            since: try body.token(), includesGoneZones: try body.bool("includesGoneZones") ?? false, limit: try body.widePageLimit().records)
+        let page = try await call.database().databaseChanges(request)
+        writer.object { writer in
+            writer.name("zones")
+            writer.array { writer in
+                for change in page.changes {
+                    writer.object { writer in
+                        writer.name("zoneID")
+                        writer.value(change.zoneID)
+                        writer.member("change", change.kind.rawValue)
+                        writer.member("timestamp", change.timestamp.milliseconds)
+                        if let token = change.syncToken { writer.member("syncToken", token.text) }
+                    }
+                }
+            }
+            writer.member("syncToken", page.syncToken.text)
+            writer.member("moreComing", page.moreComing)
+        }
+    }
+}
+
+/// `tokens/expire`: makes every token of the container's environment worthless, so that all clients start anew.
+struct TokensExpire: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        guard let database = try await call.database() as? any TokenExpiring else { throw call.unable("expire tokens") }
+        try await database.expireTokens()
+        writer.object { $0.member("expired", true) }
+    }
+}

@@ -1,0 +1,77 @@
+internal import HTTPServing
+internal import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import RecordStore
+internal import Records
+
+/// Changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
+///
+/// An event is a page of changes, and its id the token after them: a client that comes back with `Last-Event-ID` misses nothing. What
+/// happens while a client is slow is not kept for it; it is read from the store when the client is ready.
+struct Follow {
+    /// Changes in an event.
+    private static let pageSize = 200
+    private let request: FeedRequest
+
+    init(_ request: FeedRequest) {
+        self.request = request
+    }
+
+    func response() async throws -> Response {
+        let zoneID = try request.requiredZoneID()
+        guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
+        // The signals begin before the first look, so that no commit falls in between.
+        let commits = signalling.commits()
+        let start = if let since = request.since { since } else { try await request.currentToken() }
+        let first = try await request.page(of: zoneID, since: start, records: Self.pageSize)
+        let body = ResponseBody { [request] writer in
+            // Even when nothing has happened yet the client learns where it stands.
+            try await writer.write(try Self.event(first))
+            var token = first.syncToken
+            var isBehind = first.moreComing
+            try await Wake.forEach(of: commits) { wake in
+                repeat {
+                    let page: ZoneChangesPage
+                    do {
+                        page = try await request.page(of: zoneID, since: token, records: Self.pageSize)
+                    } catch let error as RecordError {
+                        // The zone is gone, say. A client that was only cut off would never learn why.
+                        try await writer.write(Self.failure(error))
+                        return false
+                    }
+                    (token, isBehind) = (page.syncToken, page.moreComing)
+                    if !page.changes.isEmpty { try await writer.write(try Self.event(page)) }
+                } while isBehind
+                if wake == .heartbeat { try await writer.write(Wake.signOfLife) }
+                return true
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: Wake.eventStreamHeaders, body: body)
+    }
+
+    private static func failure(_ error: RecordError) -> ByteBuffer {
+        var writer = JSONWriter()
+        writer.object { $0.members(of: error) }
+        var buffer = ByteBuffer(string: "event: failed\ndata: ")
+        buffer.writeBytes(writer.bytes)
+        buffer.writeString("\n\n")
+        return buffer
+    }
+
+    private static func event(_ page: ZoneChangesPage) throws -> ByteBuffer {
+        var writer = JSONWriter()
+        try writer.object { writer in
+            writer.name("changes")
+            try writer.array { writer in
+                for change in page.changes { try writer.value(change) }
+            }
+            writer.member("syncToken", page.syncToken.text)
+        }
+        var buffer = ByteBuffer(string: "id: \(page.syncToken.text)\nevent: changes\ndata: ")
+        buffer.writeBytes(writer.bytes)
+        buffer.writeString("\n\n")
+        return buffer
+    }
+}

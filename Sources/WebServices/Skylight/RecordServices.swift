@@ -1,0 +1,85 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `records/query`: the protocol's service of that name, with pages of any size.
+struct RecordsWideQuery: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await RecordsQuery.answer(call, limit: call.body.widePageLimit(), into: &writer)
+    }
+}
+
+/// `records/restore`: the protocol's `records/modify` for records that are copied back: what stands in `created` and `modified` of a record
+/// is kept, where a save would name the caller and the present.
+struct RecordsRestore: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await RecordsModify.answer(call, restores: true, into: &writer)
+    }
+}
+
+/// `records/list`: the records of a zone in the order of their names, without an index and without a feed.
+struct RecordsList: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let request = RecordListRequest(
+            try body.zoneIdentity(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
+            limit: try body.widePageLimit())
+        guard let database = try await call.database() as? any RecordListing else { throw call.unable("list records") }
+        let page = try await database.list(request)
+        try writer.object { writer in
+            writer.name("records")
+            try writer.array { writer in
+                for record in page.records { try writer.value(record) }
+            }
+            if let last = page.last { writer.member("last", last) }
+        }
+    }
+}
+
+/// `records/counts`: how many records of each type a zone has, and how many deletions it remembers.
+struct RecordsCounts: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zoneID = try call.body.zoneIdentity()
+        guard let database = try await call.database() as? any RecordCounting else { throw call.unable("count records") }
+        let counts = try await database.counts(in: zoneID)
+        writer.object { writer in
+            writer.name("records")
+            writer.object { writer in
+                for (type, count) in counts.records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) }
+            }
+            writer.member("total", Int64(counts.total))
+            writer.member("deletions", Int64(counts.deletions))
+        }
+    }
+}
+
+/// `records/referrers`: which records of a zone refer to a record.
+struct RecordsReferrers: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let recordID = RecordID(
+            recordName: try body.required("recordName", "a string", body.name("recordName")), zoneID: try body.zoneID() ?? .default)
+        let limit = try body.widePageLimit().records
+        guard let database = try await call.database() as? any ReferenceTracing else { throw call.unable("trace references") }
+        let referrers = try await database.referrers(to: recordID, limit: limit)
+        writer.object { writer in
+            writer.name("referrers")
+            writer.array { writer in
+                for referrer in referrers {
+                    writer.object { writer in
+                        writer.member("recordName", referrer.recordName)
+                        writer.member("recordType", referrer.recordType)
+                        writer.member("fieldName", referrer.fieldName)
+                        writer.member("action", referrer.action.rawValue)
+                    }
+                }
+            }
+        }
+    }
+}

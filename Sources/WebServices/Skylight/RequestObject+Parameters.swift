@@ -1,0 +1,24 @@
+internal import Hummingbird
+internal import JSON
+internal import Records
+
+extension RequestObject {
+    /// Reads what a GET says in its query string, as if it stood in a body: `zone` and `owner` are a `zoneID`, what is written like a whole
+    /// number is one where a number is expected, and the rest are strings.
+    init(parametersOf request: Request) throws {
+        var members = JSONObject()
+        var zone = JSONObject()
+        for (key, text) in request.uri.queryParameters {
+            let name = Name(String(key))
+            switch name {
+            case "zone": zone["zoneName"] = .string(String(text))
+            case "owner": zone["ownerRecordName"] = .string(String(text))
+            case "resultsLimit", "bytesLimit": members[name] = Int64(text).map { .integer($0) } ?? .string(String(text))
+            case "recordTypes": members[name] = .array(text.split(separator: ",").map { .string(String($0)) })
+            default: members[name] = .string(String(text))
+            }
+        }
+        if zone["zoneName"] != nil { members["zoneID"] = .object(zone) }
+        self.init(members)
+    }
+}

@@ -1,0 +1,78 @@
+internal import Accounts
+internal import HTTPTypes
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `health`: whether the server answers and its stores take saves. 200 when all do, 503 when one does not.
+enum HealthService: ServerService {
+    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
+        let stores = await (call.engine as? any StoreHealthReporting)?.health() ?? []
+        let isOK = stores.allSatisfy { $0.readOnlyBecause == nil }
+        writer.object { writer in
+            writer.member("status", isOK ? "ok" : "read-only")
+            writer.name("stores")
+            writer.array { writer in
+                for store in stores { writer.value(store) }
+            }
+        }
+        return isOK ? .ok : .serviceUnavailable
+    }
+}
+
+/// `containers`: the containers that exist.
+enum ContainersService: ServerService {
+    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
+        let containers = try await call.engine.containers()
+        writer.object { writer in
+            writer.name("containers")
+            writer.array { writer in
+                for container in containers { writer.value(container.description) }
+            }
+        }
+        return .ok
+    }
+}
+
+/// `users`: everybody who was here, the developer first.
+enum UsersService: ServerService {
+    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
+        let users = try call.callers.accounts.users()
+        writer.object { writer in
+            writer.name("users")
+            writer.array { writer in
+                for user in users {
+                    writer.object { writer in
+                        writer.member("handle", user.handle)
+                        writer.member("userRecordName", user.userRecordName)
+                        writer.member("displayName", user.displayName)
+                    }
+                }
+            }
+        }
+        return .ok
+    }
+}
+
+/// `users/caller`: who the request speaks for. A handle that is new is remembered, as by every request.
+enum UsersCallerService: ServerService {
+    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
+        let caller = try call.callers.caller(of: call.request)
+        writer.object { writer in
+            writer.member("userRecordName", caller.userRecordName)
+            writer.member("deviceID", caller.deviceID)
+        }
+        return .ok
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ health: StoreHealth) {
+        object { writer in
+            writer.member("container", health.container.description)
+            writer.member("environment", health.environment.rawValue)
+            writer.member("status", health.readOnlyBecause == nil ? "ok" : "read-only")
+            if let error = health.readOnlyBecause { writer.members(of: error) }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import HTTPTypes
+internal import NIOCore
+internal import ServiceLifecycle
+
+/// What wakes a stream of events that is up to date.
+enum Wake: Sendable {
+    case commit
+    case heartbeat
+
+    /// Between signs of life on a quiet stream, so that both sides notice a dead connection.
+    private static let interval: Duration = .seconds(15)
+
+    /// A comment of the event stream format, which clients ignore.
+    static let signOfLife = ByteBuffer(string: ": still here\n\n")
+
+    static let eventStreamHeaders: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+
+    /// Calls the body once at the start and then at commits and heartbeats, until it returns `false` or the store or the server ends. Those
+    /// that come while the body is busy are one.
+    static func forEach(of commits: AsyncStream<Void>, _ body: (Wake) async throws -> Bool) async throws {
+        let (wakes, continuation) = AsyncStream.makeStream(of: Wake.self, bufferingPolicy: .bufferingNewest(1))
+        continuation.yield(.commit)
+        let forwarding = Task {
+            for await _ in commits { continuation.yield(.commit) }
+            continuation.finish()
+        }
+        let beating = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: interval)
+                continuation.yield(.heartbeat)
+            }
+        }
+        defer {
+            forwarding.cancel()
+            beating.cancel()
+        }
+        try await withGracefulShutdownHandler {
+            for await wake in wakes {
+                guard try await body(wake) else { return }
+            }
+        } onGracefulShutdown: {
+            continuation.finish()
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `zones/share`: shows a whole zone to another user, or changes what the user may do.
+struct ZonesShare: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let zoneID = try body.zoneIdentity()
+        let user = try body.userRecordName()
+        let name = try body.string("permission") ?? ZoneParticipant.Permission.readWrite.rawValue
+        guard let permission = ZoneParticipant.Permission(rawValue: name) else {
+            throw RecordError.unexpectedInput(
+                "Unknown permission '\(name)'; known are \(ZoneParticipant.Permission.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        let database = try await call.sharing()
+        try await database.share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
+        writer.value(try await database.participants(of: zoneID), of: zoneID)
+    }
+}
+
+/// `zones/unshare`: takes a zone away from a user again.
+struct ZonesUnshare: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zoneID = try call.body.zoneIdentity()
+        let user = try call.body.userRecordName()
+        let database = try await call.sharing()
+        try await database.stopSharing(zoneID, with: user)
+        writer.value(try await database.participants(of: zoneID), of: zoneID)
+    }
+}
+
+/// `zones/participants`: who sees a zone besides its owner.
+struct ZonesParticipants: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zoneID = try call.body.zoneIdentity()
+        writer.value(try await call.sharing().participants(of: zoneID), of: zoneID)
+    }
+}
+
+/// `zones/purge`: removes a zone and everything in it as a user does who removes an app's data.
+struct ZonesPurge: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zoneID = try call.body.zoneIdentity()
+        guard let database = try await call.database() as? any ZonePurging else { throw call.unable("purge zones") }
+        try await database.purge(zoneID)
+        writer.object { writer in
+            writer.name("zoneID")
+            writer.value(zoneID)
+            writer.member("purged", true)
+        }
+    }
+}
+
+extension EndpointCall {
+    fileprivate func sharing() async throws -> any ZoneSharing {
+        guard let database = try await database() as? any ZoneSharing else { throw unable("share zones") }
+        return database
+    }
+}
+
+extension RequestObject {
+    fileprivate func userRecordName() throws -> Name {
+        try required("userRecordName", "a string", name("userRecordName"))
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ participants: [ZoneParticipant], of zoneID: ZoneID) {
+        object { writer in
+            writer.name("zoneID")
+            writer.value(zoneID)
+            writer.name("participants")
+            writer.array { writer in
+                for participant in participants {
+                    writer.object { writer in
+                        writer.member("userRecordName", participant.userRecordName)
+                        writer.member("permission", participant.permission.rawValue)
+                    }
+                }
+            }
+        }
+    }
+}

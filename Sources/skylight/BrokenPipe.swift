@@ -1,0 +1,2 @@
+/// Whoever read what this process writes has gone away.
+struct BrokenPipe: Error {}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import DataTransfer
+import JSON
+import Records
+import RecordStore
+
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Export records as NDJSON that import takes back.",
+        discussion: """
+            The first line says where the records are from and holds the schema with its indexes; each other line is a record with its fields and \
+            their types, its parent, and who created and changed it when. Fields are copied as they are stored. Records stand in the order of \
+            their zones and names, so equal data makes equal files. Deletions, change tokens and who sees which zone are not exported.
+
+            Without --output the lines go to standard output. A file is there whole or not at all.
+
+            Examples:
+              skylight export --container iCloud.com.example.Chat \\
+                --output chat.ndjson
+              skylight export --container iCloud.com.example.Chat --zone Chats \\
+                --type Message | gzip > messages.ndjson.gz
+              skylight import chat.ndjson --data ~/elsewhere
+                Brings it back, into another folder.
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Option(name: .customLong("database"), help: "The database to export.")
+    var scope: DatabaseScope = .private
+
+    @Option(
+        name: .customLong("zone"),
+        help: ArgumentHelp("A zone to export. Can be given more than once. (default: all zones)", valueName: "name"))
+    var zones: [String] = []
+
+    @Option(help: ArgumentHelp("The user whose zones they are, in the shared database. (default: any)", valueName: "handle"))
+    var zoneOwner: String?
+
+    @Option(
+        name: .customLong("type"),
+        help: ArgumentHelp("A record type to export. Can be given more than once. (default: all types)", valueName: "name"))
+    var recordTypes: [String] = []
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
+    var output: String?
+
+    @OptionGroup var store: StoreOptions
+
+    func validate() throws {
+        if zoneOwner != nil, scope != .shared { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
+        if zoneOwner != nil, zones.isEmpty { throw ValidationError("--zone-owner says whose --zone is meant: add --zone.") }
+    }
+
+    func run() async throws {
+        let report = try await store.withStore(isNew: false) { store in
+            let target = try await store.existingDatabase(database.address(scope), as: database.user)
+            let owner = if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
+            let options = ExportOptions(
+                zones: zones.isEmpty ? nil : zones.map { ZoneID(zoneName: Name($0), ownerRecordName: owner) },
+                recordTypes: recordTypes.isEmpty ? nil : Set(recordTypes.map { Name($0) }),
+                userHandle: try await store.handles()[target.caller.userRecordName])
+            return try await export(target, options)
+        }
+        if output != nil, store.json {
+            Output.say { write(report, with: &$0) }
+        } else if !store.json {
+            let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
+            let place = "\(zones) of the \(scope.rawValue) database of \(database.container) (\(database.environment.rawValue))"
+            Output.note("Exported \(Output.grouped(report.records)) records from \(place)" + (output.map { " into \($0)." } ?? "."))
+        }
+    }
+
+    private func export(_ target: any RecordDatabase, _ options: ExportOptions) async throws -> ExportReport {
+        let file = if let output { try OutputFile(output) } else { OutputFile.standardOutput }
+        let bar = ProgressBar()
+        defer { bar.finish() }
+        let watch = output == nil ? nil : file.abandonedAtSignals()
+        defer { watch?.cancel() }
+        do {
+            let report = try await Exporter(target, options: options).run(
+                progress: { progress in
+                    let fraction = progress.total.map { $0 == 0 ? 1 : Double(progress.count) / Double($0) }
+                    bar.show("Exporting", fraction: fraction, count: progress.count, "records")
+                }, write: file.write)
+            try file.finish()
+            return report
+        } catch {
+            file.abandon()
+            throw error
+        }
+    }
+
+    private func write(_ report: ExportReport, with writer: inout JSONWriter) {
+        writer.member("records", Int64(report.records))
+        writer.member("container", database.container.description)
+        writer.member("environment", database.environment.rawValue)
+        writer.member("database", scope.rawValue)
+        writer.name("zones")
+        writer.array { writer in for zoneID in report.zones { writer.value(zoneID) } }
+        writer.name("recordTypes")
+        writer.array { writer in for type in report.recordTypes { writer.value(type) } }
+        if let output { writer.member("file", output) }
+    }
+}

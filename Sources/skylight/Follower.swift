@@ -1,0 +1,73 @@
+import Records
+import RecordStore
+import Synchronization
+import UnixSignals
+
+/// Prints changes as they are committed, until the process is asked to end.
+struct Follower: Sendable {
+    let feed: ChangeFeed
+    let printer: ChangePrinter
+
+    /// How far the printing is, also for whoever ends it.
+    private final class Place: Sendable {
+        let token = Mutex<ChangeToken?>(nil)
+    }
+
+    /// - Throws: `CommandFailure` when the server ended; what a page throws.
+    func run(since token: ChangeToken?) async throws {
+        guard let signalling = feed.database as? any CommitSignalling else { throw ChangeFeed.unable("be followed") }
+        // Both begin before the first look, so that nothing falls in between.
+        let commits = signalling.commits()
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let place = Place()
+        place.token.withLock { $0 = token }
+        let wasAsked = try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await _ in signals { return true }
+                return false
+            }
+            group.addTask {
+                do {
+                    try await follow(commits, from: place)
+                } catch where Task.isCancelled {
+                    return true
+                }
+                return Task.isCancelled
+            }
+            defer { group.cancelAll() }
+            do {
+                return try await group.next() ?? false
+            } catch let error as RecordError where error.code == .tryAgainLater {
+                // Nobody answers any more.
+                return false
+            } catch {
+                // What was printed stays good: the token says how far it came.
+                try place.token.withLock { $0 }.map { try printer.say($0) }
+                throw error
+            }
+        }
+        let last = place.token.withLock { $0 }
+        if let last { try printer.say(last) }
+        if !wasAsked {
+            throw CommandFailure(
+                .unavailable, "The server does not answer any more", code: "SERVER_NOT_AVAILABLE",
+                remedy: last.map { "When it is there again, go on with --since \($0.text)" })
+        }
+    }
+
+    private func follow(_ commits: AsyncStream<Void>, from place: Place) async throws {
+        let first = try await feed.pull(since: place.token.withLock { $0 }, to: printer)
+        place.token.withLock { $0 = first }
+        if printer.asJSON { try printer.say(first) }
+        for await _ in commits {
+            var isBehind = true
+            while isBehind, !Task.isCancelled {
+                let page = try await feed.page(since: place.token.withLock { $0 })
+                try printer.say(page.changes)
+                place.token.withLock { $0 = page.token }
+                if printer.asJSON, page.changes.count > 0 { try printer.say(page.token) }
+                isBehind = page.moreComing
+            }
+        }
+    }
+}

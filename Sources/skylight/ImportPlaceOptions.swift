@@ -1,0 +1,48 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+/// Where an import goes. An export says it itself, so nothing is needed here for one.
+struct ImportPlaceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App. (default for an export: its own)", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
+    var container: ContainerID?
+
+    @Option(help: "Which of the container's two environments. (default: development, or the export's own)")
+    var environment: Environment?
+
+    @Option(name: .customLong("database"), help: "The database to import into. (default: private, or the export's own)")
+    var scope: DatabaseScope?
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose private and shared data is meant: a handle such as ada, or a user record name. (default: developer, or the export's own)",
+            valueName: "handle"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("The zone, which is made when it is missing. (default: the default zone, or the export's own zones)", valueName: "name"))
+    var zone: String?
+
+    @Option(help: ArgumentHelp("The user whose zone it is, in the shared database.", valueName: "handle"))
+    var zoneOwner: String?
+
+    /// - Parameter needsZone: whether the shared database needs to be told which zone of whom.
+    /// - Throws: `ValidationError` when zone and database don't go together.
+    func check(in scope: DatabaseScope, needsZone: Bool) throws {
+        if scope != .private, zone != nil, zoneOwner == nil {
+            if scope == .public { throw ValidationError("The public database has only its default zone: leave --zone out.") }
+            throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.")
+        }
+        if scope == .shared, zone == nil, needsZone { throw ValidationError("The shared database has only zones of others: add --zone and --zone-owner.") }
+        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
+    }
+
+    /// The zone that was asked for, `nil` when none was.
+    func zoneID(in store: OpenStore) async throws -> ZoneID? {
+        guard let zone else { return nil }
+        guard let zoneOwner else { return ZoneID(zoneName: Name(zone)) }
+        return ZoneID(zoneName: Name(zone), ownerRecordName: try await store.caller(named: zoneOwner).userRecordName)
+    }
+}

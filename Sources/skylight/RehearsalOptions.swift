@@ -1,0 +1,82 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+import RemoteRecordStore
+
+/// Where something is rehearsed.
+struct RehearsalAreaOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Only in this container. (default: in all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+    var container: ContainerID?
+
+    @Option(help: "Only in this environment. (default: in both)")
+    var environment: Environment?
+
+    @Option(help: "Only in this database. (default: in all)")
+    var database: DatabaseScope?
+
+    @Option(help: ArgumentHelp("Only in zones of this name. (default: in all)", valueName: "name"))
+    var zone: String?
+
+    var area: RehearsalArea {
+        RehearsalArea(container: container, environment: environment, scope: database, zoneID: zone.map { ZoneID(zoneName: Name($0)) })
+    }
+}
+
+/// The server that rehearses: always a running one, for there is nobody to rehearse with otherwise.
+struct RehearsingServerOptions: ParsableArguments {
+    @OptionGroup var store: StoreOptions
+
+    var json: Bool { store.json }
+
+    /// Asks the server of `--url`, else of the data folder.
+    /// - Throws: `CommandFailure` when none is running, and what the work throws.
+    func withServer<Value>(_ work: (RemoteRecordEngine) async throws -> Value) async throws -> Value {
+        guard let address = try store.serverAddress(), let engine = try await RunningServer.engine(at: address) else {
+            throw CommandFailure(
+                .unavailable, "There is no running server to rehearse with", code: "SERVER_NOT_AVAILABLE",
+                remedy: "Start one with skylight serve, or name one with --url")
+        }
+        do {
+            let value = try await work(engine)
+            await engine.close()
+            return value
+        } catch {
+            await engine.close()
+            throw error
+        }
+    }
+
+    /// What is rehearsed, for people or for programs.
+    func say(_ running: [RunningRehearsal]) {
+        guard !json else {
+            return Output.say { writer in
+                writer.name("on")
+                writer.array { writer in
+                    for running in running { writer.value(running) }
+                }
+            }
+        }
+        if running.isEmpty { return Output.say("Nothing is rehearsed.") }
+        for running in running {
+            let count = running.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
+            let place = running.area == .everywhere ? running.area.description : "in \(running.area)"
+            Output.say("on: \(running.rehearsal.rawValue) \(place)\(count)")
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ running: RunningRehearsal) {
+        object { writer in
+            writer.member("rehearsal", running.rehearsal.rawValue)
+            if let remaining = running.remaining { writer.member("count", Int64(remaining)) }
+            if let container = running.area.container { writer.member("container", container.description) }
+            if let environment = running.area.environment { writer.member("environment", environment.rawValue) }
+            if let scope = running.area.scope { writer.member("database", scope.rawValue) }
+            if let zoneID = running.area.zoneID { writer.member("zone", zoneID.zoneName) }
+            writer.member("since", running.since.milliseconds)
+        }
+    }
+}

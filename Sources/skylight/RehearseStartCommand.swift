@@ -1,0 +1,62 @@
+import ArgumentParser
+import Records
+import RecordStore
+import RemoteRecordStore
+
+struct RehearseStartCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Start a rehearsal, or do what happens once.",
+        discussion: """
+            expire-tokens, purge-zone and reset-zone happen once, at once, and can't be taken back: they need --container and --yes.
+
+            Examples:
+              skylight rehearse start pages-of-one
+              skylight rehearse start throttled --count 3 \\
+                --container iCloud.com.example.Chat
+              skylight rehearse start reset-zone --zone Chats --yes \\
+                --container iCloud.com.example.Chat
+            """)
+
+    @Argument(help: ArgumentHelp("What to rehearse, such as pages-of-one or throttled.", valueName: "name"))
+    var name: String
+
+    @Option(help: ArgumentHelp("How many requests are to fail, where requests do. (default: 1)", valueName: "number"))
+    var count: Int?
+
+    @OptionGroup var place: RehearsalAreaOptions
+
+    @Option(help: ArgumentHelp("Whose zone is purged or reset: a handle such as ada, or a user record name.", valueName: "handle"))
+    var user = "developer"
+
+    @Flag(help: "Do what happens once and can't be taken back.")
+    var yes = false
+
+    @OptionGroup var server: RehearsingServerOptions
+
+    func validate() throws {
+        let cue = try cue()
+        guard cue.rehearsal.kind == .act else { return }
+        if place.container == nil { throw ValidationError("'\(name)' is about one container: add --container.") }
+        if cue.rehearsal.needsZone, place.zone == nil { throw ValidationError("'\(name)' is about one zone: add --zone.") }
+        if !yes { throw ValidationError("'\(name)' happens at once and can't be taken back: add --yes to do it.") }
+    }
+
+    func run() async throws {
+        let cue = try cue()
+        let running = try await server.withServer { engine in
+            let caller = try await engine.caller(named: user, deviceID: nil)
+            return try await engine.startRehearsal(cue, in: place.area, as: caller)
+        }
+        if !server.json, cue.rehearsal.kind == .act { Output.say("Done: \(cue.rehearsal.effect)") }
+        server.say(running)
+    }
+
+    private func cue() throws -> RehearsalCue {
+        do {
+            let cue = try RehearsalCue(name)
+            return try count.map { try RehearsalCue(cue.rehearsal, count: $0) } ?? cue
+        } catch let error as RecordError {
+            throw ValidationError(error.reason)
+        }
+    }
+}

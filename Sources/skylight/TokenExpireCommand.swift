@@ -1,0 +1,45 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+struct TokenExpireCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "expire", abstract: "Expire every change token of a container, as a server that forgot what they refer to.",
+        discussion: """
+            All tokens that the environment gave out so far stop working, those of all databases and users. What is stored stays as it is. Clients \
+            must drop what they hold and start without a token: a rehearsal of what CloudKit does to them one day.
+
+            Example:
+              skylight token expire --container iCloud.com.example.Chat --yes
+            """)
+
+    @Flag(help: "Do it. Without this flag the command only says what would happen.")
+    var yes = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let place = "\(database.container) (\(database.environment.rawValue))"
+        try await store.withStore(isNew: false) { store in
+            let target = try await store.existingDatabase(database.address(.private), as: database.user)
+            guard yes else {
+                throw CommandFailure(
+                    .usage, "Every change token of \(place) would stop working, and its clients would have to start anew", code: "CONFIRMATION_NEEDED",
+                    remedy: "Add --yes to do it")
+            }
+            guard let expiring = target as? any TokenExpiring else { throw ChangeFeed.unable("expire its tokens") }
+            try await expiring.expireTokens()
+        }
+        if store.json {
+            Output.say { writer in
+                writer.member("container", database.container.description)
+                writer.member("environment", database.environment.rawValue)
+                writer.member("expired", true)
+            }
+        } else {
+            Output.say("Every change token that \(place) gave out so far is expired.")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import Foundation
+import JSON
+import Records
+import RecordStore
+
+struct TokenExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Say what a change token means: of what, up to where, from when, and whether it still works.",
+        discussion: """
+            The database is the one that the token would be used in.
+
+            Example:
+              skylight token explain EQEAAAAB… --container iCloud.com.example.Chat
+            """)
+
+    @Argument(help: "The token, as answers and zone list carry it.")
+    var token: String
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Option(name: .customLong("database"), help: "The database in which the token would be used.")
+    var scope: DatabaseScope = .private
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        try await store.withStore(isNew: false) { store in
+            let target = try await store.existingDatabase(database.address(scope), as: database.user)
+            guard let explaining = target as? any TokenExplaining else { throw ChangeFeed.unable("explain tokens") }
+            let explanation = try await explaining.explain(ChangeToken(text: token))
+            if self.store.json {
+                var writer = JSONWriter()
+                writer.value(explanation)
+                Output.say(String(decoding: writer.bytes, as: UTF8.self))
+            } else {
+                let handles = try await store.handles()
+                let user = explanation.userRecordName.map { handles[$0] ?? $0.string }
+                for line in lines(explanation, user) { Output.say(line) }
+            }
+        }
+    }
+
+    private func lines(_ explanation: TokenExplanation, _ user: String?) -> [String] {
+        let database = "the \(explanation.scope.rawValue) database" + (user.map { " of \($0)" } ?? "")
+        var lines: [String] = []
+        switch explanation.subject {
+        case .database: lines.append("A token of \(database): it says which zones to ask.")
+        case .zone(let zoneID?): lines.append("A token of zone \(zoneID.zoneName) in \(database).")
+        case .zone(nil): lines.append("A token of a zone in \(database) that is not there any more.")
+        }
+        let moment = explanation.moment.map { moment in
+            let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
+            return ", committed \(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))"
+        }
+        lines.append(explanation.position == 0 ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
+        switch explanation.progress {
+        case .complete: lines.append("Progress: complete, everything up to there was seen")
+        case .firstPull: lines.append("Progress: a page of a first pull")
+        case .pull(let since): lines.append("Progress: a page of a pull that began at position \(since)")
+        case .reversePull: lines.append("Progress: a page of a pull from new to old")
+        }
+        switch explanation.standing {
+        case .good: lines.append("Standing: good")
+        case .expired(let why): lines.append("Standing: expired, \(why). A client must start without a token")
+        case .foreign(let why): lines.append("Standing: of no use here, \(why)")
+        }
+        if let count = explanation.changesAfter { lines.append("Changes after it: \(Output.grouped(count))") }
+        return lines
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct ExportTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
+
+    private func bytes(_ name: String) throws -> Data { try Data(contentsOf: folder.url.appending(path: name)) }
+
+    private func run(_ arguments: [String], data: String = "data") async throws -> Command.Result {
+        try await Command.run(arguments + ["--data", path(data)])
+    }
+
+    private static let container = ["--container", "iCloud.com.example.X"]
+
+    /// Three records of which the middle one has everything that a CSV file can't say.
+    private func fill() async throws {
+        let rows = """
+            {"name":"b","text":"caf\u{E9}","big":9223372036854775807,"whole":1.0,"tags":["x",""],"when":"2012-01-31T18:05:00Z"}
+            {"name":"a","text":"cafe\u{301}\\u0000 \\"q\\" \u{2028}","big":-9223372036854775808,"whole":0.1,"tags":["y"],"where":{"latitude":1,"longitude":-2}}
+            {"name":"日本","text":"","big":0,"whole":2.5e300}
+            """
+        let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
+        let result = try await run(["import", file, "--type", "T", "--zone", "Z", "--name-field", "name", "--index", "text:SEARCHABLE"] + Self.container)
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
+    @Test func exportImportExportIsIdentical() async throws {
+        try await fill()
+        let first = try await run(["export", "--output", path("first.ndjson")] + Self.container)
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(first.output.isEmpty)
+        #expect(first.errors.contains("Exported 3 records from 2 zones of the private database of iCloud.com.example.X (development) into "))
+        let back = try await run(["import", path("first.ndjson")], data: "other")
+        #expect(back.status == 0, "\(back.errors)")
+        #expect(back.output.contains("Restored 3 records into the private database of iCloud.com.example.X (development)."))
+        #expect(back.output.contains("Types: T 3") && back.output.contains("Zones made: Z"))
+        let second = try await run(["export"] + Self.container, data: "other")
+        #expect(Data(second.output.utf8) == (try bytes("first.ndjson")))
+        #expect(second.errors.contains("Exported 3 records"))
+        // Nothing but the file is left where it was written.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).filter { $0.contains(".part") }.isEmpty)
+        let schemas = try await (run(["schema", "show"] + Self.container), run(["schema", "show"] + Self.container, data: "other"))
+        #expect(schemas.0.output == schemas.1.output)
+    }
+
+    @Test func theDemoGoesFromServerToServer() async throws {
+        let source = try await Server(["--ephemeral", "--demo"])
+        let target = try await Server(["--data", path("target")])
+        for arguments in [["Chat"], ["Journal"], ["Shopping", "--database", "public"], ["Shopping", "--user", "ada"]] {
+            let place = ["--container", "iCloud.com.example.\(arguments[0])"] + arguments.dropFirst()
+            let first = try await Command.run(["export", "--url", source.address] + place)
+            #expect(first.status == 0, "\(first.errors)")
+            _ = try folder.write(first.output, to: "demo.ndjson")
+            // The one finds the server by its folder, the other is told.
+            let back = try await run(["import", path("demo.ndjson"), "--json"], data: "target")
+            #expect(back.status == 0, "\(place): \(back.errors)")
+            #expect(back.errors.isEmpty)
+            let second = try await Command.run(["export"] + place, environment: ["SKYLIGHT_URL": target.address])
+            #expect(second.output == first.output, "\(place)")
+        }
+        #expect(await source.end() == 0)
+        #expect(await target.end() == 0)
+    }
+
+    @Test func anExportGoesElsewhere() async throws {
+        try await fill()
+        #expect(try await run(["export", "-o", path("a.ndjson"), "--zone", "Z", "--type", "T", "--json"] + Self.container).outputJSON["records"] == 3)
+        let elsewhere = ["--container", "iCloud.com.example.Y", "--zone", "Other", "--user", "grace"]
+        let back = try await run(["import", path("a.ndjson"), "--json"] + elsewhere)
+        #expect(back.status == 0, "\(back.errors)")
+        #expect(try back.outputJSON["saved"] == 3)
+        let zones = try await run(["zone", "list", "--container", "iCloud.com.example.Y", "--user", "grace"])
+        #expect(zones.output.contains(/Other +grace +3/))
+        let changes = try await run(["changes", "--zone", "Other", "--json", "--container", "iCloud.com.example.Y", "--user", "grace"])
+        #expect(changes.output.split(separator: "\n").dropLast().allSatisfy { $0.contains("\"deviceID\":\"skylight\"") })
+    }
+
+    @Test func whatDoesNotGoWithAnExport() async throws {
+        try await fill()
+        _ = try await run(["export", "-o", path("a.ndjson")] + Self.container)
+        let typed = try await run(["import", path("a.ndjson"), "--type", "T"])
+        #expect(typed.status == 64)
+        #expect(typed.errors.contains("--type does not go with it"))
+        let two = try await run(["import", path("a.ndjson"), path("a.ndjson")])
+        #expect(two.status == 64)
+        #expect(two.errors.contains("An export is imported alone"))
+        // Without its first line it is rows like any other.
+        let headless = try String(decoding: bytes("a.ndjson"), as: UTF8.self).split(separator: "\n").dropFirst().joined(separator: "\n")
+        let file = try folder.write(headless, to: "headless.ndjson").path(percentEncoded: false)
+        let refused = try await run(["import", file, "--json"])
+        #expect(refused.status == 64)
+        #expect(try refused.errorJSON["code"] == "USAGE")
+    }
+
+    @Test func badLinesAreNamed() async throws {
+        try await fill()
+        _ = try await run(["export", "-o", path("a.ndjson")] + Self.container)
+        let spoilt = try String(decoding: bytes("a.ndjson"), as: UTF8.self).replacing("\"type\":\"INT64\"}", with: "\"type\":\"INT65\"}", maxReplacements: 2)
+        let file = try folder.write(spoilt, to: "b.ndjson").path(percentEncoded: false)
+        let plain = try await run(["import", file], data: "other")
+        #expect(plain.status == 65)
+        let isNamed = plain.errors.contains("b.ndjson:1: ") || plain.errors.contains("b.ndjson:2: Unknown type 'INT65' of field 'big'")
+        #expect(isNamed, "\(plain.errors)")
+        #expect(try await run(["import", file, "--json"], data: "other").errorJSON["code"] == "BAD_DATA")
+        #expect(try await !run(["zone", "list"] + Self.container, data: "other").output.contains("Z "))
+    }
+
+    @Test(arguments: [
+        (["--zone", "Y"], Int32(1), "There is no zone 'Y'; there are '_defaultZone', 'Z'"), (["--type", "U"], 1, "There is no record type 'U'"),
+        (["--container", "iCloud.com.example.None"], 1, "There is no container iCloud.com.example.None"), (["--zone-owner", "ada"], 64, "add --database shared"),
+        (["--output", "/no/such/folder/file"], 74, "can't be written: No such file or directory"), (["--output", "/"], 74, "'/' is a folder"),
+    ])
+    func whatCannotBeExported(arguments: [String], status: Int32, message: String) async throws {
+        try await fill()
+        let container = arguments.contains("--container") ? [] : Self.container
+        let result = try await run(["export"] + arguments + container)
+        #expect(result.status == status)
+        #expect(result.errors.contains(message), "\(result.errors)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func aFileIsThereWholeOrAsItWas() async throws {
+        try await fill()
+        let file = try folder.write("before", to: "kept.ndjson").path(percentEncoded: false)
+        #expect(try await run(["export", "--output", file, "--type", "Nothing"] + Self.container).status == 1)
+        #expect(try bytes("kept.ndjson") == Data("before".utf8))
+        #expect(try await run(["export", "--output", file] + Self.container).status == 0)
+        #expect(try bytes("kept.ndjson").starts(with: Data("{\"skylight\":\"export\"".utf8)))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).filter { $0.hasSuffix(".part") }.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func aReaderThatGoesAwayEndsItQuietly(throughServer: Bool) async throws {
+        let rows = (0..<3000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}" }.joined(separator: "\n")
+        let file = try folder.write(rows, to: "many.ndjson").path(percentEncoded: false)
+        #expect(try await run(["import", file, "--type", "T"] + Self.container).status == 0)
+        let server = throughServer ? try await Server(["--data", path("data")]) : nil
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        let export = "\"$0\" export --json --container iCloud.com.example.X --data \"$1\" 2>\"$2\"; echo $? >\"$3\""
+        process.arguments = ["-c", "(\(export)) | head -c 100 >/dev/null", Command.binary.path(percentEncoded: false), path("data"), path("errors"), path("status")]
+        try process.run()
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                process.waitUntilExit()
+                continuation.resume()
+            }
+        }
+        #expect(String(decoding: try bytes("errors"), as: UTF8.self) == "")
+        // 128 and the number of SIGPIPE.
+        #expect(String(decoding: try bytes("status"), as: UTF8.self) == "141\n")
+        if let server { #expect(await server.end() == 0) }
+    }
+}

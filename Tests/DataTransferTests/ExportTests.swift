@@ -1,0 +1,381 @@
+import DataTransfer
+import Foundation
+import JSON
+import Records
+import RecordStore
+import SQLiteRecordStore
+import TestSupport
+import Testing
+
+/// What an export writes, and that an import takes it back without loss.
+@Suite struct ExportTests {
+    enum Kind: String, CaseIterable, Sendable {
+        case memory, file
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func engine(_ kind: Kind, _ name: String) throws -> any RecordEngine {
+        kind == .memory ? InMemoryRecordEngine() : try SQLiteRecordEngine(folder: folder.url.appending(path: name))
+    }
+
+    private func database(
+        of engine: any RecordEngine, _ scope: DatabaseScope = .private, container: String = "iCloud.com.example.Everything", as user: Name = "_ada",
+        on device: String = "phone"
+    ) async throws -> any RecordDatabase {
+        try await engine.database(
+            DatabaseAddress(container: #require(ContainerID(container)), environment: .development, scope: scope),
+            as: Caller(userRecordName: user, deviceID: device))
+    }
+
+    private func exported(_ database: any RecordDatabase, _ options: ExportOptions = ExportOptions()) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        _ = try await Exporter(database, options: options).run { bytes += $0 }
+        return bytes
+    }
+
+    private func file(_ bytes: [UInt8], _ name: String = "export.ndjson") throws -> ExportFile {
+        try #require(try ExportFile(folder.write(bytes, to: name)))
+    }
+
+    private func lines(_ bytes: [UInt8]) -> [String] {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    private func stop(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "no error"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static let composed: Name = "caf\u{E9}"
+    private static let decomposed: Name = "cafe\u{301}"
+
+    /// A value of every type, and those that are easily spoilt on the way.
+    private static let everything: [Name: FieldValue] = {
+        var place = Location(latitude: 48.2082, longitude: -16.3738)
+        place.horizontalAccuracy = 5
+        place.altitude = 151.5
+        place.course = 359.999
+        place.timestamp = Timestamp(milliseconds: 1_700_000_000_123)
+        return [
+            "text": .string("line\nquote\" back\\slash / \u{0}NUL \u{7F} \u{2028} 👩‍👩‍👧 \u{FEFF}"), "empty": .string(""),
+            "composed": .string(composed.string), "decomposed": .string(decomposed.string),
+            "big": .int64(.max), "small": .int64(.min), "one": .int64(1), "oneAsDouble": .double(1), "tiny": .double(5e-324),
+            "huge": .double(1.7976931348623157e308), "third": .double(1.0 / 3), "minusZero": .double(-0.0), "precise": .double(9_007_199_254_740_993),
+            "bytes": .bytes([0, 255, 10, 34, 92]), "noBytes": .bytes([]),
+            "date": .timestamp(Timestamp(milliseconds: -62_135_596_800_001)), "future": .timestamp(Timestamp(milliseconds: 253_402_300_799_999)),
+            "place": .location(place), "pole": .location(Location(latitude: -90, longitude: 180)),
+            "link": .reference(Reference(recordName: "nobody")), "owned": .reference(Reference(recordName: decomposed, action: .deleteSelf)),
+            "checked": .reference(Reference(recordName: "zz-last", action: .validate)),
+            "elsewhere": .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Other", ownerRecordName: "_ada"))),
+            "here": .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Häuser", ownerRecordName: "_ada"))),
+            "strings": .list([.string("b"), .string(""), .string("a\u{0}")], of: .string), "numbers": .list([.int64(.max), .int64(-1)], of: .int64),
+            "doubles": .list([.double(1), .double(0.1)], of: .double), "dates": .list([.timestamp(Timestamp(milliseconds: 0))], of: .timestamp),
+            "blobs": .list([.bytes([1]), .bytes([])], of: .bytes), "places": .list([.location(place)], of: .location),
+            "links": .list([.reference(Reference(recordName: "zz-last", action: .validate)), .reference(Reference(recordName: "q"))], of: .reference),
+            "nothing": .list([], of: .timestamp),
+        ]
+    }()
+
+    private static let zoneID = ZoneID(zoneName: "Häuser")
+
+    /// Fills a database so that whatever order an import takes, something refers to what is not there yet.
+    private func fill(_ database: any RecordDatabase) async throws {
+        for outcome in try await database.modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Empty"))]) { _ = try outcome.get() }
+        let editor = try #require(database as? any SchemaEditing)
+        _ = try await editor.edit([
+            .addType(
+                RecordType(
+                    name: "House", fields: ["text": FieldDefinition(type: .string, indexes: .searchable), "secret": FieldDefinition(type: FieldType(.string, isEncrypted: true))],
+                    systemIndexes: [.recordID: .queryable, .modTime: [.queryable, .sortable]],
+                    grants: [Grant(role: "_world", permissions: [.read, .create])])),
+            .addType(RecordType(name: "Unused", fields: ["never": FieldDefinition(type: .list(.asset))])),
+        ])
+        func save(_ name: Name, _ type: Name, _ fields: [Name: FieldValue], parent: Name? = nil) -> RecordOperation {
+            RecordOperation(
+                .forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) }, parent: parent.map { .record($0) } ?? .cleared)
+        }
+        var secret = save("with a secret", "House", [:])
+        secret.fields["secret"] = .tagged(.string("🤫"), .string, isEncrypted: true)
+        let batch = [
+            save("zz-last", "House", ["back": .reference(Reference(recordName: "aa", action: .validate))]),
+            save("aa", "Thing", Self.everything, parent: "zz-last"), save(Self.composed, "Thing", ["n": .int64(1)], parent: "zz-last"),
+            save(Self.decomposed, "Thing", ["n": .int64(2)], parent: Self.composed), save("nothing at all", "Thing", [:]), secret,
+        ]
+        for outcome in try await database.modify(ModifyRequest(batch, zoneID: Self.zoneID)) { _ = try outcome.get() }
+        let others = (0..<450).map { save(Name("record \($0)"), "Numbered", ["n": .int64(Int64($0))], parent: Name("record \(449 - $0)")) }
+        for start in stride(from: 0, to: 450, by: 200) {
+            let request = ModifyRequest(Array(others[start..<min(450, start + 200)]), zoneID: start == 200 ? .default : Self.zoneID)
+            for outcome in try await database.modify(request) { _ = try outcome.get() }
+        }
+        // Deletions are no part of an export.
+        for outcome in try await database.modify(ModifyRequest([RecordOperation(.forceDelete, recordName: "record 7")], zoneID: Self.zoneID)) {
+            _ = try outcome.get()
+        }
+    }
+
+    @Test(arguments: Kind.allCases, Kind.allCases)
+    func everythingComesBackToTheByte(from: Kind, into: Kind) async throws {
+        let source = try await database(of: engine(from, "source"))
+        try await fill(source)
+        let first = try await exported(source, ExportOptions(userHandle: "ada"))
+        // Another device restores, later: neither shows.
+        let target = try await database(of: engine(into, "target"), on: "laptop")
+        let report = try await Restorer(file(first), into: target).run()
+        #expect(report.saved == 455)
+        #expect(report.madeZones.map(\.zoneName) == ["Empty", "Häuser"])
+        #expect(report.changedTypes == ["House", "Numbered", "Thing", "Unused"])
+        let second = try await exported(target, ExportOptions(userHandle: "ada"))
+        #expect(lines(second) == lines(first))
+        #expect(second == first)
+        let (before, after) = (try #require(source as? any SchemaEditing), try #require(target as? any SchemaEditing))
+        #expect(try await after.schema() == before.schema())
+        // Restoring over what is there changes nothing.
+        let again = try await Restorer(file(first), into: target).run()
+        #expect(again.saved == 455)
+        #expect(again.madeZones.isEmpty && again.changedTypes.isEmpty)
+        #expect(try await exported(target, ExportOptions(userHandle: "ada")) == first)
+    }
+
+    @Test func fieldsAreCopiedAsTheyAreStored() async throws {
+        let source = try await database(of: engine(.file, "source"))
+        try await fill(source)
+        let lines = lines(try await exported(source))
+        let record = try await #require(source.fetch([RecordID(recordName: "aa", zoneID: Self.zoneID)], desiredKeys: nil).first).get()
+        #expect(lines.contains { $0.contains("\"fields\":" + String(decoding: record.fields.bytes, as: UTF8.self)) })
+        #expect(lines[0].hasPrefix("{\"skylight\":\"export\",\"version\":1,\"container\":\"iCloud.com.example.Everything\""))
+        // The default zone first, then by zone and name, by the bytes of the names.
+        let names = try lines.dropFirst().map { line in
+            guard case .object(let object) = try JSONReader.value(of: line), case .string(let name)? = object["recordName"],
+                case .object(let zone)? = object["zoneID"], case .string(let zoneName)? = zone["zoneName"]
+            else { throw CocoaError(.coderReadCorrupt) }
+            return [Name(zoneName), Name(name)]
+        }
+        #expect(names.count == 455)
+        #expect(names.filter { $0[0] == "_defaultZone" }.count == 200)
+        #expect(names.first?.first == "_defaultZone")
+        let inZone = names.filter { $0[0] == "Häuser" }.map { $0[1] }
+        #expect(inZone == inZone.sorted())
+        #expect(inZone.contains(Self.composed) && inZone.contains(Self.decomposed))
+    }
+
+    @Test func theDemoComesBack() async throws {
+        let clock = SettableClock()
+        let people = DemoData.People(developer: "_developer", ada: "_ada", grace: "_grace")
+        let engine = try SQLiteRecordEngine(folder: folder.url.appending(path: "demo"), clock: { clock.now() })
+        _ = try await DemoData(engine: engine, clock: clock, people: people).fill()
+        let copies = try SQLiteRecordEngine(folder: folder.url.appending(path: "copies"))
+        var count = 0
+        for container in try await engine.containers() {
+            for scope in [DatabaseScope.private, .public] {
+                for user in scope == .private ? ["_developer", "_ada", "_grace"] as [Name] : ["_developer"] {
+                    let source = try await database(of: engine, scope, container: container.description, as: user)
+                    let bytes = try await exported(source)
+                    let target = try await database(of: copies, scope, container: container.description, as: user)
+                    count += try await Restorer(file(bytes), into: target).run().saved
+                    #expect(try await exported(target) == bytes, "\(container) \(scope) \(user)")
+                }
+            }
+        }
+        #expect(count > 1000)
+        await engine.close()
+        await copies.close()
+    }
+
+    @Test func zonesAndTypesCanBeChosen() async throws {
+        let source = try await database(of: engine(.memory, ""))
+        try await fill(source)
+        let things = lines(try await exported(source, ExportOptions(zones: [Self.zoneID], recordTypes: ["Thing"])))
+        #expect(things.count == 5)
+        #expect(things[0].contains("\"Thing\"") && !things[0].contains("\"Numbered\"") && !things[0].contains("Empty"))
+        let byDefault = lines(try await exported(source, ExportOptions(zones: [.default])))
+        #expect(byDefault.count == 201)
+        let noZone = await stop { _ = try await exported(source, ExportOptions(zones: [ZoneID(zoneName: "Häuse")])) }
+        #expect(noZone == "There is no zone 'Häuse'; there are '_defaultZone', 'Empty', 'Häuser'")
+        let noType = await stop { _ = try await exported(source, ExportOptions(recordTypes: ["Thin"])) }
+        #expect(noType.hasPrefix("There is no record type 'Thin'; the types are House"))
+    }
+
+    @Test func aPublicDatabaseComesBack() async throws {
+        let source = try await database(of: engine(.file, "source"), .public)
+        let operations = ["b", "a", "c"].map { RecordOperation(.forceReplace, recordName: $0, recordType: "T", fields: ["n": FieldInput(.double(2))]) }
+        for outcome in try await source.modify(ModifyRequest(operations)) { _ = try outcome.get() }
+        let bytes = try await exported(source)
+        let target = try await database(of: engine(.memory, ""), .public, as: "_grace")
+        _ = try await Restorer(file(bytes), into: target).run()
+        #expect(try await exported(target) == bytes)
+    }
+
+    @Test(arguments: Kind.allCases) func pagesOfAListingHoldEveryRecordOnce(kind: Kind) async throws {
+        let source = try await database(of: engine(kind, "source"))
+        try await fill(source)
+        let listing = try #require(source as? any RecordListing)
+        func names(_ records: Int, _ types: Set<Name>?, bytes: Int = 8 << 20) async throws -> [Name] {
+            var request = RecordListRequest(Self.zoneID, recordTypes: types, limit: PageLimit(records: records, bytes: bytes))
+            var names: [Name] = []
+            repeat {
+                let page = try await listing.list(request)
+                #expect(page.records.count <= records)
+                names += page.records.map(\.recordID.recordName)
+                request.after = page.last
+            } while request.after != nil
+            return names
+        }
+        let all = try await names(1000, nil)
+        #expect(all.count == 255 && all == all.sorted() && !all.contains("record 7"))
+        for limit in [1, 7, 254, 255] { #expect(try await names(limit, nil) == all) }
+        #expect(try await names(1000, nil, bytes: 1) == all)
+        #expect(try await names(2, ["Thing", "None"]) == ["aa", Self.decomposed, Self.composed, "nothing at all"].sorted())
+        #expect(try await names(2, ["None"]).isEmpty)
+        let empty = try await listing.list(RecordListRequest(ZoneID(zoneName: "Empty")))
+        #expect(empty.records.isEmpty && empty.last == nil)
+        let missing = await stop { _ = try await listing.list(RecordListRequest(ZoneID(zoneName: "Missing"))) }
+        #expect(missing.contains("ZONE_NOT_FOUND"))
+    }
+
+    // MARK: Elsewhere
+
+    @Test func recordsCanGoIntoAnotherZoneOfAnotherUser() async throws {
+        let source = try await database(of: engine(.memory, ""))
+        try await fill(source)
+        let bytes = try await exported(source, ExportOptions(zones: [Self.zoneID]))
+        let target = try await database(of: engine(.file, "target"), as: "_grace")
+        let moved = ZoneID(zoneName: "Moved")
+        let report = try await Restorer(file(bytes), zoneID: moved, into: target).run()
+        #expect(report.madeZones == [moved])
+        let record = try await #require(target.fetch([RecordID(recordName: "aa", zoneID: moved)], desiredKeys: nil).first).get()
+        #expect(record.created.userRecordName == "_ada")
+        let values = try record.fields.values(of: ["here", "elsewhere", "text"])
+        #expect(values["text"] == Self.everything["text"])
+        // A reference into its own zone goes along; one into another zone of the same user means that user's zone.
+        #expect(values["here"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Moved", ownerRecordName: "_grace"))))
+        #expect(values["elsewhere"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Other", ownerRecordName: "_grace"))))
+    }
+
+    @Test func severalZonesDoNotFitIntoOne() async throws {
+        let source = try await database(of: engine(.memory, ""))
+        try await fill(source)
+        let bytes = try await exported(source)
+        let target = try await database(of: engine(.memory, ""))
+        let refused = await stop { _ = try await Restorer(file(bytes), zoneID: ZoneID(zoneName: "One"), into: target).run() }
+        #expect(refused.contains("here begins a second zone, 'Häuser'; --zone can take the records of one only"))
+        let isPublic = try await database(of: engine(.memory, ""), .public)
+        let noZones = await stop { _ = try Restorer(file(bytes), into: isPublic) }
+        #expect(noZones.contains("The public database has only its default zone"))
+    }
+
+    @Test func aSharedDatabaseGoesIntoAPrivateOne() async throws {
+        let engine = InMemoryRecordEngine()
+        let owner = try await database(of: engine)
+        try await fill(owner)
+        try await #require(owner as? any ZoneSharing).share(Self.zoneID, with: ZoneParticipant(userRecordName: "_grace", permission: .readWrite))
+        let bytes = try await exported(database(of: engine, .shared, as: "_grace"))
+        #expect(lines(bytes)[0].contains("\"ownerRecordName\":\"_ada\""))
+        let target = try await database(of: self.engine(.memory, ""), as: "_grace")
+        let report = try await Restorer(file(bytes), into: target).run()
+        #expect(report.saved == 255)
+        #expect(report.madeZones == [Self.zoneID])
+    }
+
+    // MARK: Files that are not as they should be
+
+    private static let header = """
+        {"skylight":"export","version":1,"container":"iCloud.com.example.X","environment":"development","database":"private",\
+        "userRecordName":"_ada","zones":[{"zoneName":"Z"}],"schema":{"types":[{"name":"T","fields":{"n":{"type":"INT64"}}}],"roles":[]}}
+        """
+
+    private func line(_ name: String, zone: String = "Z", fields: String = "{}", more: String = "") -> String {
+        let by = "{\"timestamp\":1,\"userRecordName\":\"_ada\",\"deviceID\":\"phone\"}"
+        return "{\"recordName\":\"\(name)\",\"recordType\":\"T\",\"zoneID\":{\"zoneName\":\"\(zone)\"},\"fields\":\(fields),\"created\":\(by),\"modified\":\(by)\(more)}"
+    }
+
+    private func restore(_ lines: [String], into target: any RecordDatabase) async throws -> RestoreReport {
+        try await Restorer(file(Array((lines.joined(separator: "\n") + "\n").utf8)), into: target).run()
+    }
+
+    @Test func mistakesAreNamedByLineAndNothingIsSaved() async throws {
+        let target = try await database(of: engine(.memory, ""))
+        let bad = [
+            Self.header, line("a", fields: "{\"n\":{\"value\":1,\"type\":\"INT64\"}}"), line("a"), line("b", fields: "{\"n\":{\"value\":1.5,\"type\":\"DOUBLE\"}}"),
+            line("c", fields: "{\"n\":1}"), "{", line("d", zone: "Y"), line("e", more: ",\"recordChangeTag\":\"1\""), line("f", fields: "[]"),
+            line("g", more: ",\"parent\":{}"), line("\\u0000"), line("h", fields: "{\"n\":{\"value\":null,\"type\":\"INT64\"}}"), "",
+            line("i").replacing("\"deviceID\":\"phone\"", with: "\"deviceID\":7"),
+        ]
+        let refused = await stop { _ = try await restore(bad, into: target) }
+        let file = folder.url.appending(path: "export.ndjson").relativePath
+        for (number, reason) in [
+            (3, "the record 'a' stands on line 2 already"), (4, "the field 'n' is not INT64, as which the header declares it"),
+            (5, "the field 'n' has no value with its type"), (6, "bad JSON"), (7, "the zone 'Y' is not among the header's 'zones'"),
+            (8, "a record of an export has no 'recordChangeTag'"), (9, "'fields' is an array where an object is expected"), (10, "'recordName' is missing"),
+            (11, "Invalid recordName"), (12, "the field 'n' has no value with its type"), (14, "'deviceID' is a number where a string is expected"),
+        ] {
+            #expect(refused.contains("\(file):\(number): \(reason)"), "\(refused)")
+        }
+        #expect(refused.contains("11 bad rows"))
+        #expect(try await target.zones().allSatisfy { $0.zoneID.isDefault })
+    }
+
+    @Test func linesMayComeInAnyOrder() async throws {
+        let target = try await database(of: engine(.memory, ""))
+        let report = try await restore([Self.header, line("b"), line("a"), "", line("c")], into: target)
+        #expect(report.saved == 3)
+        let refused = await stop { _ = try await restore([Self.header, line("b"), line("a"), line("c"), line("a")], into: target) }
+        #expect(refused.contains(":5: the record 'a' stands on line 3 already"))
+    }
+
+    @Test func whatTheStoreRefusesIsNamedByLine() async throws {
+        let target = try await database(of: engine(.memory, ""))
+        _ = try await restore([Self.header, line("b")], into: target)
+        let other = Self.header.replacing("\"T\"", with: "\"U\"")
+        let refused = await stop { _ = try await restore([other, line("a").replacing("\"T\"", with: "\"U\""), line("b").replacing("\"T\"", with: "\"U\"")], into: target) }
+        #expect(refused.contains(":3: the database refused the row after 0 records were saved"), "\(refused)")
+        #expect(refused.contains("is of type 'T' and can't become 'U'"))
+        let dangling = line("x", fields: "{\"r\":{\"value\":{\"recordName\":\"nobody\",\"action\":\"VALIDATE\"},\"type\":\"REFERENCE\"}}")
+        let unmet = await stop { _ = try await restore([Self.header, line("w"), dangling], into: target) }
+        #expect(unmet.contains(":3: the database refused the row after 2 records were saved"), "\(unmet)")
+        #expect(unmet.contains("VALIDATE and its target 'nobody' does not exist"))
+    }
+
+    @Test(arguments: [
+        ("\"version\":1", "\"version\":2", "written by a newer version of Skylight"), ("iCloud.com", "com", "'container' is none"),
+        ("development", "staging", "neither development nor production"), ("\"private\"", "\"secret\"", "none of public, private and shared"),
+        ("INT64", "INT63", "Expected the 'type' of the field 'n' to be a field type"), ("\"schema\"", "\"scheme\"", "has no 'schema'"),
+    ])
+    func aHeaderThatCannotBeUsed(old: String, new: String, reason: String) async throws {
+        let url = try folder.write(Self.header.replacing(old, with: new) + "\n", to: "bad.ndjson")
+        let refused = await stop { _ = try ExportFile(url) }
+        #expect(refused.contains("bad.ndjson:1: ") && refused.contains(reason), "\(refused)")
+    }
+
+    @Test(arguments: ["{\"a\":1}\n", "", "a,b\n1,2\n", "[{\"skylight\":\"export\"}]", "{\"name\":\"skylight\",\"kind\":\"export\"}\n"])
+    func otherFilesAreNoExports(text: String) throws {
+        #expect(try ExportFile(folder.write(text, to: "other.json")) == nil)
+    }
+
+    @Test func provenanceIsCheckedAndKept() async throws {
+        let target = try await database(of: engine(.file, "target"))
+        func save(_ provenance: Provenance?) async throws -> StoredRecord {
+            let operation = RecordOperation(.forceReplace, recordName: "p", recordType: "T", provenance: provenance)
+            guard case .saved(let record)? = try await target.modify(ModifyRequest([operation])).first?.get() else { throw RecordError.recordNotFound }
+            return record
+        }
+        let old = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_grace", deviceID: "tablet")
+        let newer = Signature(timestamp: Timestamp(milliseconds: 2), userRecordName: "_ada", deviceID: "")
+        let restored = try await save(Provenance(created: old, modified: newer))
+        #expect(restored.created == old && restored.modified == newer)
+        // The next ordinary save goes on from there.
+        let saved = try await save(nil)
+        #expect(saved.created == old && saved.modified.deviceID == "phone" && saved.modified.timestamp > newer.timestamp)
+        let spoilt = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_grace", deviceID: "a\u{0}b")
+        let refused = await stop { _ = try await save(Provenance(created: old, modified: spoilt)) }
+        #expect(refused.contains("Invalid 'modified': its deviceID"))
+    }
+}

@@ -1,0 +1,95 @@
+"""A server process to be killed, and one connection to it."""
+
+import http.client
+import json
+import subprocess
+import tempfile
+import time
+
+CONTAINER = "iCloud.com.example.Kill"
+
+
+class Server:
+    """A process that serves a data folder, or says why it does not."""
+
+    def __init__(self, binary, data):
+        self.file = data / CONTAINER / "development.sqlite"
+        # A file: nobody reads a pipe while the server runs.
+        self.errors = tempfile.TemporaryFile("w+")
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(
+            [binary, "serve", "--data", str(data), "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+        )
+        self.complaint = ""
+
+    def listens(self):
+        """Waits for its address: whether it serves."""
+        line = self.process.stdout.readline()
+        if "listening on http://" in line:
+            self.host, _, port = line.split()[-1].removeprefix("http://").rstrip("/").partition(":")
+            self.port = int(port)
+            return True
+        self.process.wait(timeout=20)
+        self.errors.seek(0)
+        self.complaint = self.errors.read()
+        return False
+
+    def kill(self):
+        """What a power cut does to a process."""
+        self.process.kill()
+        self.end()
+
+    def stop(self):
+        self.process.terminate()
+        return self.end()
+
+    def end(self):
+        self.process.wait(timeout=20)
+        self.process.stdout.close()
+        self.errors.close()
+        return self.process.returncode
+
+    def connect(self):
+        return Connection(self.host, self.port)
+
+
+class Gone(Exception):
+    """The server died before it answered."""
+
+
+class Connection:
+    """One connection that is kept open, as a client's is."""
+
+    def __init__(self, host, port):
+        self.connection = http.client.HTTPConnection(host, port, timeout=20)
+
+    def post(self, action, **body):
+        path = f"/database/1/{CONTAINER}/development/private/{action}"
+        try:
+            self.connection.request("POST", path, json.dumps(body).encode())
+            response = self.connection.getresponse()
+            answer = json.load(response)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Gone from error
+        assert response.status == 200, answer
+        return answer
+
+    def pull(self, zone, held=None, token=None):
+        """Brings what a client holds up to date: its records by name, and the token of that state."""
+        records = dict(held or {})
+        while True:
+            asked = {"zoneID": zone, "resultsLimit": 100} | ({"syncToken": token} if token else {})
+            page = self.post("changes/zone", zones=[asked])["zones"][0]
+            assert "serverErrorCode" not in page, page
+            for record in page["records"]:
+                if record.get("deleted"):
+                    records.pop(record["recordName"], None)
+                else:
+                    number = record["fields"]["number"]["value"]
+                    records[record["recordName"]] = (number, record["recordChangeTag"])
+            token = page["syncToken"]
+            if not page["moreComing"]:
+                return records, token

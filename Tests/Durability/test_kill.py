@@ -1,0 +1,93 @@
+"""Saving clients, a server killed at random and started again: nothing that was acknowledged is lost.
+
+SKYLIGHT_KILL_ROUNDS asks for more rounds than the 50 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
+"""
+
+import os
+import random
+import time
+
+import recount
+from savers import ZONE, Load, Saver
+
+ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "50"))
+SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+SAVERS = 6
+
+
+class Memory:
+    """What any client was ever told: no change tag and no token may come to mean two things."""
+
+    def __init__(self):
+        self.tags = {}
+        self.tokens = {}
+        # Some of the states that clients hold, of any age.
+        self.pulls = []
+
+    def tag(self, tag, name, number):
+        assert self.tags.setdefault(tag, (name, number)) == (name, number), f"the change tag {tag} was used twice"
+
+    def pull(self, records, token, choice):
+        for name, (number, tag) in records.items():
+            self.tag(tag, name, number)
+        state = hash(frozenset(records.items()))
+        assert self.tokens.setdefault(token, state) == state, "a token was used twice"
+        if len(self.pulls) < 60:
+            self.pulls.append((records, token))
+        elif choice.random() < 0.1:
+            self.pulls[choice.randrange(60)] = (records, token)
+
+
+def check(server, savers, load, memory, choice):
+    """What must hold after a restart. Returns what is there."""
+    assert not load.failures, load.failures
+    connection = server.connect()
+    records, token = connection.pull(ZONE)
+    wrong = [problem for saver in savers if (problem := saver.judge(records))]
+    assert not wrong, wrong
+    for saver in savers:
+        for tag in saver.tags:
+            memory.tag(*tag)
+        saver.tags = []
+    for pull in load.pulls[-5:]:
+        memory.pull(*pull, choice)
+    memory.pull(records, token, choice)
+    for held, earlier in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
+        assert connection.pull(ZONE, held, earlier) == (records, token), "an earlier token does not lead to what is there"
+    problems = recount.problems(server.file)
+    assert not problems, problems
+    return records, token
+
+
+def test_nothing_acknowledged_is_lost(start):
+    choice = random.Random(SEED)
+    savers = [Saver(number, SEED) for number in range(SAVERS)]
+    memory = Memory()
+    starts = []
+    logs = []
+    held = (None, None)
+    server = start()
+    assert server.listens(), server.complaint
+    server.connect().post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
+    for number in range(ROUNDS):
+        try:
+            load = Load(server, savers, held)
+            time.sleep(choice.uniform(0.02, 0.7))
+            server.kill()
+            load.join()
+            logs.append(os.path.getsize(f"{server.file}-wal"))
+            server = start()
+            assert server.listens(), server.complaint
+            server.connect().post("zones/list")
+            starts.append(time.monotonic() - server.began)
+            held = check(server, savers, load, memory, choice)
+        except AssertionError as error:
+            raise AssertionError(f"seed {SEED}, round {number}: {error}") from error
+    acknowledged = sum(saver.acknowledged for saver in savers)
+    print(
+        f"\n{ROUNDS} kills, {acknowledged} requests acknowledged, {len(memory.tags)} change tags, {len(memory.tokens)} tokens; start to first "
+        f"answer {sorted(starts)[len(starts) // 2]:.2f} s, at most {max(starts):.2f} s; log at most {max(logs) / 2**20:.1f} MiB"
+    )
+    assert acknowledged > ROUNDS, "hardly anything was saved"
+    assert server.stop() == 0
+    assert not recount.problems(server.file)

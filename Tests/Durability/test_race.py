@@ -1,0 +1,29 @@
+"""Two processes for one data folder: one has it, the other says so."""
+
+import os
+import random
+
+ROUNDS = int(os.environ.get("SKYLIGHT_RACE_ROUNDS", "8"))
+
+
+def race(start):
+    """Two servers at once: the one that serves."""
+    servers = [start(), start()]
+    serving = [server for server in servers if server.listens()]
+    assert len(serving) == 1, [server.complaint for server in servers]
+    loser = next(server for server in servers if server is not serving[0])
+    assert "is open in another" in loser.complaint, loser.complaint
+    assert loser.process.returncode not in (0, None)
+    return serving[0]
+
+
+def test_one_wins_and_the_other_says_so(start):
+    choice = random.Random(7)
+    for _ in range(ROUNDS):
+        server = race(start)
+        server.connect().post("zones/list")
+        # The lock dies with its process, however that ends.
+        if choice.random() < 0.6:
+            server.kill()
+        else:
+            assert server.stop() == 0

@@ -1,0 +1,65 @@
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+
+/// A zone behind a door that rehearses, and the same zone as it is.
+struct RehearsalStage {
+    let clock: TestClock
+    let rehearsals: Rehearsals
+    let engine: InMemoryRecordEngine
+    let plain: any FullDatabase
+    let door: any FullDatabase
+
+    init() async throws {
+        let clock = TestClock()
+        self.clock = clock
+        rehearsals = Rehearsals(clock: { clock.now() })
+        engine = InMemoryRecordEngine(clock: { clock.now() })
+        plain = try await engine.withZone()
+        door = try await RehearsingEngine(engine, rehearsals).full(.private)
+    }
+
+    /// A handle made for a request that asks for rehearsals by itself.
+    func door(_ scope: RehearsalScope) async throws -> any FullDatabase {
+        try await RehearsalScope.$current.withValue(scope) { try await RehearsingEngine(engine, rehearsals).full(.private) }
+    }
+
+    func start(_ rehearsals: Rehearsal..., in area: RehearsalArea = .everywhere) throws {
+        for rehearsal in rehearsals { try self.rehearsals.start(RehearsalCue(rehearsal), in: area) }
+    }
+
+    /// A chat: rooms whose last message is their child, messages with a parent, replies deleted with what they reply to, people referred
+    /// to plainly; every tenth room saved again at the end.
+    func fillWithChat(rooms: Int, messages: Int) async throws {
+        func reference(_ name: Name, _ action: Reference.Action) -> FieldValue { .reference(Reference(recordName: name, action: action)) }
+        try await plain.save("Person/ada", type: "Person", in: notes)
+        for room in 0..<rooms {
+            try await plain.save("Room/\(room)", type: "Room", in: notes, ["owner": reference("Person/ada", .validate)])
+            for message in 0..<messages {
+                var fields: [Name: FieldValue] = ["author": reference("Person/ada", .none)]
+                if message > 0 { fields["replyTo"] = reference("Message/\(room).\(message - 1)", .deleteSelf) }
+                try await plain.save("Message/\(room).\(message)", type: "Message", in: notes, fields, parent: .record("Room/\(room)"))
+            }
+            // A circle: the room refers to its own child.
+            try await plain.save("Room/\(room)", type: "Room", in: notes, ["last": reference("Message/\(room).\(messages - 1)", .none)])
+            if room % 10 == 9 { try await plain.delete("Message/\(room).\(messages - 1)", in: notes) }
+        }
+    }
+}
+
+extension RecordDatabase {
+    /// Pages of a pull, as a client takes them; at most so many.
+    func pages(since token: ChangeToken? = nil, pageSize: Int = 200, limit: Int = 10_000) async throws -> [ZoneChangesPage] {
+        var pages: [ZoneChangesPage] = []
+        repeat {
+            pages.append(
+                try await zoneChanges(ZoneChangesRequest(notes, since: pages.last?.syncToken ?? token, limit: PageLimit(records: pageSize))))
+        } while pages.last?.moreComing == true && pages.count < limit
+        return pages
+    }
+}
+
+extension RecordChange {
+    var name: Name { record.recordID.recordName }
+}

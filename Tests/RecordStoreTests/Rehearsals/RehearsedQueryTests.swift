@@ -1,0 +1,155 @@
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Testing
+
+/// What is rehearsed on queries, on saves, and where it holds.
+@Suite struct RehearsedQueryTests {
+    private let items = Query(recordType: "Item", sorts: [Query.Sort("rank")])
+
+    private func stage() async throws -> RehearsalStage {
+        let stage = try await RehearsalStage()
+        for (rank, name) in (["a", "b", "c", "d"] as [Name]).enumerated() {
+            try await stage.plain.save(name, in: notes, ["rank": .int64(Int64(rank))])
+        }
+        _ = try await stage.plain.edit([
+            .setIndexes([.queryable], of: .system(.recordID), in: "Item"), .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
+        ])
+        stage.clock.advance(10_000)
+        return stage
+    }
+
+    private func names(_ records: [StoredRecord]) -> [Name] { records.map(\.recordID.recordName) }
+
+    @Test func pagesOfOneAndEmptyPages() async throws {
+        let stage = try await stage()
+        try stage.start(.pagesOfOne, .emptyPages)
+        var request = QueryRequest(items, in: .zone(notes))
+        var pages: [[Name]] = []
+        repeat {
+            let page = try await stage.door.query(request)
+            pages.append(names(page.records))
+            request.continuationMarker = page.continuationMarker
+        } while request.continuationMarker != nil
+        #expect(pages == [[], ["a"], [], ["b"], [], ["c"], [], ["d"]])
+        #expect(names(try await stage.door.all(items, in: .allZones)) == ["a", "b", "c", "d"])
+        let error = await refusal { _ = try await stage.door.query(QueryRequest(Query(recordType: "Nothing"), in: .zone(notes))) }
+        #expect(error?.code == .badRequest || error?.code == .notFound)
+    }
+
+    @Test func aLaggingIndexKnowsOnlyWhatIsOlder() async throws {
+        let stage = try await stage()
+        try stage.start(.laggingIndex)
+        try await stage.door.save("b2", in: notes, ["rank": .int64(1)])
+        stage.clock.advance(1_000)
+        try await stage.door.save("c2", in: notes, ["rank": .int64(2)])
+        #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["a", "b", "c", "d"])
+        #expect(try await stage.door.names(in: notes, of: ["b2", "c2"]) == ["b2", "c2"])
+        #expect(try await stage.door.pull(notes).changes.count == 6)
+        #expect(names(try await stage.plain.all(items, in: .zone(notes))) == ["a", "b", "b2", "c", "c2", "d"])
+        // Pages are full as long as there is something to fill them, and lead past what is left out.
+        for size in 1...5 {
+            #expect(names(try await stage.door.all(items, in: .zone(notes), pageSize: size)) == ["a", "b", "c", "d"])
+        }
+        #expect(try await stage.door.query(QueryRequest(items, in: .zone(notes), limit: PageLimit(records: 3))).records.count == 3)
+        stage.clock.advance(2_000)
+        #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["a", "b", "b2", "c", "d"])
+        stage.clock.advance(1_000)
+        #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["a", "b", "b2", "c", "c2", "d"])
+    }
+
+    @Test func aLaggingIndexStillKnowsWhatWasChangedOrDeleted() async throws {
+        let stage = try await stage()
+        try stage.start(.laggingIndex)
+        try await stage.door.save("a", in: notes, ["rank": .int64(9)])
+        try await stage.door.delete("c", in: notes)
+        for size in 1...5 {
+            #expect(names(try await stage.door.all(items, in: .zone(notes), pageSize: size)) == ["a", "b", "c", "d"])
+        }
+        #expect(try await stage.door.names(in: notes, of: ["a", "c"]) == ["a"])
+        stage.clock.advance(3_000)
+        #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["b", "d", "a"])
+    }
+
+    @Test func aConflictSavesNothing() async throws {
+        let stage = try await stage()
+        let operations = ["x", "y", "z"].map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") }
+        try stage.rehearsals.start(RehearsalCue(.conflict, count: 2))
+        #expect(try await stage.door.outcomes(operations, in: notes) == [.conflict, .atomicError, .atomicError])
+        #expect(try await stage.door.outcomes(operations, in: notes, atomic: false) == [.conflict, .conflict, .conflict])
+        #expect(try await stage.plain.names(in: notes, of: ["x", "y", "z"]).isEmpty)
+        #expect(stage.rehearsals.running.isEmpty)
+        #expect(try await stage.door.outcomes(operations, in: notes) == [nil, nil, nil])
+    }
+
+    @Test func aBusyZoneIsBusyForAWhile() async throws {
+        let stage = try await stage()
+        try stage.rehearsals.start(RehearsalCue(.zoneBusy, count: 4), in: RehearsalArea(zoneID: notes))
+        #expect(try await stage.door.names(of: ["elsewhere"]).isEmpty)
+        let errors = [
+            await refusal { _ = try await stage.door.query(QueryRequest(items, in: .zone(notes))) },
+            await refusal { _ = try await stage.door.names(in: notes, of: ["a"]) },
+            await refusal { _ = try await stage.door.pull(notes) },
+            await refusal { try await stage.door.save("x", in: notes) },
+        ]
+        #expect(errors.allSatisfy { $0?.code == .zoneBusy && $0?.retryAfter == 2 })
+        #expect(try await stage.door.names(in: notes, of: ["a", "x"]) == ["a"])
+    }
+
+    @Test func aRehearsalHoldsInItsAreaOnly() async throws {
+        let stage = try await stage()
+        let other = try #require(ContainerID("iCloud.com.example.Other"))
+        for area in [
+            RehearsalArea(container: other), RehearsalArea(environment: .production), RehearsalArea(scope: .public),
+            RehearsalArea(zoneID: ZoneID(zoneName: "Others")), RehearsalArea(zoneID: ZoneID(zoneName: "Notes", ownerRecordName: grace.userRecordName)),
+        ] {
+            try stage.start(.pagesOfOne, in: area)
+            let named = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
+            #expect(try await stage.door.zoneChanges(ZoneChangesRequest(named)).changes.count == 4, "\(area)")
+            stage.rehearsals.stop(.pagesOfOne, in: area)
+        }
+        #expect(stage.rehearsals.running.isEmpty)
+        try stage.start(.pagesOfOne, in: RehearsalArea(environment: .development, scope: .private, zoneID: notes))
+        #expect(try await stage.door.zoneChanges(ZoneChangesRequest(notes)).changes.count == 1)
+    }
+
+    @Test func aRequestRehearsesForItself() async throws {
+        let stage = try await stage()
+        let scope = RehearsalScope(asking: [.pagesOfOne, .laggingIndex])
+        #expect(try await stage.door(scope).zoneChanges(ZoneChangesRequest(notes)).changes.count == 1)
+        #expect(scope.shaped == [.pagesOfOne])
+        #expect(try await stage.door.zoneChanges(ZoneChangesRequest(notes)).changes.count == 4)
+        try stage.start(.pagesOfOne, .zoneBusy)
+        let exempt = RehearsalScope(isExempt: true)
+        #expect(try await stage.door(exempt).zoneChanges(ZoneChangesRequest(notes)).changes.count == 4)
+        #expect(exempt.shaped.isEmpty)
+    }
+
+    @Test func actsHappenOnce() async throws {
+        let stage = try await stage()
+        let token = try await stage.plain.pull(notes).token
+        let database = try await stage.plain.currentToken()
+        try await Rehearsal.expireTokens.perform(in: stage.door, zoneID: nil)
+        let expired = await refusal { _ = try await stage.plain.pull(notes, since: token) }
+        #expect(expired == TokenOffice.expired)
+        let expiredDatabase = await refusal { _ = try await stage.plain.databaseChanges(DatabaseChangesRequest(since: database)) }
+        #expect(expiredDatabase == TokenOffice.expired)
+        let (renewed, renewedDatabase) = (try await stage.plain.pull(notes).token, try await stage.plain.currentToken())
+        try await Rehearsal.resetZone.perform(in: stage.door, zoneID: notes)
+        #expect(try await stage.plain.pull(notes).changes.isEmpty)
+        let reset = await refusal { _ = try await stage.plain.pull(notes, since: renewed) }
+        #expect(reset == TokenOffice.expired)
+        #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind) == [.changed])
+        try await Rehearsal.purgeZone.perform(in: stage.door, zoneID: notes)
+        #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind) == [.purged])
+        for act in [Rehearsal.purgeZone, .resetZone] {
+            let error = await refusal { try await act.perform(in: stage.door, zoneID: nil) }
+            #expect(error?.code == .badRequest)
+        }
+        let noAct = await refusal { try await Rehearsal.throttled.perform(in: stage.door, zoneID: nil) }
+        #expect(noAct?.code == .badRequest)
+        let switched = await refusal { try stage.start(.expireTokens) }
+        #expect(switched?.code == .badRequest)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import RemoteRecordStore
+import StoreScenarios
+import Testing
+
+/// What is told when the way to the server is not good.
+@Suite struct ConnectionTests {
+    /// The error of a read and of a save through a server.
+    private func failures(_ url: URL) async throws -> (read: RecordError?, save: RecordError?) {
+        let engine = try RemoteRecordEngine(url: url)
+        let database = try await engine.full(.private)
+        let read = await refusal { _ = try await database.zones() }
+        let save = await refusal { try await database.save("r") }
+        await engine.close()
+        return (read, save)
+    }
+
+    @Test func aServerThatIsNotThereIsNamed() async throws {
+        var address: URL?
+        try await ScriptedServer.run(nil) { url, _ in address = url }
+        let url = try #require(address)
+        let failures = try await failures(url)
+        #expect(failures.read?.code == .tryAgainLater && failures.save?.code == .tryAgainLater)
+        #expect(failures.read?.reason.contains("\(url.absoluteString): the connection was refused") == true)
+        let engine = try RemoteRecordEngine(url: url)
+        #expect(await engine.health().isEmpty)
+        let health = await refusal { _ = try await engine.checkHealth() }
+        #expect(health?.code == .tryAgainLater)
+        await engine.close()
+    }
+
+    @Test func aReadIsSentAgainWhenTheConnectionBrokeASaveIsNot() async throws {
+        try await ScriptedServer.run(nil, ScriptedServer.json(#"{"zones":[]}"#)) { url, server in
+            let engine = try RemoteRecordEngine(url: url)
+            #expect(try await engine.full(.private).zones().isEmpty)
+            #expect(server.requests == 2)
+            await engine.close()
+        }
+        try await ScriptedServer.run(nil) { url, server in
+            let engine = try RemoteRecordEngine(url: url)
+            let read = await refusal { _ = try await engine.full(.private).zones() }
+            #expect(read?.code == .tryAgainLater && server.requests == 2)
+            let save = await refusal { try await engine.full(.private).save("r") }
+            #expect(save?.code == .internalError && save?.reason.contains("is not known") == true)
+            #expect(server.requests == 3)
+            await engine.close()
+        }
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", ScriptedServer.json("{}"), ScriptedServer.json("[]"),
+        ScriptedServer.json(#"{"zones":[{}],"records":[{}]}"#),
+        ScriptedServer.json("", status: "404 Not Found"), ScriptedServer.json(#"{"zones":[1],"records":[1]}"#), ScriptedServer.json(#"{"zones":"#),
+        ScriptedServer.json("moved", status: "302 Found"),
+    ])
+    func whatIsNoSkylightIsToldApart(answer: String) async throws {
+        try await ScriptedServer.run(answer) { url, _ in
+            let failures = try await failures(url)
+            #expect(failures.read?.code == .internalError && failures.read?.reason.contains("is no Skylight") == true)
+            #expect(failures.save?.code == .internalError)
+        }
+    }
+
+    @Test(arguments: [
+        RecordError(.throttled, "Slow down", retryAfter: 7), RecordError(.tryAgainLater, "The disk is full", retryAfter: 1),
+        RecordError(.quotaExceeded, "é \"full\" \u{0}"),
+        RecordError(.internalError, "The store is damaged"), RecordError(.zoneBusy, "Busy", retryAfter: 2),
+    ])
+    func whatTheEngineThrowsArrives(error: RecordError) async throws {
+        try await LiveServer.run(on: FailingEngine(error: error)) { url in
+            let failures = try await failures(url)
+            #expect(failures.read == error && failures.save == error)
+        }
+    }
+
+    @Test func itemsKeepTheTimeToWait() async throws {
+        let item = #"{"recordName":"r","reason":"Busy","serverErrorCode":"TRY_AGAIN_LATER","retryAfter":3}"#
+        try await ScriptedServer.run(ScriptedServer.json(#"{"records":[\#(item)]}"#)) { url, _ in
+            let engine = try RemoteRecordEngine(url: url)
+            let found = try await engine.full(.private).fetch([RecordID(recordName: "r")], desiredKeys: nil)
+            #expect(found == [.failure(RecordError(.tryAgainLater, "Busy", retryAfter: 3))])
+            await engine.close()
+        }
+    }
+
+    @Test func aClosedEngineSaysSo() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            let commits = database.commits()
+            await engine.close()
+            let refused = await refusal { _ = try await database.zones() }
+            #expect(refused == RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
+            // The signals end: else this would wait for ever.
+            for await _ in commits {}
+        }
+    }
+
+    @Test(arguments: ["ftp://127.0.0.1:1", "http://", "skylight", "http://127.0.0.1:1/?x=1"])
+    func whatIsNoAddressIsRefused(text: String) throws {
+        let url = try #require(URL(string: text))
+        #expect(throws: RecordError.self) { try RemoteRecordEngine(url: url) }
+    }
+}
+
+private struct FailingEngine: RecordEngine {
+    let error: RecordError
+
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw error }
+    func containers() async throws -> [ContainerID] { throw error }
+    func close() async {}
+}

@@ -1,0 +1,58 @@
+import Accounts
+import Foundation
+import HTTPServing
+import Hummingbird
+import Logging
+import NIOCore
+import RecordStore
+import Records
+import SQLiteRecordStore
+import StoreScenarios
+import TestSupport
+import WebServices
+
+/// A Skylight on a port of its own, as the command line would start it.
+enum LiveServer {
+    /// What stands behind the server.
+    enum Kind: String, CaseIterable, Sendable {
+        case inMemory
+        case sqlite
+    }
+
+    /// Runs a server over an engine whose clock is the one given for as long as the body takes, and gives it the server's address.
+    static func run(_ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let engine: any RecordEngine =
+            switch kind {
+            case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
+            case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+            }
+        try await run(on: engine, body)
+        await engine.close()
+    }
+
+    /// Runs a server on an engine that the caller closes.
+    static func run(on engine: any RecordEngine, port: Int = 0, _ body: @Sendable (URL) async throws -> Void) async throws {
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        WebServices(engine: engine, accounts: try Accounts(file: nil)).addRoutes(to: router)
+        let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let application = Application(
+            router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            onServerRunning: { channel in
+                found.yield(channel.localAddress?.port ?? 0)
+                found.finish()
+            }, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            for await number in ports {
+                guard let url = URL(string: "http://127.0.0.1:\(number)") else { throw RecordError(.internalError, "no URL") }
+                try await body(url)
+            }
+            group.cancelAll()
+            try? await group.waitForAll()
+        }
+    }
+}

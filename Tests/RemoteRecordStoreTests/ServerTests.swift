@@ -1,0 +1,199 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import RemoteRecordStore
+import StoreScenarios
+import Synchronization
+import Testing
+
+/// What a server is asked beyond its databases, and what only shows over a wire.
+@Suite struct ServerTests {
+    @Test func containersAndUsersAreKnown() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            #expect(try await engine.containers().isEmpty)
+            let developer = try await engine.caller(named: nil, deviceID: nil)
+            let anna = try await engine.caller(named: "anna & é=", deviceID: "Ännas iPad 💬")
+            #expect(developer.deviceID == "iCloud" && anna.deviceID == "Ännas iPad 💬")
+            #expect(try await engine.caller(named: "anna & é=", deviceID: nil).userRecordName == anna.userRecordName)
+            #expect(try await engine.caller(named: anna.userRecordName.string, deviceID: nil).userRecordName == anna.userRecordName)
+            let users = try await engine.users()
+            #expect(users.map(\.handle) == ["developer", "anna & é="])
+            #expect(users.map(\.userRecordName) == [developer.userRecordName, anna.userRecordName])
+            let saved = try await engine.full(.private, as: anna).save("r")
+            #expect(saved.created.userRecordName == anna.userRecordName && saved.created.deviceID == "Ännas iPad 💬")
+            #expect(try await engine.containers().map(\.description) == ["iCloud.com.example.Test"])
+            await engine.close()
+        }
+    }
+
+    @Test func aCallerOfAnotherFormIsRefused() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            for caller in [
+                Caller(userRecordName: "ada"), Caller(userRecordName: "_ADA00000000000000000000000000000"),
+                Caller(userRecordName: ada.userRecordName, deviceID: "a\r\nb"),
+            ] {
+                let refused = await refusal { _ = try await engine.full(.private, as: caller) }
+                #expect(refused?.code == .badRequest)
+            }
+            await engine.close()
+        }
+    }
+
+    @Test func healthTellsWhichStoreIsReadOnly() async throws {
+        let container = try address(.private).container
+        let sick = StoreHealth(
+            container: container, environment: .production, readOnlyBecause: RecordError(.tryAgainLater, "The disk failed", retryAfter: 60))
+        let well = StoreHealth(container: container, environment: .development, readOnlyBecause: nil)
+        for stores in [[], [well], [well, sick]] {
+            try await LiveServer.run(on: ReportingEngine(stores: stores)) { url in
+                let engine = try RemoteRecordEngine(url: url)
+                #expect(try await engine.checkHealth() == stores)
+                await engine.close()
+            }
+        }
+    }
+
+    @Test func moreThanARequestMayHoldGoesInSeveral() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.full(.private)
+            let names = (0..<450).map { Name("r\($0)") }
+            for start in stride(from: 0, to: 450, by: 150) {
+                let batch = names[start..<start + 150].map { RecordOperation(.create, recordName: $0, recordType: "Item") }
+                #expect(try await database.outcomes(batch).allSatisfy { $0 == nil })
+            }
+            let found = try await database.fetch((["none"] + names.reversed()).map { RecordID(recordName: $0) }, desiredKeys: nil)
+            #expect(found.first == .failure(.recordNotFound))
+            #expect(try found.dropFirst().map { try $0.get().recordID.recordName } == names.reversed())
+            let operations = (0..<230).map { ZoneOperation.create(ZoneID(zoneName: Name("Z\($0)"))) }
+            #expect(try await database.modifyZones(operations).count == 230)
+            #expect(try await database.zones().count == 231)
+            #expect(try await database.fetchZones(operations.map(\.zoneID)).count == 230)
+            _ = try await database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
+            let all = try await database.query(QueryRequest(Query(recordType: "Item"), limit: PageLimit(records: 450)))
+            #expect(all.records.count == 450 && all.continuationMarker == nil)
+            await engine.close()
+        }
+    }
+
+    @Test func everyKindOfValueComesBackAsItWas() async throws {
+        try await LiveServer.run(.sqlite) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            var place = Location(latitude: -90, longitude: 180)
+            place.horizontalAccuracy = 0.5
+            place.timestamp = Timestamp(milliseconds: 5)
+            let values: [Name: FieldValue] = [
+                "text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬\u{2028}"), "empty": .string(""), "integer": .int64(.min), "one": .double(1), "tiny": .double(5e-324),
+                "data": .bytes([0, 255, 10]), "when": .timestamp(Timestamp(milliseconds: -1)),
+                "place": .location(place),
+                "link": .reference(Reference(recordName: "é/e\u{301}", zoneID: ZoneID(zoneName: "Other", ownerRecordName: grace.userRecordName))),
+                "words": .list([.string("a"), .string("")], of: .string), "numbers": .list([.double(1), .double(-0.5)], of: .double),
+            ]
+            let saved = try await database.save("r", in: notes, values)
+            #expect(try saved.fields.values(of: Set(values.keys)) == values)
+            let found = try await database.fetch([RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0].get()
+            #expect(found == saved)
+            let page = try await database.zoneChanges(ZoneChangesRequest(notes))
+            #expect(page.changes.map(\.record) == [saved])
+            #expect(try await database.list(RecordListRequest(notes)).records == [saved])
+            let file = FieldValue.asset(Asset(fileChecksum: "abc", size: 12, receipt: "none"))
+            let asset = await refusal { try await database.save("f", in: notes, ["file": file]) }
+            #expect(asset?.reason.hasPrefix("Field 'file' holds an asset") == true)
+            let infinite = await refusal { try await database.save("r", in: notes, ["one": .double(.infinity)]) }
+            #expect(infinite?.code == .badRequest)
+            let secret = RecordOperation(.create, recordName: "s", recordType: "Item", fields: ["secret": FieldInput(.string("x"), isEncrypted: true)])
+            #expect(try await database.outcomes([secret], in: notes) == [nil])
+            #expect(try await database.schema().types["Item"]?.fields["secret"]?.type.isEncrypted == true)
+            await engine.close()
+        }
+    }
+
+    @Test func aRestoredRecordKeepsWhoMadeItWhen() async throws {
+        try await LiveServer.run(.sqlite) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            let provenance = Provenance(
+                created: Signature(timestamp: Timestamp(milliseconds: 1000), userRecordName: grace.userRecordName, deviceID: "Mac"),
+                modified: Signature(timestamp: Timestamp(milliseconds: 2000), userRecordName: mary.userRecordName, deviceID: "é"))
+            let operation = RecordOperation(.create, recordName: "r", recordType: "Item", parent: .record("p"), provenance: provenance)
+            let outcome = try await database.modify(ModifyRequest([operation], zoneID: notes))[0].get()
+            guard case .saved(let record) = outcome else { return #expect(Bool(false)) }
+            #expect(record.created == provenance.created && record.modified == provenance.modified && record.parent == "p")
+            await engine.close()
+        }
+    }
+
+    /// Many changes from many savers, followed by several readers: each sees every name once.
+    @Test func followingMissesNothing() async throws {
+        try await LiveServer.run(.sqlite) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        var seen: [Name] = []
+                        for try await page in database.follow(ZoneChangesRequest(notes, limit: PageLimit(records: 7))) {
+                            seen += page.changes.map(\.record.recordID.recordName)
+                            if seen.count >= 200 { break }
+                        }
+                        #expect(seen.count == 200 && Set(seen).count == 200)
+                    }
+                }
+                for saver in 0..<4 {
+                    group.addTask {
+                        for number in 0..<50 { try await database.save(Name("r\(saver)-\(number)"), in: notes) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            var played: [Name] = []
+            for try await page in database.playback(ZoneChangesRequest(notes, limit: PageLimit(records: 30))) {
+                played += page.changes.map(\.record.recordID.recordName)
+            }
+            #expect(played.count == 200 && Set(played).count == 200)
+            await engine.close()
+        }
+    }
+
+    /// Who follows is woken again when a server that had gone is back.
+    @Test func signalsOutliveTheServer() async throws {
+        let store = InMemoryRecordEngine()
+        let place = Mutex<URL?>(nil)
+        try await LiveServer.run(on: store) { url in place.withLock { $0 = url } }
+        let url = try #require(place.withLock { $0 })
+        let engine = try RemoteRecordEngine(url: url)
+        let database = try await store.withZone()
+        let following = Task {
+            var names: [Name] = []
+            let remote = try await engine.full(.private)
+            for await _ in remote.commits() {
+                // Without a server there is a signal and nothing to read.
+                guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else { continue }
+                names = changes.map(\.record.recordID.recordName)
+                break
+            }
+            return names
+        }
+        try await Task.sleep(for: .milliseconds(200))
+        try await database.save("meanwhile", in: notes)
+        let port = try #require(url.port)
+        try await LiveServer.run(on: store, port: port) { _ in
+            let names = try await following.value
+            #expect(names == ["meanwhile"])
+        }
+        await engine.close()
+    }
+}
+
+private struct ReportingEngine: StoreHealthReporting {
+    let stores: [StoreHealth]
+
+    func health() async -> [StoreHealth] { stores }
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw RecordError(.internalError, "none") }
+    func containers() async throws -> [ContainerID] { [] }
+    func close() async {}
+}

@@ -1,0 +1,89 @@
+import Foundation
+import GRDB
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Savers at work, every write and sync recorded; then the files as a crash at any moment may leave them: what was not synced lost,
+/// torn or out of order. The store must open, and everything that was acknowledged before must be there.
+@Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be recorded here"))
+struct CrashImageTests {
+    /// How many images; `SKYLIGHT_CRASH_IMAGES` asks for more.
+    private static let images = ProcessInfo.processInfo.environment["SKYLIGHT_CRASH_IMAGES"].flatMap { Int($0) } ?? 120
+    private static let imagesOfOne = 30
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test(arguments: 1...UInt64(max(1, images / imagesOfOne)))
+    func nothingAcknowledgedIsLost(seed: UInt64) async throws {
+        let disk = watch("data")
+        disk.record()
+        // One saver alone does the same every time; several meet in groups.
+        let workload = try await CrashWorkload.run(
+            in: folder.url.appending(path: "data"), on: disk, seed: seed, savers: seed % 4 == 0 ? 1 : 4)
+        #expect(workload.refusals == [], "seed \(seed)")
+        #expect(disk.count(.syncs, of: ".sqlite") > 2, "the log was moved into the file more than once")
+        for image in 0..<Self.imagesOfOne {
+            let problems = try await problems(of: workload, on: disk, seed: seed, image: image)
+            #expect(problems == [], "seed \(seed), image \(image)")
+            if !problems.isEmpty { return }
+        }
+    }
+
+    enum Lie: CaseIterable { case diskForgetsSyncs, storeDoesNotSync, storeSyncsLater }
+
+    /// Without this nobody would know whether the images above could show a loss.
+    @Test(arguments: Lie.allCases)
+    func aStoreThatAcknowledgesBeforeTheSyncIsCaught(lie: Lie) async throws {
+        let disk = watch("data")
+        disk.record()
+        let workload = try await CrashWorkload.run(in: folder.url.appending(path: "data"), on: disk, seed: 99, openings: 1) { engine in
+            let database = try await engine.full(.private)
+            let pool = (database as? SQLiteDatabase)?.store.pool
+            switch lie {
+            case .diskForgetsSyncs: disk.forgetSyncs()
+            case .storeDoesNotSync: try await pool?.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+            // The log is synced when it is moved into the file: nothing breaks, but what was acknowledged since is lost.
+            case .storeSyncsLater: try await pool?.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+            }
+        }
+        var caught = 0
+        for image in 0..<10 {
+            if try await !problems(of: workload, on: disk, seed: 99, image: image).isEmpty { caught += 1 }
+        }
+        #expect(caught >= 3, "only \(caught) of 10 images show that syncs are missing")
+    }
+
+    private func watch(_ name: String) -> WatchedFolder {
+        WatchedFolder(folder.url.appending(path: "\(name)/iCloud.com.example.Test"))
+    }
+
+    /// Makes one image and judges it.
+    private func problems(of workload: CrashWorkload, on disk: WatchedFolder, seed: UInt64, image: Int) async throws -> [String] {
+        var random = SeededRandom(seed: seed &* 10_000 &+ UInt64(image))
+        let acknowledged = workload.savers.values.joined().compactMap(\.acknowledgedAt)
+        // Right after an answer, or anywhere; now and then while the store is being made.
+        let events =
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: Int.random(in: 0...(workload.zoneMadeAt ?? 0), using: &random)
+            case 1...4: acknowledged.sorted().randomElement(using: &random) ?? 0
+            default: Int.random(in: 0...disk.events, using: &random)
+            }
+        let manner = WatchedFolder.Manner.allCases[image % WatchedFolder.Manner.allCases.count]
+        let copy = folder.url.appending(path: "image\(image)")
+        let files = copy.appending(path: "iCloud.com.example.Test")
+        let imageSeed = random.next()
+        try disk.makeImage(after: events, manner, seed: imageSeed, in: files)
+        let imageDisk = watch("image\(image)")
+        let problems = await CrashCheck(workload: workload, events: events).problems(in: copy)
+        withExtendedLifetime(imageDisk) {}
+        try FileManager.default.removeItem(at: copy)
+        return problems.map { "\(manner) after \(events) of \(disk.events) events, image seed \(imageSeed): \($0)" }
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+
+@testable import SQLiteRecordStore
+
+let crashZone = ZoneID(zoneName: "Crash")
+
+/// What savers asked of a store, and what they were told, so that what is found after a crash can be judged.
+struct CrashWorkload {
+    /// A record as its saver knows it: the number it gave it, and the tag it was told.
+    struct Saved: Equatable {
+        var number: Int64
+        /// `nil` as long as the save was not acknowledged.
+        var tag: String?
+    }
+
+    typealias Records = [Name: Saved]
+
+    /// One request of a saver, who waits for the answer before the next.
+    struct Request {
+        /// All records of the saver after it.
+        var after: Records
+        /// Calls of the disk that were recorded when the answer came; `nil` when it was refused.
+        var acknowledgedAt: Int?
+        var refusal: RecordError?
+    }
+
+    /// A pull that came to its end.
+    struct Pull {
+        var at: Int
+        var token: ChangeToken
+        var records: Records
+    }
+
+    /// What each saver did, by the prefix of its names.
+    var savers: [String: [Request]] = [:]
+    var pulls: [Pull] = []
+    /// When the creation of the zone was acknowledged.
+    var zoneMadeAt: Int?
+    /// Every error that was not the conflict it was meant to be.
+    var refusals: [RecordError] = []
+
+    /// Runs savers and a puller against a store at once, which is opened and closed as often as said.
+    /// - Parameters:
+    ///   - prepare: called with each engine before it is used.
+    ///   - inspect: called with each database when its savers are done.
+    ///   - requests: of each saver in each opening.
+    static func run(
+        in folder: URL, on disk: WatchedFolder, seed: UInt64, savers: Int = 4, requests: Int = 12, openings: Int = 2,
+        logLimits: WriteAheadLogLimits = WriteAheadLogLimits(checkpoint: 60, restart: 90),
+        prepare: (SQLiteRecordEngine) async throws -> Void = { _ in },
+        inspect: (SQLiteRecordEngine, any FullDatabase) async throws -> Void = { _, _ in }
+    ) async throws -> CrashWorkload {
+        var workload = CrashWorkload()
+        for opening in 0..<openings {
+            let engine = try SQLiteRecordEngine(folder: folder, logLimits: logLimits, clock: Timestamp.now)
+            try await prepare(engine)
+            do {
+                let database = try await engine.full(.private)
+                for outcome in try await database.modifyZones([.create(crashZone)]) { _ = try outcome.get() }
+                workload.zoneMadeAt = workload.zoneMadeAt ?? disk.events
+                try await workload.load(database, disk, seed: seed &+ UInt64(opening) &* 1000, savers: savers, requests: requests)
+                try await inspect(engine, database)
+            } catch {
+                workload.refusals.append(error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
+            }
+            await engine.close()
+        }
+        return workload
+    }
+
+    private mutating func load(_ database: any FullDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int) async throws {
+        let earlier = self.savers
+        let lastPull = pulls.last
+        try await withThrowingTaskGroup(of: Part.self) { group in
+            for number in 0..<savers {
+                group.addTask {
+                    let prefix = "s\(number)."
+                    var saver = CrashSaver(
+                        prefix: prefix, records: earlier[prefix]?.last { $0.acknowledgedAt != nil }?.after ?? [:], seed: seed &+ UInt64(number))
+                    for _ in 0..<requests { await saver.act(on: database, disk) }
+                    return .saver(prefix, saver.requests, saver.refusals)
+                }
+            }
+            group.addTask {
+                var pulls: [Pull] = []
+                var pull = lastPull ?? Pull(at: 0, token: ChangeToken(bytes: []), records: [:])
+                for _ in 0..<requests {
+                    guard let next = try? await Self.pull(database, after: pull) else { continue }
+                    pull = next
+                    pull.at = disk.events
+                    pulls.append(pull)
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+                return .puller(pulls)
+            }
+            for try await part in group {
+                switch part {
+                case .saver(let prefix, let requests, let refusals):
+                    self.savers[prefix, default: []] += requests
+                    self.refusals += refusals
+                case .puller(let pulls): self.pulls += pulls
+                }
+            }
+        }
+    }
+
+    private enum Part: Sendable {
+        case saver(String, [Request], [RecordError])
+        case puller([Pull])
+    }
+
+    /// Brings what a client holds up to date.
+    static func pull(_ database: any FullDatabase, after last: Pull) async throws -> Pull {
+        var pull = last
+        let found = try await database.pull(crashZone, since: last.token.bytes.isEmpty ? nil : last.token, pageSize: 7)
+        for change in found.changes {
+            let record = change.record
+            pull.records[record.recordID.recordName] = change.kind == .deleted ? nil : try Saved(record)
+        }
+        pull.token = found.token
+        return pull
+    }
+}
+
+extension CrashWorkload.Saved {
+    init(_ record: StoredRecord) throws {
+        guard case .int64(let number)? = try record.fields.values(of: ["number"])["number"] else {
+            throw RecordError(.internalError, "\(record.recordID.recordName) has no number")
+        }
+        self.init(number: number, tag: record.recordChangeTag)
+    }
+}
+
+/// One who saves to records of its own, and waits for each answer.
+struct CrashSaver {
+    let prefix: String
+    private(set) var records: CrashWorkload.Records
+    private(set) var requests: [CrashWorkload.Request] = []
+    private(set) var refusals: [RecordError] = []
+    private var random: SeededRandom
+    private var number: Int64
+
+    init(prefix: String, records: CrashWorkload.Records, seed: UInt64) {
+        self.prefix = prefix
+        self.records = records
+        random = SeededRandom(seed: seed)
+        number = Int64(seed) &* 100_000
+    }
+
+    /// Saves, changes and deletes some records, all or nothing; sometimes with a tag that must be refused.
+    mutating func act(on database: any FullDatabase, _ disk: WatchedFolder) async {
+        var after = records
+        var operations: [RecordOperation] = []
+        var isConflict = false
+        let names = (0..<10).map { Name("\(prefix)é\($0)") }.shuffled(using: &random)
+        for name in names.prefix(Bool.random(using: &random) ? 1 : Int.random(in: 2...6, using: &random)) {
+            number += 1
+            let known = records[name]
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0:
+                operations.append(RecordOperation(.forceDelete, recordName: name))
+                after[name] = nil
+            case 1 where known != nil:
+                // The tag of a name that was deleted, or changed, since: nothing of the batch must happen.
+                operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: "zz", fields: fields()))
+                isConflict = true
+            case 2...6 where known?.tag != nil:
+                operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: known?.tag, fields: fields()))
+                after[name] = CrashWorkload.Saved(number: number)
+            default:
+                operations.append(RecordOperation(.forceReplace, recordName: name, recordType: "Item", fields: fields()))
+                after[name] = CrashWorkload.Saved(number: number)
+            }
+        }
+        if !isConflict { requests.append(CrashWorkload.Request(after: after)) }
+        do {
+            let outcomes = try await database.modify(ModifyRequest(operations, zoneID: crashZone))
+            let at = disk.events
+            if isConflict {
+                if outcomes.contains(where: { (try? $0.get()) != nil }) { refusals.append(RecordError(.internalError, "a conflict was not seen")) }
+                return
+            }
+            for outcome in outcomes {
+                if case .saved(let record) = try outcome.get() { after[record.recordID.recordName]?.tag = record.recordChangeTag }
+            }
+            records = after
+            requests[requests.count - 1] = CrashWorkload.Request(after: after, acknowledgedAt: at)
+        } catch {
+            let refusal = error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)")
+            refusals.append(refusal)
+            if !isConflict { requests[requests.count - 1].refusal = refusal }
+        }
+    }
+
+    private mutating func fields() -> [Name: FieldInput] {
+        // Some fill pages of their own.
+        let length = Int.random(in: 0..<6, using: &random) == 0 ? Int.random(in: 4000...20_000, using: &random) : 30
+        return ["number": FieldInput(.int64(number)), "text": FieldInput(.string(String(repeating: "\(number) ", count: length / 8)))]
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Calls of the disk that fail, anywhere: while the store is made, in a commit, while the log is moved into the file, at the end.
+/// Every save is on disk or was refused, reads go on, and nothing crashes or hangs.
+@Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"), .timeLimit(.minutes(10)))
+struct DiskFaultTests {
+    /// How many faults; `SKYLIGHT_FAULTS` asks for more.
+    private static let faults = ProcessInfo.processInfo.environment["SKYLIGHT_FAULTS"].flatMap { Int($0) } ?? 90
+
+    private let folder: TemporaryFolder
+    private let data: URL
+    private let disk: WatchedFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        data = folder.url.appending(path: "data")
+        disk = WatchedFolder(data.appending(path: "iCloud.com.example.Test"))
+    }
+
+    struct Fault: CustomTestStringConvertible {
+        let calls: WatchedFolder.Calls
+        /// Calls that go well first.
+        let skipped: Int
+        let lasts: Bool
+        let error: Int32
+
+        var testDescription: String { "\(calls) \(skipped) \(error == EIO ? "EIO" : "ENOSPC")\(lasts ? " from then on" : "")" }
+
+        init(seed: UInt64) {
+            var random = SeededRandom(seed: seed)
+            // About as many calls of the kind as there are in one run.
+            let choices: [(WatchedFolder.Calls, Int)] = [(.writes, 700), (.syncs, 40), (.opens, 14), (.truncates, 3), (.removals, 3)]
+            let weight = Int.random(in: 0..<10, using: &random)
+            let (calls, count) = choices[weight < 4 ? 0 : weight < 7 ? 1 : weight - 5]
+            self.calls = calls
+            skipped = Int.random(in: 0..<count, using: &random)
+            lasts = Bool.random(using: &random)
+            error = Bool.random(using: &random) ? EIO : ENOSPC
+        }
+    }
+
+    @Test(arguments: 1...UInt64(faults))
+    func everySaveIsOnDiskOrRefused(seed: UInt64) async throws {
+        let fault = Fault(seed: seed)
+        disk.fail(fault.calls, after: fault.skipped, failing: fault.lasts ? nil : 1, error: fault.error)
+        let workload = try await CrashWorkload.run(in: data, on: disk, seed: seed, savers: 3, requests: 10, openings: 1) { _ in
+        } inspect: { engine, database in
+            try await look(at: database, of: engine, fault, seed)
+        }
+        let failed = disk.failed
+        disk.heal()
+        for refusal in workload.refusals {
+            #expect(refusal.isClear, "seed \(seed), \(fault.testDescription): \(refusal)")
+        }
+        if failed == 0 { #expect(workload.refusals == [], "seed \(seed), \(fault.testDescription): nothing failed") }
+        let problems = await CrashCheck(workload: workload, events: .max).problems(in: data)
+        #expect(problems == [], "seed \(seed), \(fault.testDescription), which failed \(failed) times")
+    }
+
+    /// What must hold while the store is open and the disk is bad, and then good again.
+    private func look(at database: any FullDatabase, of engine: SQLiteRecordEngine, _ fault: Fault, _ seed: UInt64) async throws {
+        let context: Comment = "seed \(seed), \(fault.testDescription)"
+        disk.heal()
+        let reading = await refusal { _ = try await database.pull(crashZone) }
+        #expect(reading == nil, context)
+        let reason = await engine.health().first?.readOnlyBecause
+        let saving = await refusal { try await database.save("later", in: crashZone, ["number": .int64(1)]) }
+        #expect(saving == reason, context)
+        if fault.error == ENOSPC, fault.calls == .writes { #expect(reason == nil, "a full disk does not make the store read-only; \(context)") }
+    }
+
+    @Test func shortWritesAreTakenUp() async throws {
+        disk.shortenWrites()
+        let workload = try await CrashWorkload.run(in: data, on: disk, seed: 5, savers: 3, requests: 8)
+        #expect(workload.refusals == [])
+        #expect(await CrashCheck(workload: workload, events: .max).problems(in: data) == [])
+    }
+
+    @Test func aFullDiskRefusesOnlyTheSavesConcerned() async throws {
+        let engine = try SQLiteRecordEngine(folder: data)
+        let database = try await engine.withZone()
+        try await database.save("before", in: notes)
+        let token = try await database.pull(notes).token
+        disk.fail(.writes, failing: nil, error: ENOSPC)
+        for number in 0..<3 {
+            let refused = await refusal { try await database.save("r\(number)" as Name, in: notes) }
+            #expect(refused?.code == .quotaExceeded && refused?.reason.contains("disk is full") == true)
+        }
+        #expect(try await database.pull(notes).changes.map(\.record.recordID.recordName) == ["before"])
+        #expect(try await database.pull(notes).token == token)
+        #expect(await engine.health().first?.readOnlyBecause == nil)
+        disk.heal()
+        try await database.save("after", in: notes)
+        #expect(try await database.pull(notes, since: token).changes.map(\.record.recordID.recordName) == ["after"])
+        await engine.close()
+        let again = try SQLiteRecordEngine(folder: data)
+        #expect(try await again.full(.private).names(in: notes, of: ["before", "r0", "r1", "r2", "after"]) == ["before", "after"])
+        await again.close()
+    }
+
+    /// What an index build left halfway must not be found later, nor be missed.
+    @Test func anIndexBuildThatFailedIsDoneAnew() async throws {
+        var engine = try await LargeStore.make(records: 8000, in: data)
+        var database = try await engine.full(.private)
+        _ = try await database.edit([.setIndexes([], of: .custom("number"), in: "Item")])
+        for round in 0..<3 {
+            disk.fail(.writes, of: "-wal", after: 20 + round * 20, failing: nil, error: ENOSPC)
+            let refused = await refusal { _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")]) }
+            #expect(refused?.code == .quotaExceeded)
+            disk.heal()
+            // Changed, deleted and new while the index is neither there nor away.
+            try await database.save("r00000010", in: LargeStore.zone, ["number": .int64(Int64(50_000 + round))])
+            try await database.delete(Name("r0000002\(round)"), in: LargeStore.zone)
+            try await database.save(Name("new\(round)"), in: LargeStore.zone, ["number": .int64(Int64(60_000 + round))])
+            if round == 1 {
+                await engine.close()
+                engine = try SQLiteRecordEngine(folder: data)
+                database = try await engine.full(.private)
+            }
+        }
+        _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")])
+        let sorted = try await database.all(
+            Query(
+                recordType: "Item", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(-1)))],
+                sorts: [Query.Sort("number", ascending: true)]),
+            in: .zone(LargeStore.zone))
+        let there = try await database.pull(LargeStore.zone).changes.map(\.record)
+        #expect(sorted.map(\.recordChangeTag).count == 8000 - 3 + 3)
+        #expect(Set(sorted.map(\.recordChangeTag)) == Set(there.map(\.recordChangeTag)))
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// Syncs fail where the log is moved into the file, too: what is in the log is safe, but the disk is not to be trusted any more.
+    @Test(arguments: ["-wal", ".sqlite"])
+    func afterAFailedSyncTheStoreIsReadOnlyUntilOpenedAnew(file: String) async throws {
+        let engine = try SQLiteRecordEngine(folder: data, logLimits: WriteAheadLogLimits(checkpoint: 10, restart: 20), clock: Timestamp.now)
+        let database = try await engine.withZone()
+        disk.fail(.syncs, of: file)
+        var acknowledged: [Name] = []
+        var refused: RecordError?
+        for number in 0..<200 where refused == nil {
+            let name = Name("r\(number)")
+            refused = await refusal { try await database.save(name, in: notes) }
+            if refused == nil { acknowledged.append(name) }
+        }
+        #expect(disk.failed == 1)
+        #expect(refused?.leavesOpen == true)
+        #expect(await engine.health().first?.readOnlyBecause == refused)
+        #expect(try await database.names(in: notes, of: acknowledged) == acknowledged)
+        let later = await refusal { try await database.save("later", in: notes) }
+        #expect(later == refused)
+        await engine.close()
+        let again = try SQLiteRecordEngine(folder: data)
+        #expect(await again.health().allSatisfy { $0.readOnlyBecause == nil })
+        let anew = try await again.full(.private)
+        try await anew.save("anew", in: notes)
+        #expect(try await anew.names(in: notes, of: acknowledged + ["later", "anew"]) == acknowledged + ["anew"])
+        #expect(try await StoreRecount.problems(of: anew) == [])
+        await again.close()
+    }
+}
+
+extension RecordError {
+    /// Whether it says what happened to the save.
+    fileprivate var isClear: Bool {
+        switch code {
+        case .quotaExceeded: reason.contains("disk is full")
+        case .internalError: leavesOpen || reason.contains("nothing of it was applied") || reason.contains("can't be")
+        case .tryAgainLater: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+@testable import SQLiteRecordStore
+
+/// What reads cost: steps of SQLite's virtual machine, and pages it asked for. The same on every machine, however fast.
+final class ReadMeter: Sendable {
+    struct Cost: Equatable {
+        var steps: Int
+        var pages: Int
+    }
+
+    private let steps = Mutex(0)
+    /// The readers' connections, as addresses.
+    private let connections = Mutex<[UInt]>([])
+    private let pool: DatabasePool
+
+    /// Meets all readers of a store at once, so that none escapes.
+    init(_ store: SQLiteStore) async throws {
+        pool = store.pool
+        let readers = pool.configuration.maximumReaderCount
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<readers {
+                group.addTask { [self] in
+                    try await pool.read { [self] db in
+                        watch(db)
+                        while connections.withLock({ $0.count }) < readers { Thread.sleep(forTimeInterval: 0.0001) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func watch(_ db: Database) {
+        guard let connection = db.sqliteConnection else { return }
+        let address = UInt(bitPattern: connection)
+        connections.withLock { $0.append(address) }
+        sqlite3_trace_v2(
+            connection, UInt32(SQLITE_TRACE_PROFILE),
+            { _, context, statement, _ in
+                if let context, let statement {
+                    let meter = Unmanaged<ReadMeter>.fromOpaque(context).takeUnretainedValue()
+                    meter.steps.withLock { $0 += Int(sqlite3_stmt_status(OpaquePointer(statement), SQLITE_STMTSTATUS_VM_STEP, 1)) }
+                }
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// What a read costs when it is not the first of its kind. Nobody else must read meanwhile.
+    func cost(of read: () async throws -> Void) async throws -> Cost {
+        try await read()
+        steps.withLock { $0 = 0 }
+        let before = pages()
+        try await read()
+        // The pool takes its connection back when the reading is over, perhaps a moment after the answer.
+        try await pool.barrierWriteWithoutTransaction { _ in }
+        return Cost(steps: steps.withLock { $0 }, pages: pages() - before)
+    }
+
+    /// Pages asked for so far, in the cache or not.
+    private func pages() -> Int {
+        connections.withLock { connections in
+            connections.reduce(0) { sum, connection in
+                sum + [SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS].reduce(0) { sum, kind in
+                    var count: Int32 = 0
+                    var highest: Int32 = 0
+                    sqlite3_db_status(OpaquePointer(bitPattern: connection), kind, &count, &highest, 0)
+                    return sum + Int(count)
+                }
+            }
+        }
+    }
+
+    func end() {
+        connections.withLock { connections in
+            for connection in connections { sqlite3_trace_v2(OpaquePointer(bitPattern: connection), 0, nil, nil) }
+            connections = []
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// What must not cost more in a large store than in a small one: counted, not timed.
+@Suite(.serialized) struct SpeedLawTests {
+    /// Records of the large store; `SKYLIGHT_LARGE_STORE` asks for more.
+    private static let large = ProcessInfo.processInfo.environment["SKYLIGHT_LARGE_STORE"].flatMap { Int($0) } ?? 1_000_000
+    private static let limit = 1.15
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private struct Subject {
+        let engine: SQLiteRecordEngine
+        let database: any FullDatabase
+        let meter: ReadMeter
+    }
+
+    private func subject(records: Int) async throws -> Subject {
+        let engine = try await LargeStore.make(records: records, in: folder.url.appending(path: "\(records)"))
+        let database = try await engine.full(.private)
+        guard let store = (database as? SQLiteDatabase)?.store else { throw RecordError(.internalError, "not a SQLite store") }
+        return Subject(engine: engine, database: database, meter: try await ReadMeter(store))
+    }
+
+    @Test func sizeAndDepthCostNothing() async throws {
+        let (large, small, one) = (
+            try await subject(records: Self.large), try await subject(records: 1000), try await subject(records: 1)
+        )
+        #expect(try await large.database.counts(in: LargeStore.zone).total == Self.large)
+        #expect(try await StoreRecount.problems(of: small.database) == [])
+
+        try await compare("current token", large, one) { subject in
+            { _ = try await subject.database.fetchZones([LargeStore.zone]) }
+        }
+        try await compare("ten changes since a token", large, small) { subject in
+            let token = try await subject.database.fetchZones([LargeStore.zone])[0].get().syncToken
+            for number in 0..<10 { try await subject.database.save("r0000010\(number)" as Name, in: LargeStore.zone, ["number": .int64(Int64(100 + number))]) }
+            return {
+                let page = try await subject.database.zoneChanges(ZoneChangesRequest(LargeStore.zone, since: token))
+                #expect(page.changes.count == 10 && !page.moreComing)
+            }
+        }
+        _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
+        for sorts in [[], [Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)]] {
+            let deep = try await page(of: large, at: 0.9, sorts)
+            let first = try await page(of: large, at: 0, sorts)
+            expect("page at 90 % depth, \(sorts)", try await large.meter.cost(of: deep), try await large.meter.cost(of: first))
+        }
+        for subject in [large, small, one] {
+            subject.meter.end()
+            await subject.engine.close()
+        }
+    }
+
+    private func compare(_ what: String, _ large: Subject, _ small: Subject, _ read: (Subject) async throws -> () async throws -> Void) async throws {
+        let (left, right) = (try await read(large), try await read(small))
+        expect(what, try await large.meter.cost(of: left), try await small.meter.cost(of: right))
+    }
+
+    private func expect(_ what: String, _ large: ReadMeter.Cost, _ small: ReadMeter.Cost) {
+        #expect(small.steps > 10 && small.pages > 3, "\(what): nothing was measured")
+        #expect(Double(large.steps) <= Double(small.steps) * Self.limit, "\(what): \(large) against \(small)")
+        #expect(Double(large.pages) <= Double(small.pages) * Self.limit, "\(what): \(large) against \(small)")
+    }
+
+    /// Reads a page of 50 that begins at a part of the whole.
+    private func page(of subject: Subject, at depth: Double, _ sorts: [Query.Sort]) async throws -> () async throws -> Void {
+        let query = Query(recordType: "Item", filters: [], sorts: sorts)
+        let zoneID = try await subject.database.fetchZones([LargeStore.zone])[0].get().zoneID
+        let resolved = try ResolvedQuery(query, in: try await subject.database.schema())
+        let rank = Int(Double(Self.large) * depth)
+        let number = sorts.first?.ascending == false ? Self.large - rank : rank
+        let place = QueryPlace(
+            values: sorts.map { _ in .int64(Int64(number)) }, recordName: Name(String(format: "r%08d", number)), zoneID: zoneID)
+        let marker = depth == 0 ? nil : ContinuationMarker.text(after: place, of: resolved, in: .zone(zoneID))
+        return {
+            let page = try await subject.database.query(
+                QueryRequest(query, in: .zone(LargeStore.zone), limit: PageLimit(records: 50), continuationMarker: marker))
+            #expect(page.records.count == 50 && page.continuationMarker != nil)
+        }
+    }
+}

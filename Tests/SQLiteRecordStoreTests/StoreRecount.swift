@@ -1,0 +1,51 @@
+import GRDB
+import RecordStore
+
+@testable import SQLiteRecordStore
+
+/// Counts anew what a store keeps counted, and looks whether its tables fit together.
+enum StoreRecount {
+    /// Empty when everything fits.
+    static func problems(of database: any RecordDatabase) async throws -> [String] {
+        guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
+        return try await database.store.pool.read { try problems($0) }
+    }
+
+    private static func problems(_ db: Database) throws -> [String] {
+        var problems: [String] = []
+        let integrity = try String.fetchAll(db, sql: "PRAGMA integrity_check")
+        if integrity != ["ok"] { problems.append("integrity_check: \(integrity.prefix(3))") }
+        // The rows of a zone that ended go bit by bit, its counts at the end.
+        let living = "zone IN (SELECT number FROM zones WHERE state = 0)"
+        for (what, kept, counted) in [
+            (
+                "typeCounts", "SELECT zone, type, count FROM typeCounts WHERE count <> 0 AND \(living)",
+                "SELECT zone, CASE WHEN state & 1 THEN 0 ELSE type END, count(*) FROM records WHERE \(living) GROUP BY 1, 2"
+            ),
+            (
+                "changeCounts", "SELECT zone, bucket, count FROM changeCounts WHERE count <> 0 AND \(living)",
+                "SELECT zone, (id & 1099511627775) >> 10, count(*) FROM records WHERE \(living) GROUP BY 1, 2"
+            ),
+            (
+                "the members of types",
+                """
+                SELECT e.zone, f.type, count(*) FROM entries e JOIN fields f ON f.number = e.field
+                WHERE f.name = '___recordID' AND e.value = 0 AND e.\(living) GROUP BY 1, 2
+                """,
+                "SELECT zone, type, count(*) FROM records WHERE state & 1 = 0 AND \(living) GROUP BY 1, 2"
+            ),
+            (
+                "positions of zones", "SELECT number, 0, 1 FROM zones",
+                "SELECT number, 0, 1 FROM zones z WHERE position >= coalesce((SELECT max(id & 1099511627775) FROM records WHERE zone = z.number), 0)"
+            ),
+            (
+                "zones of records", "SELECT DISTINCT zone, 0, 0 FROM records", "SELECT DISTINCT id >> 40, 0, 0 FROM records"
+            ),
+        ] {
+            let differing = try Row.fetchAll(
+                db, sql: "SELECT * FROM (\(kept) EXCEPT \(counted)) UNION ALL SELECT * FROM (\(counted) EXCEPT \(kept)) LIMIT 3")
+            if !differing.isEmpty { problems.append("\(what) differ from a recount: \(differing)") }
+        }
+        return problems
+    }
+}

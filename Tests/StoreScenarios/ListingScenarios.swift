@@ -1,0 +1,123 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Testing
+
+/// What databases can do besides the three ways to read.
+enum ListingScenarios {
+    static let all: [Scenario] = [
+        .init("a zone's records are listed by name, page by page, types chosen") { engine, _ in
+            let database = try await engine.withZone()
+            for name in ["b", "a", "é", "e\u{301}", "c"] as [Name] { try await database.save(name, in: notes, ["a": .int64(1)]) }
+            try await database.save("other", type: "Other", in: notes)
+            try await database.save("gone", in: notes)
+            try await database.delete("gone", in: notes)
+            for pageSize in [1, 2, 200] {
+                let names = try await database.listing(notes, pageSize: pageSize).map(\.recordID.recordName)
+                #expect(names == ["a", "b", "c", "e\u{301}", "other", "é"])
+            }
+            let items = try await database.listing(notes, types: ["Item"], pageSize: 2)
+            #expect(items.map(\.recordID.recordName) == ["a", "b", "c", "e\u{301}", "é"])
+            #expect(try items.allSatisfy { try $0.fields.values(of: ["a"]) == ["a": .int64(1)] })
+            let refused1 = await refusal { _ = try await database.list(RecordListRequest(ZoneID(zoneName: "Nowhere"))) }
+            #expect(refused1 == .zoneNotFound)
+        },
+        .init("the participants of a zone are known") { engine, _ in
+            let database = try await engine.withZone()
+            #expect(try await database.participants(of: notes).isEmpty)
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite))
+            let participants = try await database.participants(of: notes)
+            #expect(
+                Set(participants) == [
+                    ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly),
+                    ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite),
+                ])
+            let refused2 = await refusal { _ = try await database.participants(of: ZoneID(zoneName: "Nowhere")) }
+            #expect(refused2 == .zoneNotFound)
+        },
+        .init("a zone's counts are those of its records and deletions") { engine, _ in
+            let database = try await engine.withZone()
+            for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes) }
+            try await database.save("o", type: "Other", in: notes)
+            try await database.delete("a", in: notes)
+            #expect(try await database.counts(in: notes) == ZoneCounts(records: ["Item": 2, "Other": 1], deletions: 1))
+        },
+        .init("a schema is read as it was edited, grants and system indexes included") { engine, _ in
+            let database = try await engine.full(.private)
+            let type = RecordType(
+                name: "Brand",
+                fields: [
+                    "secret": FieldDefinition(type: FieldType(.string, isEncrypted: true)), "list": FieldDefinition(type: .list(.double), indexes: .queryable),
+                    "file": FieldDefinition(type: .asset), "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable, .searchable]),
+                ], systemIndexes: [.modTime: .sortable, .recordID: [.queryable, .sortable]],
+                grants: [Grant(role: "_world", permissions: [.read, .create]), Grant(role: "editors", permissions: [.write])])
+            let edited = try await database.edit([.addType(type)])
+            #expect(edited.types["Brand"]?.fields == type.fields && edited.types["Brand"]?.systemIndexes == type.systemIndexes)
+            #expect(Set(edited.types["Brand"]?.grants ?? []) == Set(type.grants))
+            #expect(try await database.schema() == edited)
+            let fewer = try await database.edit([.setIndexes([], of: .custom("title"), in: "Brand"), .setIndexes(.queryable, of: .system(.modTime), in: "Brand")])
+            #expect(fewer.types["Brand"]?.fields["title"]?.indexes == [] && fewer.types["Brand"]?.systemIndexes[.modTime] == .queryable)
+        },
+        .init("a change says what kind it is, where it stands, and of a deletion who did it when") { engine, clock in
+            let database = try await engine.withZone()
+            try await database.save("r", in: notes, ["a": .int64(1)])
+            let token = try await database.pull(notes).token
+            clock.advance()
+            try await database.delete("r", in: notes)
+            try await database.save("s", in: notes, ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")], parent: .cleared)
+            let changes = try await database.pull(notes, since: token).changes
+            #expect(changes.map(\.kind) == [.deleted, .created] && changes[0].position < changes[1].position)
+            #expect(changes[0].record.recordType == "Item" && !changes[0].record.recordChangeTag.isEmpty)
+            #expect(changes[0].record.modified == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: "iPhone"))
+            #expect(try changes[1].record.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])
+        },
+        .init("a page of changes ends where its bytes do") { engine, _ in
+            let database = try await engine.withZone()
+            for number in 0..<6 { try await database.save(Name("r\(number)"), in: notes, ["text": .string(String(repeating: "x", count: 1000))]) }
+            let page = try await database.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 6, bytes: 2500)))
+            #expect((1...3).contains(page.changes.count) && page.moreComing)
+        },
+        .init("expired tokens are refused, and stay expired; new ones are good") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("r", in: notes)
+            let zoneToken = try await database.pull(notes).token
+            let databaseToken = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
+            try await database.expireTokens()
+            let refused3 = await refusal { _ = try await database.pull(notes, since: zoneToken) }
+            #expect(refused3 == TokenOffice.expired)
+            let refused4 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: databaseToken)) }
+            #expect(refused4 == TokenOffice.expired)
+            let again = try await database.pull(notes)
+            #expect(again.changes.map(\.record.recordID.recordName) == ["r"])
+            #expect(try await database.pull(notes, since: again.token).changes.isEmpty)
+        },
+        .init("a commit is signalled to those who wait for it") { engine, _ in
+            let database = try await engine.withZone()
+            let token = try await database.pull(notes).token
+            let commits = database.commits()
+            let follower = Task {
+                for await _ in commits {
+                    let changes = try await database.pull(notes, since: token).changes
+                    if !changes.isEmpty { return changes.map(\.record.recordID.recordName) }
+                }
+                return []
+            }
+            try await engine.full(.private).save("news", in: notes)
+            #expect(try await follower.value == ["news"])
+        },
+    ]
+}
+
+extension RecordListing {
+    fileprivate func listing(_ zoneID: ZoneID, types: Set<Name>? = nil, pageSize: Int) async throws -> [StoredRecord] {
+        var records: [StoredRecord] = []
+        var last: Name?
+        repeat {
+            let page = try await list(RecordListRequest(zoneID, after: last, recordTypes: types, limit: PageLimit(records: pageSize)))
+            records += page.records
+            last = page.last
+        } while last != nil
+        return records
+    }
+}

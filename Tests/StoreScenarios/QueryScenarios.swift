@@ -1,0 +1,121 @@
+internal import Foundation
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Testing
+
+/// Queries against what a plain loop over all records finds: a second opinion that shares no code with the engines' own matching.
+enum QueryScenarios {
+    static let all: [Scenario] = [
+        .init("queries find what a plain loop finds, in its order, however they are paged") { engine, _ in
+            let database = try await QueryItem.fill(engine)
+            for row in QueryRow.all {
+                for pageSize in [7, 200] {
+                    let found = try await database.all(row.query, pageSize: pageSize).map(\.recordID.recordName.string)
+                    #expect(found == row.expected.map(\.name), "\(row.query) by \(pageSize)")
+                }
+            }
+        },
+        .init("markers of other queries and damaged ones are refused") { engine, _ in
+            let database = try await QueryItem.fill(engine)
+            let page = try await database.query(QueryRequest(Query(recordType: "Item"), limit: PageLimit(records: 5)))
+            let marker = try #require(page.continuationMarker)
+            let other = Query(recordType: "Item", sorts: [Query.Sort("number")])
+            let refused1 = await refusal { _ = try await database.query(QueryRequest(other, continuationMarker: marker)) }
+            #expect(refused1?.code == .badRequest)
+            let half = String(marker.prefix(marker.count / 2))
+            let refused2 = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Item"), continuationMarker: half)) }
+            #expect(refused2?.code == .badRequest)
+        },
+        .init("a page after which nothing remains has no marker") { engine, _ in
+            let database = try await engine.full(.private)
+            _ = try await database.edit([.addType(RecordType(name: "One", systemIndexes: [.recordID: .queryable]))])
+            try await database.save("only", type: "One")
+            let page = try await database.query(QueryRequest(Query(recordType: "One"), limit: PageLimit(records: 1)))
+            #expect(page.records.count == 1 && page.continuationMarker == nil)
+        },
+        .init("a page ends where its bytes do, and brings the fields that were asked for") { engine, _ in
+            let database = try await engine.full(.private)
+            _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))])
+            for number in 0..<6 { try await database.save(Name("r\(number)"), ["text": .string(String(repeating: "x", count: 1000)), "number": .int64(7)]) }
+            let query = Query(recordType: "Item")
+            let page = try await database.query(QueryRequest(query, limit: PageLimit(records: 6, bytes: 2500)))
+            #expect((1...3).contains(page.records.count) && page.continuationMarker != nil)
+            let thin = try await database.query(QueryRequest(query, desiredKeys: ["number"]))
+            #expect(try thin.records.allSatisfy { try $0.fields.decoded().map(\.name) == ["number"] } && thin.records.count == 6)
+            let bare = try await database.query(QueryRequest(query, desiredKeys: []))
+            #expect(bare.records.allSatisfy { $0.fields == .empty })
+        },
+    ]
+}
+
+/// A query and what it must find.
+private struct QueryRow {
+    let query: Query
+    let expected: [QueryItem]
+
+    static let all: [QueryRow] = [
+        QueryRow(query: Query(recordType: "Item"), expected: byName(items)),
+        QueryRow(query: Query(recordType: "Item", filters: [number(.equals, 3)]), expected: byName(items.filter { $0.number == 3 })),
+        QueryRow(query: Query(recordType: "Item", filters: [number(.notEquals, 3)]), expected: byName(items.filter { $0.number != 3 })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [number(.greaterThan, 12), number(.lessThanOrEquals, 15)]),
+            expected: byName(items.filter { ($0.number ?? 0) > 12 && ($0.number ?? 99) <= 15 })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [Query.Filter("number", .in, FieldInput(.list([.int64(1), .int64(16)], of: .int64)))]),
+            expected: byName(items.filter { $0.number == 1 || $0.number == 16 })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [Query.Filter("text", .beginsWith, FieldInput(.string("Green")))]),
+            expected: byName(items.filter { $0.text?.hasPrefix("Green") ?? false })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("APPLE 3")))]),
+            expected: byName(items.filter { $0.text == "red apple 3" || $0.text == "Äpple pie 3" })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [Query.Filter("text", .containsAnyTokens, FieldInput(.string("äpple plum")))]),
+            expected: byName(items.filter { $0.text.map { !$0.hasPrefix("Green") } ?? false })),
+        QueryRow(
+            query: Query(recordType: "Item", sorts: [Query.Sort("number", ascending: false)]),
+            expected: byNumberDown(byName(items))),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [number(.lessThan, 5)], sorts: [Query.Sort("text"), Query.Sort("number", ascending: false)]),
+            expected: byTextThenNumberDown(byName(items.filter { $0.number.map { $0 < 5 } ?? false }))),
+        QueryRow(
+            query: Query(
+                recordType: "Item", filters: [Query.Filter("place", .near, FieldInput(.location(seattle)), distance: 4_000_000)],
+                sorts: [Query.Sort("place", relativeLocation: seattle)]),
+            expected: stable(byName(items.filter { $0.metres(from: seattle) <= 4_000_000 })) { $0.metres(from: seattle).rounded() < $1.metres(from: seattle).rounded() }),
+        QueryRow(
+            query: Query(recordType: "Item", sorts: [Query.Sort("place", relativeLocation: seattle)]),
+            expected: stable(byName(items)) { $0.metres(from: seattle).rounded() < $1.metres(from: seattle).rounded() }),
+    ]
+
+    private static let items = QueryItem.all
+    private static let seattle = Location(latitude: 47.6, longitude: -122.3)
+
+    private static func number(_ comparator: Records.Comparator, _ value: Int64) -> Query.Filter {
+        Query.Filter("number", comparator, FieldInput(.int64(value)))
+    }
+
+    private static func byName(_ items: [QueryItem]) -> [QueryItem] {
+        items.sorted { Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8)) }
+    }
+
+    private static func byNumberDown(_ items: [QueryItem]) -> [QueryItem] {
+        stable(items) { ($0.number ?? .min) > ($1.number ?? .min) }
+    }
+
+    private static func byTextThenNumberDown(_ items: [QueryItem]) -> [QueryItem] {
+        stable(byNumberDown(items)) { left, right in
+            guard let text = right.text else { return false }
+            return left.text.map { Array($0.utf8).lexicographicallyPrecedes(Array(text.utf8)) } ?? true
+        }
+    }
+
+    /// Sorts and leaves what is equal in its order.
+    private static func stable(_ items: [QueryItem], by precedes: (QueryItem, QueryItem) -> Bool) -> [QueryItem] {
+        items.enumerated().sorted { left, right in
+            if precedes(left.element, right.element) { return true }
+            return precedes(right.element, left.element) ? false : left.offset < right.offset
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,113 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Testing
+
+/// Types, fields and indexes, and what follows from them.
+enum SchemaScenarios {
+    static let all: [Scenario] = [
+        .init("saving in development makes types and fields with CloudKit's indexes") { engine, _ in
+            let database = try await engine.full(.private)
+            try await database.save(
+                "r", type: "Thing",
+                [
+                    "text": .string("x"), "number": .int64(1), "ratio": .double(1), "when": .timestamp(Timestamp(milliseconds: 1)),
+                    "data": .bytes([1]), "place": .location(Location(latitude: 1, longitude: 2)), "link": .reference(Reference(recordName: "r")),
+                    "list": .list([.string("x")], of: .string),
+                ])
+            let type = try #require(try await database.schema().types["Thing"])
+            #expect(type.fields["text"]?.indexes == [.queryable, .sortable, .searchable])
+            for field in ["number", "ratio", "when", "data"] as [Name] { #expect(type.fields[field]?.indexes == [.queryable, .sortable]) }
+            for field in ["place", "link", "list"] as [Name] { #expect(type.fields[field]?.indexes == .queryable) }
+            #expect(type.systemIndexes.isEmpty)
+            let error = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Thing"))) }
+            #expect(error == RecordError(.badRequest, "Field 'recordName' is not marked queryable"))
+            _ = try await database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Thing")])
+            #expect(try await database.all(Query(recordType: "Thing")).count == 1)
+        },
+        .init("a declared type wins, and what does not fit is refused") { engine, _ in
+            let database = try await engine.full(.private)
+            try await database.save("r", ["when": .timestamp(Timestamp(milliseconds: 1))])
+            let raw = RecordOperation(.forceUpdate, recordName: "r", recordType: "Item", fields: ["when": .untagged(.int64(5), isEncrypted: false)])
+            #expect(try await database.outcomes([raw]) == [nil])
+            let error = await refusal { try await database.save("r", ["when": .string("now")]) }
+            #expect(error?.reason == "invalid attempt to set value type STRING for field 'when' for type 'Item', defined to be: TIMESTAMP")
+            let encrypted = RecordOperation(
+                .forceUpdate, recordName: "r", recordType: "Item", fields: ["when": FieldInput(.timestamp(Timestamp(milliseconds: 1)), isEncrypted: true)])
+            #expect(try await database.outcomes([encrypted]) == [.badRequest])
+        },
+        .init("production takes only what its schema has") { engine, _ in
+            let database = try await engine.full(.private, as: ada, .production)
+            let error = await refusal { try await database.save("r", type: "Item") }
+            #expect(error == RecordError(.badRequest, "Cannot create new type Item in production schema"))
+            let refused9 = await refusal { _ = try await database.edit([.addType(RecordType(name: "Item"))]) }
+            #expect(refused9?.code == .accessDenied)
+        },
+        .init("a batch that fails leaves no schema behind") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("taken", in: notes)
+            let batch = [
+                RecordOperation(.create, recordName: "a", recordType: "Brand", fields: ["new": FieldInput(.int64(1))]),
+                RecordOperation(.create, recordName: "taken", recordType: "Item"),
+            ]
+            #expect(try await database.outcomes(batch, in: notes) == [.atomicError, .conflict])
+            #expect(try await database.schema().types["Brand"] == nil)
+        },
+        .init("a query has limits") { engine, _ in
+            let database = try await engine.full(.private)
+            try await database.save("r", ["number": .int64(1), "text": .string("x")])
+            let values = FieldInput(.list((0..<251).map { .int64($0) }, of: .int64))
+            let words = (0..<251).map { "w\($0)" }.joined(separator: " ")
+            let same = Query.Filter("number", .equals, FieldInput(.int64(1)))
+            for filters in [[Query.Filter("number", .in, values)], [Query.Filter("text", .containsAnyTokens, FieldInput(.string(words)))], Array(repeating: same, count: 51)] {
+                let error = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Item", filters: filters))) }
+                #expect(error?.code == .badRequest)
+            }
+            let many = Query(recordType: "Item", filters: Array(repeating: same, count: 50))
+            #expect(try await database.all(many).count == 1)
+        },
+        .init("each rule of the indexes has its text") { engine, _ in
+            let database = try await engine.full(.private)
+            _ = try await database.edit([
+                .addType(
+                    RecordType(
+                        name: "Item",
+                        fields: [
+                            "q": FieldDefinition(type: .string, indexes: .queryable), "s": FieldDefinition(type: .string, indexes: .sortable),
+                            "t": FieldDefinition(type: .string, indexes: .searchable), "none": FieldDefinition(type: .string),
+                            "link": FieldDefinition(type: .reference, indexes: .queryable),
+                        ], systemIndexes: [.recordID: .queryable])),
+                .addType(RecordType(name: "Bare", fields: ["a": FieldDefinition(type: .string)])),
+            ])
+            func answer(_ query: Query) async -> String {
+                await refusal { _ = try await database.query(QueryRequest(query)) }?.reason ?? "runs"
+            }
+            func filter(_ field: Name, _ comparator: Comparator, _ value: FieldValue = .string("x")) -> Query {
+                Query(recordType: "Item", filters: [Query.Filter(field, comparator, FieldInput(value))])
+            }
+            func sort(_ field: Name) -> Query { Query(recordType: "Item", sorts: [Query.Sort(field)]) }
+            #expect(await answer(Query(recordType: "Item")) == "runs")
+            #expect(await answer(Query(recordType: "Nope")) == "Did not find record type: Nope")
+            #expect(await answer(Query(recordType: "Users")) == "Can't query system types")
+            #expect(await answer(Query(recordType: "Bare")) == "Type is not marked indexable: Bare")
+            #expect(await answer(filter("q", .equals)) == "runs")
+            #expect(await answer(filter("none", .equals)) == "Field 'none' is not marked queryable")
+            #expect(await answer(filter("s", .equals)) == "Field 's' is not marked queryable")
+            #expect(await answer(filter("s", .lessThan)) == "runs")
+            #expect(await answer(filter("q", .beginsWith)) == "runs")
+            #expect(await answer(filter("none", .beginsWith)) == "Field 'none' is not marked queryable")
+            #expect(await answer(filter("t", .containsAllTokens)) == "runs")
+            #expect(await answer(filter("q", .containsAnyTokens)) == "Field 'q' is not marked searchable")
+            #expect(await answer(sort("s")) == "runs")
+            #expect(await answer(sort("q")) == "Field 'q' is not marked sortable")
+            #expect(await answer(sort("___modTime")) == "Field '___modTime' is not marked sortable")
+            #expect(await answer(sort("modifiedTimestamp")) == "Field '___modTime' is not marked sortable")
+            #expect(await answer(filter("absent", .equals)) == "Unknown field 'absent'")
+            #expect(
+                await answer(filter("link", .equals))
+                    == "Field 'link' has a value type of REFERENCE and cannot be queried using filter value type STRING")
+            #expect(await answer(filter("q", .listContains)).contains("list"))
+            #expect(await answer(filter("q", .near, .location(Location(latitude: 0, longitude: 0)))).contains("LOCATION"))
+        },
+    ]
+}

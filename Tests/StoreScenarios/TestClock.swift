@@ -1,0 +1,12 @@
+public import Records
+internal import Synchronization
+
+/// A clock that stands still until it is told to move, so that two engines see the same time.
+public final class TestClock: Sendable {
+    private let time = Mutex<Int64>(1_700_000_000_000)
+
+    public init() {}
+
+    public func now() -> Timestamp { Timestamp(milliseconds: time.withLock { $0 }) }
+    public func advance(_ milliseconds: Int64 = 1000) { time.withLock { $0 += milliseconds } }
+}

@@ -1,0 +1,89 @@
+import HTTPServing
+import JSON
+import RecordStore
+import Records
+import Testing
+
+/// What the services beyond the protocol are told of in other ways than by a body: origins, devices, and the state of stores.
+@Suite("Skylight's own services")
+struct SkylightServiceTests {
+    private static let root = "/skylight/1/iCloud.com.example.Test/development/private"
+
+    private static func request(_ method: String, _ path: String, _ body: String = "", headers: String...) -> String {
+        "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n"
+            + headers.map { $0 + "\r\n" }.joined() + "\r\n" + body
+    }
+
+    @Test(
+        "Pages of other sites change and read nothing",
+        arguments: [
+            ("POST", "\(root)/schema/edit"), ("POST", "\(root)/zones/share"), ("POST", "\(root)/zones/unshare"), ("POST", "\(root)/zones/purge"),
+            ("POST", "\(root)/records/restore"), ("POST", "\(root)/tokens/expire"), ("POST", "\(root)/changes/page"), ("POST", "\(root)/changes/zones"),
+            ("POST", "\(root)/records/query"), ("GET", "\(root)/schema"), ("GET", "\(root)/records/list?zone=Z"), ("GET", "\(root)/records/counts?zone=Z"),
+            ("GET", "\(root)/records/referrers?zone=Z"), ("GET", "\(root)/zones/participants?zone=Z"), ("GET", "\(root)/commits"),
+            ("GET", "/skylight/1/health"), ("GET", "/skylight/1/containers"), ("GET", "/skylight/1/users"), ("GET", "/skylight/1/users/caller"),
+        ])
+    func foreignOrigin(method: String, path: String) async throws {
+        try await TestServer.run { server in
+            for header in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
+                let response = try #require(try await server.client.exchange(Self.request(method, path, "{}", headers: header)).first)
+                #expect(response.status == 403)
+                #expect(Subset.differences(["serverErrorCode": "ACCESS_DENIED"], try response.json()) == [])
+            }
+            let foreignHost = Self.request(method, path, "{}").replacing("Host: localhost", with: "Host: evil.example")
+            #expect(try await server.client.exchange(foreignHost).first?.status ?? 0 >= 400)
+            #expect(try await server.engine.containers().isEmpty)
+        }
+    }
+
+    @Test("A trusted page may ask first and then do it")
+    func trustedOrigin() async throws {
+        try await TestServer.run { server in
+            let preflight = Self.request("OPTIONS", "\(Self.root)/tokens/expire", headers: "Origin: http://localhost:3000", "Access-Control-Request-Method: POST")
+            let allowed = try #require(try await server.client.exchange(preflight).first)
+            #expect(allowed.status == 204 && allowed.headers["access-control-allow-origin"] == "http://localhost:3000")
+            let answer = Self.request("POST", "\(Self.root)/tokens/expire", "{}", headers: "Origin: http://localhost:3000")
+            let response = try #require(try await server.client.exchange(answer).first)
+            #expect(response.status == 200 && response.headers["access-control-allow-origin"] == "http://localhost:3000")
+        }
+    }
+
+    @Test("A store that takes no saves makes the server's health 503")
+    func health() async throws {
+        let container = try #require(ContainerID("iCloud.com.example.Test"))
+        let stores = [
+            StoreHealth(container: container, environment: .development, readOnlyBecause: nil),
+            StoreHealth(container: container, environment: .production, readOnlyBecause: RecordError(.tryAgainLater, "The disk failed", retryAfter: 9)),
+        ]
+        try await TestServer.run(on: SickEngine(stores: stores)) { server in
+            let response = try #require(try await server.client.exchange(Self.request("GET", "/skylight/1/health")).first)
+            #expect(response.status == 503)
+            let expected = try JSONReader.value(
+                of: #"{"status":"read-only","stores":[{"environment":"development","status":"ok"},{"environment":"production","status":"read-only","reason":"The disk failed","retryAfter":9}]}"#)
+            #expect(Subset.differences(expected, try response.json()) == [])
+        }
+    }
+
+    @Test("A record names the device that the request named", arguments: ["iPhone", "Ännas iPad 💬", ""])
+    func device(name: String) async throws {
+        try await TestServer.run { server in
+            let save = #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"r"}}]}"#
+            let path = "/database/1/iCloud.com.example.Test/development/private/records/modify"
+            let response = try #require(try await server.client.exchange(Self.request("POST", path, save, headers: "X-Skylight-Device: \(name)")).first)
+            let expected: JSONValue = ["records": [["created": ["deviceID": .string(name.isEmpty ? "iCloud" : name)]]]]
+            #expect(Subset.differences(expected, try response.json()) == [])
+            let long = String(repeating: "x", count: 256)
+            let refused = try #require(try await server.client.exchange(Self.request("POST", path, save, headers: "X-Skylight-Device: \(long)")).first)
+            #expect(refused.status == 400)
+        }
+    }
+}
+
+private struct SickEngine: StoreHealthReporting {
+    let stores: [StoreHealth]
+
+    func health() async -> [StoreHealth] { stores }
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw RecordError(.internalError, "none") }
+    func containers() async throws -> [ContainerID] { [] }
+    func close() async {}
+}
