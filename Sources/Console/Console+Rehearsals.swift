@@ -12,16 +12,17 @@ extension Console {
         act("rehearsals/start", on: router, fromThisMachineOnly: true) { try await RehearsalActions.start($0, rehearsals: rehearsals) }
         act("rehearsals/stop", on: router, fromThisMachineOnly: true) { try RehearsalActions.stop($0, rehearsals: rehearsals) }
         router.post("/rehearsals/stop") { request, context in
-            try checkPeer(of: context)
+            try checkPeer(of: request, context)
             rehearsals.stop()
             return Response.redirect(to: Self.wayBack(request))
         }
     }
 
     /// - Throws: `RecordError` ACCESS_DENIED to clients elsewhere: what is rehearsed troubles everybody.
-    func checkPeer(of context: ServingRequestContext) throws {
-        guard context.isFromThisMachine else {
-            throw RecordError(.accessDenied, "Rehearsals are for clients on the server's own machine; come through an SSH tunnel")
+    func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
+        guard context.isFromThisMachine(request) else {
+            throw RecordError(
+                .accessDenied, "Rehearsals are for clients on the server's own machine, and not through a proxy; come through an SSH tunnel")
         }
     }
 

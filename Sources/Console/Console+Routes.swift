@@ -84,7 +84,7 @@ extension Console {
         _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            if fromThisMachineOnly { try checkPeer(of: context) }
+            if fromThisMachineOnly { try checkPeer(of: request, context) }
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { .redirect(try await action(visit)) }

@@ -35,6 +35,9 @@ public struct HostGuard: RouterMiddleware {
         guard target.utf8.count <= Self.targetLimit else {
             throw Refusal(.uriTooLong, .badRequest, "The request target is longer than \(Self.targetLimit) bytes", endsConnection: true)
         }
+        guard !target.prefix(while: { $0 != "?" }).contains("//") else {
+            throw malformed("The path of the request target holds two slashes in a row, which not everybody reads as the same path")
+        }
         guard Self.isWellFormed(target) else {
             throw malformed("The request target holds a character that must be percent-encoded, or a percent sign that encodes none")
         }

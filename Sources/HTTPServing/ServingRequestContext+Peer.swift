@@ -1,8 +1,13 @@
+internal import HTTPTypes
+public import Hummingbird
 internal import NIOCore
 
 extension ServingRequestContext {
-    /// Whether the other end of the connection is on this machine.
-    public var isFromThisMachine: Bool { Self.isThisMachine(channel.remoteAddress) }
+    /// Whether a request comes from this machine: the other end of the connection is here, and hands on nothing for somebody elsewhere, as a
+    /// reverse proxy does (RFC 7239).
+    public func isFromThisMachine(_ request: Request) -> Bool {
+        Self.isThisMachine(channel.remoteAddress) && !request.isForwarded
+    }
 
     /// Whether an address is this machine's own: loopback (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3), or a socket in the file system.
     static func isThisMachine(_ address: SocketAddress?) -> Bool {
@@ -13,5 +18,12 @@ extension ServingRequestContext {
         case .unixDomainSocket?: return true
         case nil: return false
         }
+    }
+}
+
+extension Request {
+    /// Whether a proxy says that it handed the request on.
+    fileprivate var isForwarded: Bool {
+        ["Forwarded", "X-Forwarded-For"].contains { HTTPField.Name($0).map { headers.contains($0) } ?? false }
     }
 }

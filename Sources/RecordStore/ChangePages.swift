@@ -35,10 +35,15 @@ public struct ChangePages: AsyncSequence, Sendable {
             self.commits = commits
         }
 
-        /// - Throws: `RecordError`, as `zoneChanges` does: ZONE_NOT_FOUND when the zone was deleted meanwhile.
+        /// - Throws: `RecordError`, as `zoneChanges` does: ZONE_NOT_FOUND when the zone was deleted meanwhile. `CancellationError` when a playback
+        ///   is cancelled, which has not come to its end then.
         public mutating func next() async throws -> ZoneChangesPage? {
-            while !Task.isCancelled {
+            while true {
                 if !isBehind, await commits?.next() == nil { return nil }
+                if Task.isCancelled {
+                    if commits == nil { throw CancellationError() }
+                    return nil
+                }
                 let page = try await database.zoneChanges(request)
                 request.since = page.syncToken
                 isBehind = page.moreComing
@@ -46,13 +51,12 @@ public struct ChangePages: AsyncSequence, Sendable {
                 defer { hasBegun = true }
                 if !hasBegun || !page.changes.isEmpty || commits == nil { return page }
             }
-            return nil
         }
     }
 }
 
 extension RecordDatabase {
-    /// A zone's changes from the request's token to the present, and then the end.
+    /// A zone's changes from the request's token to the present, and then the end. Throws `CancellationError` when the task is cancelled before.
     public func playback(_ request: ZoneChangesRequest) -> ChangePages {
         ChangePages(self, request, follows: false)
     }

@@ -28,9 +28,12 @@ extension RemoteDatabase: CommitSignalling {
         return signals
     }
 
-    /// Whether a part of the stream is more than a sign of life, whose lines begin with a colon. Parts may be cut anywhere: a signal too many
-    /// does no harm.
-    private static func holdsSign(_ bytes: some Collection<UInt8>) -> Bool {
-        bytes.first != UInt8(ascii: ":")
+    /// What a quiet server sends as a sign of life.
+    private static let signOfLife = Array(": still here\n\n".utf8)
+
+    /// Whether a part of the stream is more than a sign of life. Parts may be cut anywhere, and hold several signs: only what is just the one
+    /// is quiet, for a signal too many does no harm.
+    static func holdsSign(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.elementsEqual(signOfLife)
     }
 }

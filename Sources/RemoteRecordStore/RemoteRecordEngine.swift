@@ -60,7 +60,17 @@ extension RemoteRecordEngine: StoreHealthReporting {
     /// Asks the server whether it is there, for those who need to know why it is not.
     /// - Throws: `RecordError` TRY_AGAIN_LATER when nobody answers, INTERNAL_ERROR when somebody else than a Skylight does.
     public func checkHealth() async throws -> [StoreHealth] {
-        try await server.get("/skylight/1/health", accepting: [.ok, .serviceUnavailable]).array("stores").map { try StoreHealth($0) }
+        try await healthAnswer().array("stores").map { try StoreHealth($0) }
+    }
+
+    /// What the server that answers is told apart from others by; `nil` when it was given nothing of the kind.
+    /// - Throws: as ``checkHealth()`` does.
+    public func instance() async throws -> String? {
+        try await healthAnswer().optionalString("instance")
+    }
+
+    private func healthAnswer() async throws -> Answer {
+        try await server.get("/skylight/1/health", accepting: [.ok, .serviceUnavailable])
     }
 }
 

@@ -16,10 +16,19 @@ final class DataFolderLock: Sendable {
         let path = folder.appending(path: ".lock").path(percentEncoded: false)
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission, userInfo: [NSFilePathErrorKey: path]) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard Self.take(descriptor) else {
             Foundation.close(descriptor)
             throw DataFolderInUse(path: folder.path(percentEncoded: false))
         }
+    }
+
+    /// Tries for a moment: a command that only looks whether the folder is held holds the lock itself for an instant.
+    private static func take(_ descriptor: Int32) -> Bool {
+        for _ in 0..<5 {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            usleep(10_000)
+        }
+        return false
     }
 
     func release() {

@@ -35,10 +35,15 @@ struct DatabaseView: Sendable {
         }
     }
 
+    /// The zone, `nil` when it is not there.
+    func existingZone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
+        try zoneRow(zoneID, db).map(ZoneRow.init)
+    }
+
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow {
-        guard let row = try zoneRow(zoneID, db) else { throw RecordError.zoneNotFound }
-        return ZoneRow(row)
+        guard let zone = try existingZone(zoneID, db) else { throw RecordError.zoneNotFound }
+        return zone
     }
 
     /// The zone, or `nil` for a default zone in which nothing was saved yet.

@@ -9,13 +9,16 @@ internal import Records
 final class NameLookup {
     private static let sql = "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ?"
 
+    /// Kept, since the handle is good for as long as it lives.
+    private let compiled: Statement
     private let statement: SQLiteStatement
     private let db: Database
     private let zone: Int64
     private var reader: RowReader
 
     init(in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: Database) throws {
-        statement = try db.cachedStatement(sql: Self.sql).sqliteStatement
+        compiled = try db.cachedStatement(sql: Self.sql)
+        statement = compiled.sqliteStatement
         reader = RowReader(statement, zoneID: zoneID, catalog: catalog)
         self.zone = zone
         self.db = db

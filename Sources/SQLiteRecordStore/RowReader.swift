@@ -22,6 +22,15 @@ struct RowReader {
         self.catalog = catalog
     }
 
+    /// What the column `state` says.
+    struct State: RawRepresentable {
+        let rawValue: Int64
+
+        var isDeleted: Bool { rawValue & 1 != 0 }
+        /// Whether a record of the name was deleted before.
+        var isRenewed: Bool { rawValue & 2 != 0 }
+    }
+
     /// What a statement must select, in this order.
     static let columns =
         "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields"
@@ -29,9 +38,8 @@ struct RowReader {
     var id: Int64 { sqlite3_column_int64(statement, 0) }
     var position: Int64 { StoredRow.position(ofID: id) }
     var born: Int64 { sqlite3_column_int64(statement, 3) }
-    var isDeleted: Bool { sqlite3_column_int64(statement, 4) & 1 != 0 }
-    /// Whether a record of the name was deleted before.
-    var isRenewed: Bool { sqlite3_column_int64(statement, 4) & 2 != 0 }
+    var state: State { State(rawValue: sqlite3_column_int64(statement, 4)) }
+    var isDeleted: Bool { state.isDeleted }
     var name: Name { Name(Self.string(Self.text(statement, 1))) }
     /// When the latest change was made.
     var moment: Timestamp { Timestamp(milliseconds: sqlite3_column_int64(statement, 8)) }
@@ -50,7 +58,10 @@ struct RowReader {
     }
 
     /// The record, or of a deletion what is left of it.
-    mutating func record() -> StoredRecord {
+    mutating func record() -> StoredRecord { record(at: position) }
+
+    /// The same where the position is known.
+    mutating func record(at position: Int64) -> StoredRecord {
         Self.read(statement, 5, into: &created)
         Self.read(statement, 8, into: &modified)
         return StoredRecord(
@@ -61,7 +72,8 @@ struct RowReader {
     }
 
     mutating func row() -> StoredRow {
-        StoredRow(id: id, record: record(), born: born, isDeleted: isDeleted, isRenewed: isRenewed)
+        let state = state
+        return StoredRow(id: id, record: record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
     }
 
     private static func read(_ statement: SQLiteStatement, _ column: Int32, into signature: inout Signature) {

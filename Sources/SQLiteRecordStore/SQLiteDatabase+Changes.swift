@@ -54,42 +54,41 @@ extension SQLiteDatabase {
         changes.reserveCapacity(min(request.limit.records, 512))
         var fill = PageFill(request.limit)
         var scanned = 0
-        var last: (position: Int64, moment: Timestamp)?
-        var hasMore = false
+        // Where the page ended with more to come.
+        var end: (position: Int64, moment: Timestamp)?
         try db.eachRow(
             "SELECT \(RowReader.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
             [StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
             zone: zone.zoneID, catalog: catalog
         ) { row in
             let position = row.position
-            let isDeleted = row.isDeleted
-            let isSkipped = isDeleted && position <= plan.skipsDeletionsThrough
-            let isWanted = isDeleted || request.desiredRecordTypes?.contains(row.recordType) ?? true
+            let state = row.state
+            let isSkipped = state.isDeleted && position <= plan.skipsDeletionsThrough
+            let isWanted = state.isDeleted || request.desiredRecordTypes?.contains(row.recordType) ?? true
             scanned += 1
             if isSkipped || !isWanted {
                 guard scanned >= scanLimit else { return .next }
-                last = (position, row.moment)
-                hasMore = true
+                end = (position, row.moment)
                 return .stop
             }
             guard fill.admits(bytes: row.size) else {
-                hasMore = true
+                end = changes.last.map { ($0.position, $0.record.modified.timestamp) }
                 return .stop
             }
             changes.append(
                 RecordChange(
-                    kind: plan.kind(isDeleted: isDeleted, born: row.born, isRenewed: row.isRenewed), position: position, record: row.record()))
-            last = (position, row.moment)
+                    kind: plan.kind(isDeleted: state.isDeleted, born: row.born, isRenewed: state.isRenewed), position: position,
+                    record: row.record(at: position)))
             return .next
         }
         if request.desiredKeys != nil {
             for index in changes.indices { changes[index].record = try changes[index].record.keeping(request.desiredKeys) }
         }
-        guard hasMore, let last else {
+        guard let end else {
             return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: office), moreComing: false)
         }
         return ZoneChangesPage(
-            zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: office), moreComing: true)
+            zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: end.position, moment: end.moment, from: office), moreComing: true)
     }
 }
 

@@ -38,7 +38,7 @@ extension SQLiteDatabase {
                     try ZoneRules.check(operation, in: view.address, as: view.caller)
                     switch operation {
                     case .create(let zoneID):
-                        if let existing = try? view.zone(zoneID, db) { return .success(view.zone(of: existing, office: office)) }
+                        if let existing = try view.existingZone(zoneID, db) { return .success(view.zone(of: existing, office: office)) }
                         state.position += 1
                         try ZoneWrites.makeZone(zoneID.zoneName, owner: view.ownerNumber, position: state.position, now: now, db)
                         return .success(view.zone(of: try view.zone(zoneID, db), office: office))

@@ -11,9 +11,12 @@ final class SQLiteStore: Sendable {
     let clock: @Sendable () -> Timestamp
     var office: TokenOffice { tokens.withLock { $0 } }
     let pool: DatabasePool
-    /// Edits of the schema, which may take long, one after the other.
+    /// Edits of the schema, which may take long, and changes of the tokens' key: one after the other.
     let edits = OneAtATime()
     private let writer: CommitWriter
+    /// Long reads at a time.
+    private static let longReadLimit = 4
+    private let longReads = Turnstile(limit: longReadLimit)
     private let reads = Atomic<Int>(0)
     /// Short reads after which a task makes way for others.
     private static let readsInTurn = 8
@@ -59,8 +62,8 @@ final class SQLiteStore: Sendable {
 
     private static var configuration: Configuration {
         var configuration = Configuration()
-        // More than there are threads for tasks, so that no task has to wait for a reader.
-        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + 4
+        // One for each thread that runs tasks, beside those of long reads: no short read has to wait for a reader.
+        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + longReadLimit
         configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
             // What a savepoint must be able to put back goes to memory: by default it is written to a temporary file, page by page.
@@ -118,15 +121,17 @@ final class SQLiteStore: Sendable {
 
     /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.
     func expireTokens() async throws {
-        let key = TokenSeal.makeKey()
-        try await write { db, _ in
-            try db.execute(
-                sql: """
-                    INSERT INTO retiredTokenKeys (key) SELECT value FROM facts WHERE name = 'tokenKey';
-                    UPDATE facts SET value = ? WHERE name = 'tokenKey'
-                    """, arguments: [Data(key)])
+        try await edits.run { [self] in
+            let key = TokenSeal.makeKey()
+            try await write { db, _ in
+                try db.execute(
+                    sql: """
+                        INSERT INTO retiredTokenKeys (key) SELECT value FROM facts WHERE name = 'tokenKey';
+                        UPDATE facts SET value = ? WHERE name = 'tokenKey'
+                        """, arguments: [Data(key)])
+            }
+            tokens.withLock { $0.retire(for: TokenSeal(key: key)) }
         }
-        tokens.withLock { $0.retire(for: TokenSeal(key: key)) }
     }
 
     // MARK: Reading
@@ -151,7 +156,9 @@ final class SQLiteStore: Sendable {
     /// The same for a read that may look at very much, on a thread that other requests don't need.
     func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
         do {
-            return try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
+            return try await longReads.run { [self] in
+                try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
+            }
         } catch let error as DatabaseError {
             throw Self.unreadable(error)
         }

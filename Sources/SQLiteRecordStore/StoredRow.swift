@@ -52,15 +52,18 @@ extension Database {
     ) throws {
         let statement = try isCached ? cachedStatement(sql: sql) : makeStatement(sql: sql)
         try statement.setArguments(arguments)
-        let handle = statement.sqliteStatement
-        defer { sqlite3_reset(handle) }
-        var reader = RowReader(handle, zoneID: zone, catalog: catalog)
-        while true {
-            switch sqlite3_step(handle) {
-            case SQLITE_ROW:
-                if try body(&reader) == .stop { return }
-            case SQLITE_DONE: return
-            case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: lastErrorMessage, sql: sql)
+        // The handle is good for as long as the library's statement lives.
+        try withExtendedLifetime(statement) {
+            let handle = statement.sqliteStatement
+            defer { sqlite3_reset(handle) }
+            var reader = RowReader(handle, zoneID: zone, catalog: catalog)
+            while true {
+                switch sqlite3_step(handle) {
+                case SQLITE_ROW:
+                    if try body(&reader) == .stop { return }
+                case SQLITE_DONE: return
+                case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: lastErrorMessage, sql: sql)
+                }
             }
         }
     }

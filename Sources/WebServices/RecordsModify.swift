@@ -84,10 +84,19 @@ struct RecordsModify: Endpoint {
         return .record(try parent.required("recordName", "a string", parent.name("recordName")))
     }
 
-    /// Who made and changed a record that is restored; `nil` where the request does not say both.
+    /// Who made and changed a record that is restored; `nil` where the request says neither.
     private static func provenance(of record: RequestObject) throws -> Provenance? {
-        guard let created = try record.object("created"), let modified = try record.object("modified") else { return nil }
+        let (created, modified) = (try record.object("created"), try record.object("modified"))
+        if created == nil, modified == nil { return nil }
+        guard let created else { throw incomplete(record, missing: "created", having: "modified") }
+        guard let modified else { throw incomplete(record, missing: "modified", having: "created") }
         return Provenance(created: try signature(created), modified: try signature(modified))
+    }
+
+    private static func incomplete(_ record: RequestObject, missing: Name, having: Name) -> RecordError {
+        RecordError.unexpectedInput(
+            "Expected '\(record.place(of: missing))' to be an object, as '\(having)' is there: a record is restored with both, or saved as "
+                + "of now without either")
     }
 
     private static func signature(_ object: RequestObject) throws -> Signature {

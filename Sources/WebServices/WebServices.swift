@@ -17,15 +17,19 @@ public struct WebServices: Sendable {
     private let callers: CallerResolver
     private let crossOrigin: CrossOrigin
     private let rehearsalServices: RehearsalServices
+    private let instance: String?
 
     /// - Parameters:
     ///   - engine: where the containers are.
     ///   - accounts: who the users are.
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
     ///   - rehearsals: what clients are tried against (docs/rehearsals.md).
+    ///   - instance: what `health` tells this server apart from others by; `nil` when nobody needs to.
     public init(
-        engine: any RecordEngine, accounts: Accounts, trusting trusted: TrustedSites = .loopback, rehearsals: Rehearsals = Rehearsals()
+        engine: any RecordEngine, accounts: Accounts, trusting trusted: TrustedSites = .loopback, rehearsals: Rehearsals = Rehearsals(),
+        instance: String? = nil
     ) {
+        self.instance = instance
         self.engine = RehearsingEngine(engine, rehearsals)
         callers = CallerResolver(accounts: accounts)
         crossOrigin = CrossOrigin(trusted: trusted)
@@ -65,7 +69,7 @@ public struct WebServices: Sendable {
         if let service = SkylightServices.server[action] {
             try SkylightServices.check(request.method, of: action, allowing: .get)
             var writer = JSONWriter()
-            let status = try await service.answer(ServerCall(engine: engine, callers: callers, request: request), into: &writer)
+            let status = try await service.answer(ServerCall(engine: engine, callers: callers, request: request, instance: instance), into: &writer)
             return .json(writer.bytes, status: status)
         }
         guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }

@@ -9,6 +9,8 @@ struct ChangeFeed: Sendable {
 
     let database: any RecordDatabase
     let zoneID: ZoneID?
+    /// How long to wait before a page is asked for again after an error; `nil` when the error is the end.
+    var pause: @Sendable (RecordError) async -> Duration? = { _ in nil }
 
     enum Changes: Sendable {
         case records([RecordChange])
@@ -39,6 +41,17 @@ struct ChangeFeed: Sendable {
     }
 
     func page(since token: ChangeToken?) async throws -> Page {
+        while true {
+            do {
+                return try await fetchPage(since: token)
+            } catch let error as RecordError {
+                guard let duration = await pause(error) else { throw error }
+                try await Task.sleep(for: duration)
+            }
+        }
+    }
+
+    private func fetchPage(since token: ChangeToken?) async throws -> Page {
         if let zoneID {
             let page = try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.pageSize)))
             return Page(changes: .records(page.changes), token: page.syncToken, moreComing: page.moreComing)
@@ -61,7 +74,8 @@ struct ChangeFeed: Sendable {
         defer { bar.finish() }
         // The first page says what is wrong with the token, in the words for it.
         var page = try await page(since: token)
-        let total = try await total(since: token)
+        // Without it only the bar has no end.
+        let total = try? await total(since: token)
         var done = 0
         while true {
             try printer.say(page.changes, below: bar)

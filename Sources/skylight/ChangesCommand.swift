@@ -73,7 +73,7 @@ struct ChangesCommand: AsyncParsableCommand {
                         .failed, "There is no running server to follow: while this command has the data folder open, nothing else can change it",
                         code: "NO_SERVER", remedy: "Start skylight serve on the folder, or name a server with --url")
                 }
-                try await Follower(feed: feed, printer: printer).run(since: token)
+                try await Follower(feed: feed, printer: printer, isServerThere: store.isServerThere).run(since: token)
             } else {
                 let last = try await feed.pull(since: token, to: printer)
                 try printer.say(last)

@@ -55,12 +55,13 @@ struct CommandFailure: Error {
             self.rows = rows
             rowCount = total
         case .stopped(let saved, _, _, let cause):
-            self.init(
-                .failed, error.description, code: cause.code.rawValue,
-                remedy: saved == 0
-                    ? nil : "With --name-field the same command can be run again: records that were saved are replaced by themselves")
+            self.init(.failed, error.description, code: cause.code.rawValue, remedy: saved == 0 ? nil : Self.runAgain)
+        case .brokenOff: self.init(.failed, error.description, remedy: Self.runAgain)
         }
     }
+
+    private static let runAgain =
+        "An export, or with --name-field any file, can be imported again: records that were saved are replaced by themselves"
 
     private init(_ error: RecordError) {
         let status: ExitStatus =

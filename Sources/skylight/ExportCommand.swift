@@ -77,18 +77,19 @@ struct ExportCommand: AsyncParsableCommand {
         defer { bar.finish() }
         let watch = output == nil ? nil : file.abandonedAtSignals()
         defer { watch?.cancel() }
+        let report: ExportReport
         do {
-            let report = try await Exporter(target, options: options).run(
+            report = try await Exporter(target, options: options).run(
                 progress: { progress in
                     let fraction = progress.total.map { $0 == 0 ? 1 : Double(progress.count) / Double($0) }
                     bar.show("Exporting", fraction: fraction, count: progress.count, "records")
                 }, write: file.write)
-            try file.finish()
-            return report
         } catch {
             file.abandon()
             throw error
         }
+        try file.finish()
+        return report
     }
 
     private func write(_ report: ExportReport, with writer: inout JSONWriter) {

@@ -3,10 +3,22 @@ import RecordStore
 import Synchronization
 import UnixSignals
 
-/// Prints changes as they are committed, until the process is asked to end.
+/// Prints changes as they are committed, until the process is asked to end. A server that is busy is asked again.
 struct Follower: Sendable {
-    let feed: ChangeFeed
-    let printer: ChangePrinter
+    private let feed: ChangeFeed
+    private let printer: ChangePrinter
+
+    /// - Parameter isServerThere: asks whether the server answers at all.
+    init(feed: ChangeFeed, printer: ChangePrinter, isServerThere: @escaping @Sendable () async -> Bool) {
+        var feed = feed
+        feed.pause = { error in
+            if let seconds = error.retryAfter { return .seconds(min(max(seconds, 1), 60)) }
+            guard error.code == .tryAgainLater, await isServerThere() else { return nil }
+            return .seconds(1)
+        }
+        self.feed = feed
+        self.printer = printer
+    }
 
     /// How far the printing is, also for whoever ends it.
     private final class Place: Sendable {

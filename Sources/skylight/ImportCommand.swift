@@ -114,6 +114,17 @@ struct ImportCommand: AsyncParsableCommand {
             return try await restorer.run { bar.show($0) }
         }
         if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
+        if report.unvalidatedCount > 0 { throw Self.unvalidated(report) }
+    }
+
+    private static func unvalidated(_ report: RestoreReport) -> CommandFailure {
+        let records = report.unvalidatedCount == 1 ? "1 record was" : "\(Output.grouped(report.unvalidatedCount)) records were"
+        var failure = CommandFailure(
+            .failed, "Everything was saved, but \(records) refused with VALIDATE references, which have the action NONE now",
+            code: ServerErrorCode.validatingReferenceError.rawValue, remedy: "Import the records that they refer to, then this file again")
+        failure.rows = report.unvalidated
+        failure.rowCount = report.unvalidatedCount
+        return failure
     }
 
     // MARK: What was done
@@ -143,6 +154,7 @@ struct ImportCommand: AsyncParsableCommand {
         writer.array { writer in for zoneID in report.madeZones { writer.value(zoneID) } }
         writer.name("changedTypes")
         writer.array { writer in for name in report.changedTypes { writer.value(name) } }
+        writer.member("unvalidatedCount", Int64(report.unvalidatedCount))
     }
 
     private func say(_ report: ImportReport, at address: DatabaseAddress) {

@@ -30,6 +30,12 @@ struct OpenStore: Sendable {
         if case .remote = people { true } else { false }
     }
 
+    /// Whether the server that the data is on answers.
+    @Sendable func isServerThere() async -> Bool {
+        guard case .remote(let engine) = people else { return false }
+        return (try? await engine.checkHealth()) != nil
+    }
+
     /// The user of a handle or a user record name; `nil` for the developer. One who is not known yet is made.
     func caller(named handle: String?) async throws -> Caller {
         switch people {

@@ -33,7 +33,7 @@ struct RehearsingServerOptions: ParsableArguments {
     /// Asks the server of `--url`, else of the data folder.
     /// - Throws: `CommandFailure` when none is running, and what the work throws.
     func withServer<Value>(_ work: (RemoteRecordEngine) async throws -> Value) async throws -> Value {
-        guard let address = try store.serverAddress(), let engine = try await RunningServer.engine(at: address) else {
+        guard let engine = try await store.runningServer() else {
             throw CommandFailure(
                 .unavailable, "There is no running server to rehearse with", code: "SERVER_NOT_AVAILABLE",
                 remedy: "Start one with skylight serve, or name one with --url")

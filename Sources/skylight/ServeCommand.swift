@@ -102,7 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             return try folder.open(tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) })
         } catch let error as DataFolderInUse {
-            guard let address = folder.serverFile.address else { throw error }
+            guard let address = folder.serverFile.entry?.address else { throw error }
             throw CommandFailure(
                 .tryAgain, "The data folder \(folder.path) is open in another process: a Skylight serves it at \(address)",
                 remedy: "Use that one, or stop it (Ctrl-C in its window) and try again, or use another folder with --data")
@@ -121,18 +121,21 @@ struct ServeCommand: AsyncParsableCommand {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
         let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
-        WebServices(engine: store.engine, accounts: store.accounts, rehearsals: rehearsals).addRoutes(to: router)
+        let instance = UUID().uuidString
+        WebServices(engine: store.engine, accounts: store.accounts, rehearsals: rehearsals, instance: instance).addRoutes(to: router)
         try Console(
             engine: store.engine, accounts: store.accounts, rehearsals: rehearsals, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: router)
         var application = Application(
             router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
-            onServerRunning: { [logger] channel in announce(port: channel.localAddress?.port ?? port, in: folder, logger) }, logger: logger)
+            onServerRunning: { [logger] channel in announce(channel.localAddress, as: instance, in: folder, logger) }, logger: logger)
         if demo {
             // Within the service, so that a signal that comes meanwhile still ends everything in order.
             application.beforeServerStarts { try await fillDemo(store) }
         }
-        var configuration = ServiceGroupConfiguration(services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        var configuration = ServiceGroupConfiguration(
+            // The last one is asked to end first.
+            services: [application, ServerFileWithdrawal(file: folder.serverFile)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // A client that never finishes its request does not keep the server from ending.
         configuration.maximumGracefulShutdownDuration = .seconds(5)
         do {
@@ -143,11 +146,13 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func announce(port: Int, in folder: DataFolder, _ logger: Logger) {
-        let address = "http://\(hostname.contains(":") ? "[\(hostname)]" : hostname):\(port)"
+    private func announce(_ socket: SocketAddress?, as instance: String, in folder: DataFolder, _ logger: Logger) {
+        func address(of host: String) -> String { "http://\(host.contains(":") ? "[\(host)]" : host):\(socket?.port ?? port)" }
+        let address = address(of: hostname)
         do {
-            // First, so that whoever waits for the line finds the server.
-            try folder.serverFile.write(address)
+            // First, so that whoever waits for the line finds the server. A name such as localhost may mean two addresses, of which only one
+            // is listened on.
+            try folder.serverFile.write(ServerFile.Entry(address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance))
         } catch {
             logger.warning("The address can't be written into the data folder; other commands need --url \(address): \(error)")
         }

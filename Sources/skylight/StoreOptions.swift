@@ -41,9 +41,7 @@ struct StoreOptions: ParsableArguments {
             let local = try folder.open()
             store = OpenStore(local.engine, local.accounts)
         } catch let error as DataFolderInUse {
-            guard let address = folder.serverFile.address.flatMap({ try? ServerAddress($0) }), let engine = try await RunningServer.engine(at: address) else {
-                throw error
-            }
+            guard let (engine, address) = try await RunningServer.engine(of: folder.serverFile) else { throw error }
             if !json { Output.note("Working through the server at \(address.description), which has \(folder.path) open.") }
             store = OpenStore(engine)
         }
@@ -61,9 +59,11 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Where the server is that there must be: the one of `--url` or `SKYLIGHT_URL`, else the one that has the data folder open.
-    func serverAddress() throws -> ServerAddress? {
-        try url ?? addressOfEnvironment ?? common.dataFolder.serverFile.address.flatMap { try? ServerAddress($0) }
+    /// A way to the server of `--url` or `SKYLIGHT_URL`, else to the one that has the data folder open; `nil` when none answers. To be
+    /// closed.
+    func runningServer() async throws -> RemoteRecordEngine? {
+        if let address = try url ?? addressOfEnvironment { return try await RunningServer.engine(at: address) }
+        return try await RunningServer.engine(of: common.dataFolder.serverFile)?.engine
     }
 
     /// A folder that is asked for goes before the environment.

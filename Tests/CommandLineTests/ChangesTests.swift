@@ -130,6 +130,22 @@ import Testing
         #expect(end.errors.contains("--since \(after)"), "\(end.errors)")
     }
 
+    @Test func followWaitsForAServerThatIsBusy() async throws {
+        try await save(["a"])
+        let server = try await Server(["--data", data])
+        let start = try await token()
+        #expect(try await run(["rehearse", "start", "zone-busy", "--count", "1"]).status == 0)
+        let follower = try RunningProcess(["changes", "--follow", "--since", start, "--data", data] + Self.zone)
+        // The first look is refused, and made again when the server said so.
+        while try await run(["rehearse", "list"]).output.contains("on: zone-busy") { try await Task.sleep(for: .milliseconds(100)) }
+        try await save(["b"])
+        #expect(await follower.nextLine()?.contains("  T  b") == true)
+        follower.signal(SIGINT)
+        #expect(await follower.rest().last?.hasPrefix("Token: ") == true)
+        #expect(await follower.end().status == 0)
+        #expect(await server.end() == 0)
+    }
+
     @Test func followOfADatabase() async throws {
         try await save(["a"])
         let server = try await Server(["--data", data])

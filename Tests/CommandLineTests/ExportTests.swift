@@ -137,6 +137,60 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).filter { $0.hasSuffix(".part") }.isEmpty)
     }
 
+    @Test func whatIsNoRegularFileIsWrittenToDirectly() async throws {
+        try await fill()
+        let plain = try await run(["export"] + Self.container)
+        let output = try await run(["export", "--output", "/dev/stdout"] + Self.container)
+        #expect(output.status == 0 && output.output == plain.output, "\(output.errors)")
+        try FileManager.default.createSymbolicLink(atPath: path("null"), withDestinationPath: "/dev/null")
+        #expect(try await run(["export", "--output", path("null")] + Self.container).status == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path("null")) == "/dev/null")
+        #expect(mkfifo(path("pipe"), 0o600) == 0)
+        let reader = Process()
+        reader.executableURL = URL(filePath: "/bin/sh")
+        reader.arguments = ["-c", "cat <\"$0\" >\"$1\"", path("pipe"), path("read")]
+        try reader.run()
+        #expect(try await run(["export", "--output", path("pipe")] + Self.container).status == 0)
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                reader.waitUntilExit()
+                continuation.resume()
+            }
+        }
+        #expect(try bytes("read") == Data(plain.output.utf8))
+    }
+
+    @Test func linksAndPermissionsStay() async throws {
+        try await fill()
+        let file = try folder.write("before", to: "target.ndjson").path(percentEncoded: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
+        try FileManager.default.createSymbolicLink(atPath: path("link"), withDestinationPath: "target.ndjson")
+        try FileManager.default.createSymbolicLink(atPath: path("dangling"), withDestinationPath: path("new.ndjson"))
+        for name in ["link", "dangling"] { #expect(try await run(["export", "--output", path(name)] + Self.container).status == 0) }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path("link")) == "target.ndjson")
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o640)
+        #expect(try bytes("target.ndjson").starts(with: Data("{\"skylight\":".utf8)))
+        #expect(try bytes("new.ndjson") == bytes("target.ndjson"))
+    }
+
+    @Test func whatKeepsNoneIsNamed() async throws {
+        let by = "{\"timestamp\":1,\"userRecordName\":\"_ada\",\"deviceID\":\"\"}"
+        let records = [("a", "nobody"), ("b", "a")].map { name, target in
+            "{\"recordName\":\"\(name)\",\"recordType\":\"T\",\"zoneID\":{\"zoneName\":\"Z\"},\"fields\":{\"r\":{\"value\":{\"recordName\":\"\(target)\","
+                + "\"action\":\"VALIDATE\"},\"type\":\"REFERENCE\"}},\"created\":\(by),\"modified\":\(by)}"
+        }
+        let header = "{\"skylight\":\"export\",\"version\":1,\"container\":\"iCloud.com.example.X\",\"environment\":\"development\","
+            + "\"database\":\"private\",\"userRecordName\":\"_88fa\",\"user\":\"developer\",\"zones\":[{\"zoneName\":\"Z\"}],\"schema\":{\"types\":[],\"roles\":[]}}"
+        let file = try folder.write(([header] + records).joined(separator: "\n"), to: "dangling.ndjson").path(percentEncoded: false)
+        let result = try await run(["import", file, "--json"])
+        #expect(result.status == 1, "\(result.errors)")
+        let (output, error) = (try result.outputJSON, try result.errorJSON)
+        #expect(output["saved"] == 2 && output["unvalidatedCount"] == 1)
+        #expect(error["code"] == "VALIDATING_REFERENCE_ERROR" && error["rowCount"] == 1)
+        let exported = try await run(["export"] + Self.container)
+        #expect(exported.output.contains("\"action\":\"VALIDATE\"") && exported.output.contains("\"action\":\"NONE\""))
+    }
+
     @Test(arguments: [false, true]) func aReaderThatGoesAwayEndsItQuietly(throughServer: Bool) async throws {
         let rows = (0..<3000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}" }.joined(separator: "\n")
         let file = try folder.write(rows, to: "many.ndjson").path(percentEncoded: false)

@@ -1,4 +1,4 @@
-import DataTransfer
+@testable import DataTransfer
 import Foundation
 import JSON
 import Records
@@ -260,6 +260,34 @@ import Testing
         #expect(values["elsewhere"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Other", ownerRecordName: "_grace"))))
     }
 
+    /// References that name the owner as whoever asks.
+    @Test(arguments: ["_defaultOwner", "__defaultOwner__"] as [Name]) func referencesToOnesOwnZonesGoAlong(owner: Name) throws {
+        func placed(_ scope: DatabaseScope, from source: DatabaseScope, to zoneID: ZoneID?) throws -> Reference? {
+            let container = try #require(ContainerID("iCloud.com.example.X"))
+            func address(_ scope: DatabaseScope) -> DatabaseAddress { DatabaseAddress(container: container, environment: .development, scope: scope) }
+            let user = source == .public ? nil : ExportHeader.User(userRecordName: "_ada", handle: nil)
+            let header = ExportHeader(address: address(source), user: user, zones: [], schema: Schema())
+            let places = try RestorePlaces(header, into: address(scope), as: Caller(userRecordName: "_grace"), zoneID: zoneID)
+            let by = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_ada", deviceID: "")
+            let json = try JSONReader.value(of: line("a", zone: "_defaultZone"))
+            guard case .object(let object) = json else { return nil }
+            var record = try RestoredRecord(Row(line: 2, cells: object.map { ($0.name, .json($0.value)) }))
+            record.provenance = Provenance(created: by, modified: by)
+            let named = Reference(recordName: "x", zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner))
+            record.fields = ["r": FieldInput(.reference(named))]
+            guard case .tagged(.reference(let reference), _, _)? = places.placed(record).fields["r"] else { return nil }
+            return reference
+        }
+        let moved = ZoneID(zoneName: "Moved")
+        // The name means the new owner there, and stays.
+        #expect(try placed(.private, from: .private, to: moved)?.zoneID == ZoneID(zoneName: "Moved", ownerRecordName: owner))
+        #expect(try placed(.private, from: .public, to: moved)?.zoneID == ZoneID(zoneName: "Moved", ownerRecordName: owner))
+        #expect(try placed(.public, from: .public, to: nil)?.zoneID == ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner))
+        // In a shared database it would mean whoever looks.
+        let shared = ZoneID(zoneName: "Moved", ownerRecordName: "_lin")
+        #expect(try placed(.shared, from: .private, to: shared)?.zoneID == shared)
+    }
+
     @Test func severalZonesDoNotFitIntoOne() async throws {
         let source = try await database(of: engine(.memory, ""))
         try await fill(source)
@@ -338,10 +366,61 @@ import Testing
         let refused = await stop { _ = try await restore([other, line("a").replacing("\"T\"", with: "\"U\""), line("b").replacing("\"T\"", with: "\"U\"")], into: target) }
         #expect(refused.contains(":3: the database refused the row after 0 records were saved"), "\(refused)")
         #expect(refused.contains("is of type 'T' and can't become 'U'"))
-        let dangling = line("x", fields: "{\"r\":{\"value\":{\"recordName\":\"nobody\",\"action\":\"VALIDATE\"},\"type\":\"REFERENCE\"}}")
-        let unmet = await stop { _ = try await restore([Self.header, line("w"), dangling], into: target) }
-        #expect(unmet.contains(":3: the database refused the row after 2 records were saved"), "\(unmet)")
-        #expect(unmet.contains("VALIDATE and its target 'nobody' does not exist"))
+    }
+
+    private func validating(_ name: String, _ target: String) -> String {
+        line(name, fields: "{\"r\":{\"value\":{\"recordName\":\"\(target)\",\"action\":\"VALIDATE\"},\"type\":\"REFERENCE\"}}")
+    }
+
+    @Test(arguments: Kind.allCases) func aMissingTargetHasNoSayInTheReferencesOfOthers(kind: Kind) async throws {
+        let target = try await database(of: engine(kind, "target"))
+        // More than one batch, the missing one in the first.
+        let others = (0..<250).map { validating(String(format: "r%03d", $0), "z") }
+        let report = try await restore([Self.header, validating("a", "nobody")] + others + [line("z")], into: target)
+        #expect(report.saved == 252)
+        #expect(report.unvalidatedCount == 1 && report.unvalidated.map(\.line) == [2])
+        #expect(report.unvalidated.first?.reason.contains("VALIDATE and its target 'nobody' does not exist") == true)
+        func action(of name: Name) async throws -> Reference.Action? {
+            let recordID = RecordID(recordName: name, zoneID: ZoneID(zoneName: "Z"))
+            let record = try await #require(target.fetch([recordID], desiredKeys: nil).first).get()
+            guard case .reference(let reference)? = try record.fields.values(of: ["r"])["r"] else { return nil }
+            return reference.action
+        }
+        #expect(try await action(of: "a") == Reference.Action.none)
+        for name in ["r000", "r001", "r249"] as [Name] { #expect(try await action(of: name) == .validate) }
+        // Once the target is there, the same file mends it.
+        _ = try await restore([Self.header, line("nobody")], into: target)
+        #expect(try await restore([Self.header, validating("a", "nobody")], into: target).unvalidatedCount == 0)
+        #expect(try await action(of: "a") == .validate)
+    }
+
+    @Test func aFileThatChangesWhileItsRecordsAreSavedSaysWhatWasSaved() async throws {
+        let target = try await database(of: engine(.memory, ""))
+        let text = ([Self.header] + (0..<3000).map { line(String(format: "r%04d", $0)) }).joined(separator: "\n")
+        let url = try folder.write(text, to: "export.ndjson")
+        let restorer = try Restorer(#require(try ExportFile(url)), into: target)
+        do {
+            _ = try await restorer.run { progress in
+                guard progress.phase == .saving, progress.count > 0, let handle = try? FileHandle(forWritingTo: url) else { return }
+                _ = try? handle.seekToEnd()
+                try? handle.write(contentsOf: Data("\n".utf8))
+            }
+            Issue.record("The import should have broken off")
+        } catch ImportError.brokenOff(let saved, let reason) {
+            #expect(reason.contains("the file was changed while it was being imported"))
+            #expect(saved > 0 && saved < 3000)
+            let counting = try #require(target as? any RecordCounting)
+            #expect(try await counting.counts(in: ZoneID(zoneName: "Z")).records["T"] == saved)
+        }
+    }
+
+    @Test func aHeaderMayBeMuchLongerThanARecord() throws {
+        let header = Self.header.replacing("\"zones\":", with: "\"zones\":" + String(repeating: " ", count: JSONLinesReader.lineLimit))
+        #expect(try file(Array((header + "\n").utf8)).header.zones == [ZoneID(zoneName: "Z")])
+        let long = try folder.write(Self.header + "\n" + line("a") + String(repeating: " ", count: JSONLinesReader.lineLimit), to: "long.ndjson")
+        var lines = try #require(try ExportFile(long)).file.exportedLines()
+        _ = try lines.next()
+        #expect(throws: ImportError.self) { try lines.next() }
     }
 
     @Test(arguments: [

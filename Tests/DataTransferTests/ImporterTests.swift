@@ -142,6 +142,32 @@ import Testing
         }
     }
 
+    @Test func aFileThatChangesOnTheWayIsNotMixedWithItsNewRows() async throws {
+        @Sendable func change(_ url: URL) {
+            guard let handle = try? FileHandle(forWritingTo: url) else { return }
+            _ = try? handle.seekToEnd()
+            try? handle.write(contentsOf: Data("more\n".utf8))
+        }
+        let options = ImportOptions(recordType: "Place", nameField: "k")
+        // The first file, when its check is over: nothing is made.
+        let files = [try folder.write("k\na\n", to: "a.csv"), try folder.write("k\nb\n", to: "b.csv")]
+        let early = await message {
+            _ = try await Importer(files, options: options, into: database()).run { if $0.phase == .checking, $0.fraction == 1 { change(files[0]) } }
+        }
+        #expect(early.contains("a.csv: the file was changed while it was being imported"))
+        #expect(try await schema().types["Place"] == nil)
+        let many = try folder.write("k\n" + (0..<3000).map { "r\($0)\n" }.joined(), to: "many.csv")
+        do {
+            _ = try await Importer([many], options: options, into: database()).run { if $0.phase == .saving, $0.count > 0 { change(many) } }
+            Issue.record("The import should have broken off")
+        } catch ImportError.brokenOff(let saved, let reason) {
+            #expect(reason.contains("many.csv: the file was changed"))
+            #expect(saved > 0 && saved < 3000)
+            let counts = try await #require(database() as? any RecordCounting).counts(in: .default)
+            #expect(counts.records["Place"] == saved)
+        }
+    }
+
     @Test func moreThanOneBatch() async throws {
         let text = "k,v\n" + (0..<450).map { "r\($0),\($0)\n" }.joined()
         let phases = Mutex<[ImportProgress]>([])

@@ -60,4 +60,15 @@ import Testing
         #expect(refusal(token(5, .firstPull(began: 20)), purged) == nil)
         #expect(refusal(token(5, .firstPull(began: 12)), purged) == TokenOffice.expired)
     }
+
+    /// A pull from new to old tells the oldest deletions last: what counts is how far down it goes, not how far it has come.
+    @Test func purgedDeletionsExpireAPullFromNewToOldThatGoesDownToThem() {
+        func token(since: Int64, at position: Int64) -> ChangeToken {
+            office.token(of: feed(), at: position, moment: Timestamp(milliseconds: 0), progress: .reversePull(began: 20, since: since))
+        }
+        #expect(refusal(token(since: 5, at: 18), feed(floor: 10)) == TokenOffice.expired)
+        #expect(refusal(token(since: 12, at: 18), feed(floor: 10)) == nil)
+        // One that began without a token needs no deletions from before.
+        #expect(refusal(token(since: 0, at: 3), feed(floor: 10)) == nil)
+    }
 }

@@ -1,10 +1,13 @@
 import Foundation
 import JSON
+import NIOCore
 import RecordStore
 import Records
-import RemoteRecordStore
 import StoreScenarios
 import Testing
+
+@testable import RemoteRecordStore
+@testable import WebServices
 
 /// What is told when the way to the server is not good.
 @Suite struct ConnectionTests {
@@ -83,6 +86,29 @@ import Testing
             let found = try await engine.full(.private).fetch([RecordID(recordName: "r")], desiredKeys: nil)
             #expect(found == [.failure(RecordError(.tryAgainLater, "Busy", retryAfter: 3))])
             await engine.close()
+        }
+    }
+
+    @Test(arguments: ["one \"é\"", nil])
+    func serversAreToldApart(instance: String?) async throws {
+        try await LiveServer.run(on: InMemoryRecordEngine(), instance: instance) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            #expect(try await engine.instance() == instance)
+            await engine.close()
+        }
+        try await ScriptedServer.run(nil) { url, _ in
+            let engine = try RemoteRecordEngine(url: url)
+            let error = await refusal { _ = try await engine.instance() }
+            #expect(error?.code == .tryAgainLater)
+            await engine.close()
+        }
+    }
+
+    @Test func onlyASignOfLifeIsQuiet() {
+        let signOfLife = Array(String(buffer: Wake.signOfLife).utf8)
+        #expect(!RemoteDatabase.holdsSign(signOfLife))
+        for text in ["event: commit\ndata: 1\n\n", ": still here\n\nevent: commit\ndata: 1\n\n", ": still", ""] {
+            #expect(RemoteDatabase.holdsSign(Array(text.utf8)))
         }
     }
 

@@ -32,10 +32,10 @@ enum LiveServer {
     }
 
     /// Runs a server on an engine that the caller closes.
-    static func run(on engine: any RecordEngine, port: Int = 0, _ body: @Sendable (URL) async throws -> Void) async throws {
+    static func run(on engine: any RecordEngine, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void) async throws {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
-        WebServices(engine: engine, accounts: try Accounts(file: nil)).addRoutes(to: router)
+        WebServices(engine: engine, accounts: try Accounts(file: nil), instance: instance).addRoutes(to: router)
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "test")
         logger.logLevel = .critical

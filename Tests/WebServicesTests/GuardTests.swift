@@ -28,6 +28,13 @@ struct GuardTests {
             ("a long target", "GET \(path)?a=\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
             ("a large header", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nX-Large: \(String(repeating: "a", count: 100_000))\r\n\r\n", 400),
             ("many headers", "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(String(repeating: "X-A: b\r\n", count: 300))\r\n", 400),
+            ("an empty part at the start of the path", "GET /\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("an empty part within the path", "GET /skylight//1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            ("an empty part at the end of the path", "GET \(path)//?a=b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+            (
+                "an empty part that hides a link on a foreign page",
+                "GET /\(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 400
+            ),
             ("no HTTP", "hello\r\n\r\n", 400),
             ("a space in the target", "GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             ("two lengths", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
@@ -62,6 +69,14 @@ struct GuardTests {
     func answered(host: String) async throws {
         try await TestServer.run(trusting: TrustedSites(hosts: ["skylight.example", "box.example:8080"])) { server in
             let responses = try await server.client.exchange("GET \(Self.path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+            #expect(responses.map(\.status) == [200])
+        }
+    }
+
+    @Test("Slashes in a query string are no path")
+    func slashesInQueries() async throws {
+        try await TestServer.run { server in
+            let responses = try await server.client.exchange("GET \(Self.path)?a=//b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             #expect(responses.map(\.status) == [200])
         }
     }

@@ -4,6 +4,8 @@ import RecordStore
 import Records
 import Testing
 
+@testable import WebServices
+
 /// What the services beyond the protocol are told of in other ways than by a body: origins, devices, and the state of stores.
 @Suite("Skylight's own services")
 struct SkylightServiceTests {
@@ -62,6 +64,37 @@ struct SkylightServiceTests {
                 of: #"{"status":"read-only","stores":[{"environment":"development","status":"ok"},{"environment":"production","status":"read-only","reason":"The disk failed","retryAfter":9}]}"#)
             #expect(Subset.differences(expected, try response.json()) == [])
         }
+    }
+
+    @Test("Nobody rehearses through a proxy", arguments: ["X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "x-forwarded-for: 10.0.0.1"])
+    func forwarded(header: String) async throws {
+        try await TestServer.run { server in
+            let start = #"{"start":"pages-of-one"}"#
+            let service = "\(Self.root)/token/current"
+            for (request, status) in [
+                (Self.request("POST", "/skylight/1/rehearsals", start, headers: header), 403), (Self.request("GET", "/skylight/1/rehearsals", headers: header), 403),
+                (Self.request("GET", service, headers: header, "X-Skylight-Rehearse: throttled"), 403), (Self.request("GET", service, headers: header), 200),
+                (Self.request("GET", service, headers: "X-Skylight-Rehearse: throttled"), 429),
+            ] {
+                #expect(try await server.client.exchange(request).first?.status == status)
+            }
+            let list = try #require(try await server.client.exchange(Self.request("GET", "/skylight/1/rehearsals")).first)
+            #expect(Subset.differences(["on": []], try list.json()) == [])
+        }
+    }
+
+    @Test("A heartbeat takes no commit's place")
+    func heartbeats() async throws {
+        let (wakes, continuation) = AsyncStream.makeStream(of: Wake.self, bufferingPolicy: .bufferingNewest(1))
+        var taken: [Wake] = []
+        var iterator = wakes.makeAsyncIterator()
+        continuation.yield(.commit)
+        for _ in 0..<2 {
+            Wake.beat(continuation)
+            Wake.beat(continuation)
+            if let wake = await iterator.next() { taken.append(wake) }
+        }
+        #expect(taken == [.commit, .heartbeat])
     }
 
     @Test("A record names the device that the request named", arguments: ["iPhone", "Ännas iPad 💬", ""])

@@ -36,9 +36,9 @@ public struct ExportFile: Sendable {
 }
 
 extension ImportFile {
-    /// The lines of an export.
+    /// The lines of an export. The first holds the schema and all zones, so it may be much longer than a record.
     func exportedLines() throws -> JSONLinesReader {
-        JSONLinesReader(try open(), path: path)
+        JSONLinesReader(try open(), path: path, firstLineLimit: 256 << 20)
     }
 }
 

@@ -11,22 +11,44 @@ struct BatchSaver: Sendable {
     private static let retryLimit = 8
 
     let database: any RecordDatabase
+    /// Whether each record is saved or refused by itself; otherwise the first refusal ends the saving.
+    var goesPastRefusals = false
+    /// Records that are there from an earlier pass, which this one saves again; `nil` for a first pass.
+    var savedBefore: Int?
+
+    /// What came of saving.
+    struct Outcome: Sendable {
+        var saved = 0
+        /// The records that were refused, when the saving went past them, in the order of their lines; at most
+        /// ``Importer/problemLimit``.
+        var refused: [RowProblem] = []
+        var refusedCount = 0
+    }
 
     /// Saves everything.
     /// - Parameters:
     ///   - next: makes the next batch, `nil` after the last one.
     ///   - report: is told how many records are saved so far.
-    /// - Returns: the records saved.
-    /// - Throws: `ImportError.stopped` for the first refusal in the order of the batches, when those that were under way have ended, so
-    ///   that its count is true; what `next` throws.
-    func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Int {
+    /// - Throws: `ImportError.stopped` for the first refusal in the order of the batches, and `ImportError.brokenOff` for what `next`
+    ///   throws once a record is saved, when the batches that were under way have ended, so that their counts are true; what `next`
+    ///   throws before.
+    func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
         try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
-            var (started, running, saved) = (0, 0, 0)
+            var (started, running) = (0, 0)
+            var outcome = Outcome()
             var isDone = false
+            var breakage: (any Error)?
             var failure: (number: Int, refusal: Refusal)?
             while true {
                 while running < Self.flightLimit, !isDone, failure == nil {
-                    guard let batch = try next() else {
+                    let batch: SaveBatch?
+                    do {
+                        batch = try next()
+                    } catch {
+                        breakage = error
+                        batch = nil
+                    }
+                    guard let batch else {
                         isDone = true
                         break
                     }
@@ -37,14 +59,20 @@ struct BatchSaver: Sendable {
                 }
                 guard let (number, ending) = try await group.next() else { break }
                 running -= 1
-                saved += ending.saved
+                outcome.saved += ending.saved
+                outcome.refusedCount += ending.refused.count
+                outcome.refused += ending.refused.map { RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason) }
+                if outcome.refused.count > 2 * Importer.problemLimit { outcome.keepFirst() }
                 if let refusal = ending.refusal, failure.map({ number < $0.number }) ?? true { failure = (number, refusal) }
-                report(saved)
+                report(outcome.saved)
             }
+            let saved = savedBefore ?? outcome.saved
             if let refusal = failure?.refusal {
                 throw ImportError.stopped(saved: saved, file: refusal.file, line: refusal.line, refusal.error)
             }
-            return saved
+            if let breakage { throw saved == 0 ? breakage : ImportError.brokenOff(saved: saved, reason: "\(breakage)") }
+            outcome.keepFirst()
+            return outcome
         }
     }
 
@@ -56,12 +84,15 @@ struct BatchSaver: Sendable {
 
     private struct Ending: Sendable {
         var saved = 0
+        /// What ends the saving.
         var refusal: Refusal?
+        /// What the saving goes past.
+        var refused: [Refusal] = []
     }
 
     /// Saves one batch; waits when the database is busy.
     private func send(_ batch: SaveBatch) async throws -> Ending {
-        let request = ModifyRequest(batch.operations, zoneID: batch.zoneID, atomic: true)
+        let request = ModifyRequest(batch.operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
         var tries = 0
         while true {
             do {
@@ -80,6 +111,8 @@ struct BatchSaver: Sendable {
         for (outcome, place) in zip(outcomes, batch.places) {
             switch outcome {
             case .success: ending.saved += 1
+            case .failure(let error) where goesPastRefusals:
+                ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
             case .failure(let error):
                 // The other items of an atomic batch only say that one failed.
                 if ending.refusal == nil || ending.refusal?.error.code == .atomicError {
@@ -88,5 +121,12 @@ struct BatchSaver: Sendable {
             }
         }
         return ending
+    }
+}
+
+extension BatchSaver.Outcome {
+    /// Batches end in any order; what is named are the first lines.
+    fileprivate mutating func keepFirst() {
+        refused = Array(refused.sorted { $0.line < $1.line }.prefix(Importer.problemLimit))
     }
 }

@@ -12,6 +12,8 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
     case invalid(String)
     /// The database refused a save after others had succeeded.
     case stopped(saved: Int, file: String, line: Int, RecordError)
+    /// A file could not be read on after records of it were saved.
+    case brokenOff(saved: Int, reason: String)
 
     public var description: String {
         switch self {
@@ -25,6 +27,7 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
         case .invalid(let reason): return reason
         case .stopped(let saved, let file, let line, let error):
             return "\(file):\(line): the database refused the row after \(saved) records were saved: \(error)"
+        case .brokenOff(let saved, let reason): return "The import broke off after \(saved) records were saved: \(reason)"
         }
     }
 }

@@ -35,6 +35,7 @@ public struct Importer: Sendable {
         let check = try check(plan, progress)
         if check.problemCount > 0, !options.skipsBadRows { throw ImportError.badRows(check.problems, total: check.problemCount) }
         if check.good == 0 { throw ImportError.invalid("There is no row to import") }
+        try checkUnchanged()
         // The schema first: where it can't be changed, no zone is left behind.
         if let type = plan.addedType { _ = try await editor.edit([.addType(type)]) }
         let madeZone = try await database.makeZone(options.zoneID)
@@ -43,6 +44,11 @@ public struct Importer: Sendable {
             recordType: options.recordType, zoneID: options.zoneID, saved: saved,
             fields: Dictionary(plan.fields.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first }), indexesMade: plan.indexesMade,
             madeType: plan.madeType, madeZone: madeZone, notes: plan.notes, skipped: check.problems, skippedCount: check.problemCount)
+    }
+
+    /// What the passes settled holds only for the files that they read.
+    private func checkUnchanged() throws {
+        for file in files { try file.checkUnchanged() }
     }
 
     // MARK: The passes
@@ -106,10 +112,11 @@ public struct Importer: Sendable {
 
     private func save(_ plan: ImportPlan, of total: Int, _ progress: @escaping (ImportProgress) -> Void) async throws -> Int {
         var converter = RowConverter(plan, nameField: options.nameField, files: files)
+        try checkUnchanged()
         var rows = try FileRows(files)
         func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved)) }
         report(0)
-        return try await BatchSaver(database: database).save(
+        let outcome = try await BatchSaver(database: database).save(
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
@@ -118,8 +125,10 @@ public struct Importer: Sendable {
                         .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString), recordType: options.recordType, fields: draft.fields)
                     batch.add(operation, size: draft.size, file: files[number].path, line: row.line)
                 }
+                try rows.checkUnchanged()
                 return batch.operations.isEmpty ? nil : batch
             }, report: report)
+        return outcome.saved
     }
 }
 
@@ -137,6 +146,11 @@ private struct FileRows {
     private static func reader(of file: ImportFile) throws -> RowReader {
         try file.checkUnchanged()
         return try RowReader(file)
+    }
+
+    /// - Throws: `ImportError` when the file that is being read was written to.
+    func checkUnchanged() throws {
+        try files[number].checkUnchanged()
     }
 
     /// The next row and the number of its file, `nil` after the last one.

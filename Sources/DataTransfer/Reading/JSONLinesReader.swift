@@ -7,11 +7,14 @@ struct JSONLinesReader {
 
     private var bytes: ByteReader
     private let path: String
+    private let firstLineLimit: Int
     private var line = 0
 
-    init(_ bytes: ByteReader, path: String) {
+    /// - Parameter firstLineLimit: bytes in the first line, where that is no row.
+    init(_ bytes: ByteReader, path: String, firstLineLimit: Int = lineLimit) {
         self.bytes = bytes
         self.path = path
+        self.firstLineLimit = firstLineLimit
     }
 
     var offset: Int { bytes.offset }
@@ -27,13 +30,14 @@ struct JSONLinesReader {
     private mutating func nextLine() throws(ImportError) -> [UInt8]? {
         guard try bytes.peek() != nil else { return nil }
         line += 1
+        let limit = line == 1 ? firstLineLimit : Self.lineLimit
         var text: [UInt8] = []
         while let byte = try bytes.next(), byte != UInt8(ascii: "\n") {
             text.append(byte)
-            if text.count > Self.lineLimit {
+            if text.count > limit {
                 throw .unreadable(
                     file: path, line: line,
-                    reason: "a line of more than \(Self.lineLimit >> 20) MB; NDJSON has one object in each line. Is the file JSON? Then give --format json")
+                    reason: "a line of more than \(limit >> 20) MB; NDJSON has one object in each line. Is the file JSON? Then give --format json")
             }
         }
         return text

@@ -46,16 +46,20 @@ struct RestorePlaces: Sendable {
     func placed(_ record: RestoredRecord) -> RestoredRecord {
         var record = record
         let (source, target) = (record.zoneID, target(of: record.zoneID))
-        let sourceOwner = source.ownerRecordName ?? header.user?.userRecordName
+        let sourceOwner =
+            header.address.scope == .public ? ZoneID.publicOwner : source.ownerRecordName ?? header.user?.userRecordName
         let targetOwner = address.scope == .public ? ZoneID.publicOwner : target.ownerRecordName ?? caller.userRecordName
         if source.zoneName != target.zoneName || sourceOwner != targetOwner {
             record.mapReferences { reference in
                 guard let named = reference.zoneID else { return reference }
-                let isOfOwner = named.ownerRecordName == nil || named.ownerRecordName == sourceOwner
-                guard isOfOwner else { return reference }
+                // In a shared database the names for whoever asks don't mean the owner of the zone.
+                let isSymbolic = header.address.scope != .shared && named.ownerRecordName.map(ZoneID.currentOwnerNames.contains) ?? false
+                guard isSymbolic || named.ownerRecordName == nil || named.ownerRecordName == sourceOwner else { return reference }
                 var mapped = reference
                 let zoneName = named.zoneName == source.zoneName ? target.zoneName : named.zoneName
-                mapped.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: named.ownerRecordName == nil ? nil : targetOwner)
+                // Such a name means the new owner where that one asks, and is kept, so that exporting again gives the same bytes.
+                let keepsOwner = named.ownerRecordName == nil || isSymbolic && address.scope != .shared
+                mapped.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: keepsOwner ? named.ownerRecordName : targetOwner)
                 return mapped
             }
         }

@@ -6,7 +6,8 @@ public import RecordStore
 ///
 /// The file is read twice. First every line is tried, so that nothing is changed unless all are good; then the records are saved. A
 /// record with VALIDATE references is saved without that action at first and again in the end, when all targets are there; so any order
-/// of lines works, circles too. A record of the same name is replaced.
+/// of lines works, circles too; where a target is missing even then, the references of that record keep the action NONE, and the report
+/// names it. A record of the same name is replaced.
 public struct Restorer: Sendable {
     private let file: ImportFile
     private let header: ExportHeader
@@ -31,10 +32,13 @@ public struct Restorer: Sendable {
         }
         let check = try check(progress)
         let missing = try await missingTypes(in: editor.schema())
+        try file.checkUnchanged()
         if !missing.isEmpty { _ = try await editor.edit(missing.map { .addType($0) }) }
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
-        try await save(check, progress)
+        let again = try await save(check, progress)
+        report.unvalidated = again.refused
+        report.unvalidatedCount = again.refusedCount
         return report
     }
 
@@ -124,11 +128,12 @@ public struct Restorer: Sendable {
         }
     }
 
-    private func save(_ check: Check, _ progress: @escaping (ImportProgress) -> Void) async throws {
+    /// - Returns: what came of the records that are saved again.
+    private func save(_ check: Check, _ progress: @escaping (ImportProgress) -> Void) async throws -> BatchSaver.Outcome {
         let total = max(1, check.total + check.again)
         func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
         report(0)
-        let saved = try await save(report) { record in
+        let saved = try await save(with: BatchSaver(database: database), report) { record in
             guard record.needsTargets else { return record }
             var record = record
             record.mapReferences { reference in
@@ -137,20 +142,25 @@ public struct Restorer: Sendable {
                 return reference
             }
             return record
-        }
-        guard check.again > 0 else { return }
-        do {
-            _ = try await save({ report(saved + $0) }) { $0.needsTargets ? $0 : nil }
-        } catch ImportError.stopped(_, let file, let line, let error) {
-            // Nothing is missing but the action of the references from here on.
-            throw ImportError.stopped(saved: saved, file: file, line: line, error)
-        }
+        }.saved
+        guard check.again > 0 else { return BatchSaver.Outcome() }
+        // All records are there: one whose target is missing has no say in the references of the others.
+        let saver = BatchSaver(database: database, goesPastRefusals: true, savedBefore: saved)
+        return try await save(with: saver, { report(saved + $0) }) { $0.needsTargets ? $0 : nil }
     }
 
     /// One pass of saving.
     /// - Parameter select: the record as it is to be saved, `nil` for those that this pass leaves out.
-    private func save(_ report: (Int) -> Void, _ select: (RestoredRecord) -> RestoredRecord?) async throws -> Int {
-        var lines = try records()
+    private func save(
+        with saver: BatchSaver, _ report: (Int) -> Void, _ select: (RestoredRecord) -> RestoredRecord?
+    ) async throws -> BatchSaver.Outcome {
+        var lines: JSONLinesReader
+        do {
+            lines = try records()
+        } catch {
+            guard let saved = saver.savedBefore else { throw error }
+            throw ImportError.brokenOff(saved: saved, reason: "\(error)")
+        }
         var next: (record: RestoredRecord, line: Int, offset: Int)?
         func advance() throws {
             next = nil
@@ -159,9 +169,11 @@ public struct Restorer: Sendable {
                 next = (places.placed(selected), row.line, lines.offset)
             }
         }
-        try advance()
-        return try await BatchSaver(database: database).save(
+        var isStarted = false
+        return try await saver.save(
             {
+                if !isStarted { try advance() }
+                isStarted = true
                 guard let first = next else { return nil }
                 var batch = SaveBatch(zoneID: first.record.zoneID)
                 var offset = first.offset
@@ -170,6 +182,7 @@ public struct Restorer: Sendable {
                     offset = item.offset
                     try advance()
                 }
+                try file.checkUnchanged()
                 return batch
             }, report: report)
     }

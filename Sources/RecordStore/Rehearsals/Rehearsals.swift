@@ -47,11 +47,13 @@ public final class Rehearsals: Sendable {
     /// - Returns: how many were on.
     @discardableResult
     public func stop(_ rehearsal: Rehearsal? = nil, in area: RehearsalArea? = nil) -> Int {
-        state.withLock { state in
+        let count = state.withLock { state in
             let before = state.count
             state.removeAll { running in rehearsal.map { $0 == running.rehearsal } ?? true && area.map { $0 == running.area } ?? true }
             return before - state.count
         }
+        if !isOn(.laggingIndex, where: { _ in true }) { saves.clear() }
+        return count
     }
 
     /// Whether a rehearsal is on somewhere that an area covers.

@@ -3,7 +3,8 @@ internal import Records
 /// A token that leads from one page of a rehearsed pull to the next. It wraps a token of the engine, and is read whether or not the
 /// rehearsal is still on, so that a pull that has begun comes to its end.
 ///
-/// The last token of a pull is always the engine's own: what a client keeps outlives the rehearsal.
+/// The last token of a pull is always the engine's own: what a client keeps outlives the rehearsal. Anybody can write such a token, so it
+/// is trusted with nothing: the engine judges what it wraps.
 enum RehearsedToken {
     /// An empty page was given; now the page since the token follows.
     case afterEmptyPage(since: ChangeToken?)
@@ -13,19 +14,32 @@ enum RehearsedToken {
     /// No token of an engine begins so: their first byte holds a format version.
     private static let mark = Array("Rhrs".utf8)
 
-    /// - Returns: `nil` for a token of an engine.
+    /// Bytes of the longest one; tokens of engines have less than a hundred.
+    private static let byteLimit = 512
+
+    /// - Returns: `nil` for a token of an engine, and for what was made up: the engine will refuse it.
     init?(_ token: ChangeToken) {
-        guard token.bytes.starts(with: Self.mark) else { return nil }
+        guard token.bytes.count <= Self.byteLimit, token.bytes.starts(with: Self.mark) else { return nil }
         var rest = token.bytes.dropFirst(Self.mark.count)
         switch rest.popFirst() {
-        case 1: self = .afterEmptyPage(since: Self.inner(rest))
-        case 2:
-            guard rest.count >= 12 else { return nil }
-            let number = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            let index = rest.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | Int($1) }
-            self = .inOrderedPull(number, index: index, since: Self.inner(rest.dropFirst(12)))
+        case 1:
+            // An empty page may come within an ordered pull; nothing else of a rehearsal stands in another.
+            if rest.starts(with: Self.mark) {
+                let inner = rest.dropFirst(Self.mark.count)
+                guard inner.first == 2, Self(orderedPull: inner.dropFirst()) != nil else { return nil }
+            }
+            self = .afterEmptyPage(since: Self.inner(rest))
+        case 2: self.init(orderedPull: rest)
         default: return nil
         }
+    }
+
+    private init?(orderedPull bytes: ArraySlice<UInt8>) {
+        let since = bytes.dropFirst(12)
+        guard bytes.count >= 12, !since.starts(with: Self.mark) else { return nil }
+        let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let index = bytes.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        self = .inOrderedPull(number, index: index, since: Self.inner(since))
     }
 
     var token: ChangeToken {
@@ -47,7 +61,9 @@ enum RehearsedToken {
     static func engineToken(of token: ChangeToken) -> ChangeToken? {
         switch RehearsedToken(token) {
         case nil: token
-        case .afterEmptyPage(let since)?, .inOrderedPull(_, _, let since)?: since.flatMap { engineToken(of: $0) }
+        case .inOrderedPull(_, _, let since)?: since
+        case .afterEmptyPage(let since)?:
+            if let since, case .inOrderedPull(_, _, let begun)? = RehearsedToken(since) { begun } else { since }
         }
     }
 

@@ -58,6 +58,8 @@ extension RehearsingDatabase {
                 _ = shapes(.childrenFirst, .zone(request.zoneID))
                 return try page(of: pull, number, from: index, request)
             }
+            // A first pull leaves out what was deleted before it began, and would now leave out what it has given and is gone since.
+            guard let since else { throw TokenOffice.expired }
             request.since = since
         }
         guard shapes(.childrenFirst, .zone(request.zoneID)) else { return try await base.zoneChanges(request) }

@@ -25,6 +25,9 @@ extension RehearsingDatabase {
         let changed = zip(images, outcomes).compactMap { image, outcome in
             if case .success = outcome { image } else { nil }
         }
+        // Stopped meanwhile, and nobody will ask.
+        let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
+        guard rehearses(.laggingIndex, .zones(zoneIDs)) else { return outcomes }
         rehearsals.saves.add(
             changed, container: address.container, environment: address.environment, until: rehearsals.clock(), horizon: horizon)
         return outcomes

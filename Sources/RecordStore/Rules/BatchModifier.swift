@@ -36,8 +36,12 @@ public struct BatchModifier {
             throw RecordError(
                 .badRequest, "Too many operations: \(request.operations.count) in one request, the limit is \(Self.operationLimit)")
         }
-        let zones = request.operations.map { operation in
-            Result { try transaction.zone(operation.zoneID ?? request.zoneID) }
+        let zones = try request.operations.map { operation -> Result<Zone, RecordError> in
+            do {
+                return .success(try transaction.zone(operation.zoneID ?? request.zoneID))
+            } catch let error as RecordError {
+                return .failure(error)
+            }
         }
         try checkEachRecordOnce(request.operations, zones)
         let isAtomic = request.atomic && !zones.contains { (try? $0.get().zoneID.isDefault) ?? false }
@@ -55,7 +59,7 @@ public struct BatchModifier {
     }
 
     private mutating func applyAtomically(
-        _ operations: [RecordOperation], _ zones: [Result<Zone, any Error>]
+        _ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]
     ) throws -> [Outcome] {
         var outcomes: [Outcome] = []
         do {
@@ -101,7 +105,7 @@ public struct BatchModifier {
         for (_, check) in deferred { try check() }
     }
 
-    private func checkEachRecordOnce(_ operations: [RecordOperation], _ zones: [Result<Zone, any Error>]) throws {
+    private func checkEachRecordOnce(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws {
         var seen: [Int64: Set<Name>] = [:]
         for (operation, zone) in zip(operations, zones) {
             guard let name = operation.recordName, let zone = try? zone.get() else { continue }

@@ -80,7 +80,7 @@ public struct TokenOffice: Sendable {
         guard let incarnation = incarnations.first(where: { $0.number == content.incarnation }),
             incarnation.contains(content.latestPosition), content.latestPosition <= feed.position
         else { return "it is from a time that this store does not know: the store was restored from an older copy" }
-        if max(content.position, content.floorFrom) < feed.floor { return "deletions after it were purged" }
+        if content.deletionsKnownThrough < feed.floor { return "deletions after it were purged" }
         return nil
     }
 }
@@ -94,8 +94,13 @@ extension TokenContent {
         }
     }
 
-    /// From where on deletions matter to the client: a first pull needs none before it began.
-    fileprivate var floorFrom: Int64 {
-        if case .firstPull(let began) = progress { began } else { 0 }
+    /// Deletions up to here were told to the client, or are nothing to it: a first pull needs none from before it began, and one from new
+    /// to old brings the deletions last that happened first.
+    fileprivate var deletionsKnownThrough: Int64 {
+        switch progress {
+        case .complete, .pull: position
+        case .firstPull(let began): max(position, began)
+        case .reversePull(let began, let since): since == 0 ? began : since
+        }
     }
 }

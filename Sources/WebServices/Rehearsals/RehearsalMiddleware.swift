@@ -42,7 +42,7 @@ struct RehearsalMiddleware: RouterMiddleware {
     /// What the request rehearses; `nil` where nothing is rehearsed at all.
     private func scope(of request: Request, _ context: ServingRequestContext) throws -> RehearsalScope? {
         guard let text = Self.asked(by: request) else { return rehearsals.running.isEmpty ? nil : RehearsalScope() }
-        try RehearsalServices.checkPeer(of: context)
+        try RehearsalServices.checkPeer(of: request, context)
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
         if names == [Self.exemption] { return RehearsalScope(isExempt: true) }
         return RehearsalScope(asking: Set(try names.map(Self.asked)))
@@ -97,9 +97,12 @@ struct RehearsalMiddleware: RouterMiddleware {
             _ = try? await request.bodyBytes()
             throw await dropped(context)
         }
-        let isDropped = fails(.droppedAfter)
+        if fails(.droppedAfter) {
+            // However it ends.
+            _ = try? await next(request, context)
+            throw await dropped(context)
+        }
         var response = try await next(request, context)
-        if isDropped { throw await dropped(context) }
         let shaped = scope.shaped
         if !shaped.isEmpty, let name = Self.answerHeader { response.headers[name] = shaped.map(\.rawValue).joined(separator: ", ") }
         return response

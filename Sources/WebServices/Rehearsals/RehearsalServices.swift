@@ -22,7 +22,7 @@ struct RehearsalServices: Sendable {
 
     /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for a method other than GET and POST.
     func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
-        try Self.checkPeer(of: context)
+        try Self.checkPeer(of: request, context)
         var writer = JSONWriter()
         switch request.method {
         case .get, .head: writer.list(rehearsals)
@@ -42,9 +42,10 @@ struct RehearsalServices: Sendable {
     }
 
     /// - Throws: `RecordError` ACCESS_DENIED to clients elsewhere: what is rehearsed troubles everybody.
-    static func checkPeer(of context: ServingRequestContext) throws {
-        guard context.isFromThisMachine else {
-            throw RecordError(.accessDenied, "Rehearsals are for clients on the server's own machine; come through an SSH tunnel")
+    static func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
+        guard context.isFromThisMachine(request) else {
+            throw RecordError(
+                .accessDenied, "Rehearsals are for clients on the server's own machine, and not through a proxy; come through an SSH tunnel")
         }
     }
 

@@ -4,6 +4,7 @@ internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
+internal import ServiceLifecycle
 
 /// Changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
 ///
@@ -42,7 +43,9 @@ struct Follow {
                     }
                     (token, isBehind) = (page.syncToken, page.moreComing)
                     if !page.changes.isEmpty { try await writer.write(try Self.event(page)) }
-                } while isBehind
+                } while isBehind && !Task.isShuttingDownGracefully
+                // A client whose stream ends early goes on from its last token.
+                if isBehind { return false }
                 if wake == .heartbeat { try await writer.write(Wake.signOfLife) }
                 return true
             }

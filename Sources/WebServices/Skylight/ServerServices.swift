@@ -11,6 +11,7 @@ enum HealthService: ServerService {
         let isOK = stores.allSatisfy { $0.readOnlyBecause == nil }
         writer.object { writer in
             writer.member("status", isOK ? "ok" : "read-only")
+            if let instance = call.instance { writer.member("instance", instance) }
             writer.name("stores")
             writer.array { writer in
                 for store in stores { writer.value(store) }

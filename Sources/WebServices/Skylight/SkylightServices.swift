@@ -72,4 +72,6 @@ struct ServerCall: Sendable {
     let engine: any RecordEngine
     let callers: CallerResolver
     let request: Request
+    /// What this server is told apart from others by.
+    let instance: String?
 }

@@ -27,7 +27,7 @@ enum Wake: Sendable {
         let beating = Task {
             while !Task.isCancelled {
                 try await Task.sleep(for: interval)
-                continuation.yield(.heartbeat)
+                beat(continuation)
             }
         }
         defer {
@@ -41,5 +41,10 @@ enum Wake: Sendable {
         } onGracefulShutdown: {
             continuation.finish()
         }
+    }
+
+    /// Wakes for a sign of life. One place is for all that wait: a commit that stood there is not lost to a heartbeat.
+    static func beat(_ continuation: AsyncStream<Wake>.Continuation) {
+        if case .dropped(.commit) = continuation.yield(.heartbeat) { continuation.yield(.commit) }
     }
 }

@@ -29,6 +29,11 @@ struct RehearsalStage {
         for rehearsal in rehearsals { try self.rehearsals.start(RehearsalCue(rehearsal), in: area) }
     }
 
+    /// Begins pulls that are given in another order, and takes none further.
+    func beginPulls(_ count: Int) async throws {
+        for _ in 0..<count { _ = try await door(RehearsalScope(asking: [.childrenFirst])).zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 1))) }
+    }
+
     /// A chat: rooms whose last message is their child, messages with a parent, replies deleted with what they reply to, people referred
     /// to plainly; every tenth room saved again at the end.
     func fillWithChat(rooms: Int, messages: Int) async throws {

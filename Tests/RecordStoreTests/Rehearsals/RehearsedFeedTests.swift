@@ -125,14 +125,68 @@ import Testing
 
     @Test func aPullThatIsNotHeldAnyMoreBeginsAgain() async throws {
         let stage = try await RehearsalStage()
+        try await stage.plain.save("a", in: notes)
+        let since = try await stage.plain.pull(notes).token
         try await stage.fillWithChat(rooms: 2, messages: 3)
         try stage.start(.childrenFirst)
-        let begun = try await stage.door.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 3)))
-        for _ in 0..<10 { _ = try await stage.door.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 1))) }
+        let begun = try await stage.door.zoneChanges(ZoneChangesRequest(notes, since: since, limit: PageLimit(records: 3)))
+        try await stage.beginPulls(256)
+        let gone = try #require(begun.changes.first?.name)
+        try await stage.plain.delete(gone, in: notes)
         let rest = try await stage.door.pages(since: begun.syncToken)
-        let plain = try await stage.plain.pull(notes)
+        let plain = try await stage.plain.pull(notes, since: since)
         #expect(Set(rest.flatMap(\.changes)) == Set(plain.changes))
+        #expect(rest.flatMap(\.changes).contains { $0.name == gone && $0.kind == .deleted })
         #expect(rest.last?.syncToken == plain.token)
+    }
+
+    /// Begun again it would leave out what it has given and was deleted since.
+    @Test func aFirstPullThatIsNotHeldAnyMoreIsExpired() async throws {
+        let stage = try await RehearsalStage()
+        try await stage.fillWithChat(rooms: 2, messages: 3)
+        try stage.start(.childrenFirst, .emptyPages)
+        let begun = try await stage.door.pages(pageSize: 3, limit: 2)
+        let empty = try await stage.door.pages(since: begun.last?.syncToken, pageSize: 3, limit: 1)
+        stage.rehearsals.stop(.emptyPages)
+        try await stage.beginPulls(256)
+        for token in [begun.last?.syncToken, empty.last?.syncToken] {
+            let error = await refusal { _ = try await stage.door.pages(since: token) }
+            #expect(error == TokenOffice.expired)
+        }
+    }
+
+    @Test func manyPullsInTurnAllComeToTheirEnd() async throws {
+        let stage = try await RehearsalStage()
+        try await stage.fillWithChat(rooms: 2, messages: 3)
+        let count = try await stage.plain.pull(notes).changes.count
+        try stage.start(.childrenFirst)
+        var requests = Array(repeating: ZoneChangesRequest(notes, limit: PageLimit(records: 1)), count: 50)
+        for turn in 1...count {
+            for index in requests.indices {
+                let page = try await stage.door.zoneChanges(requests[index])
+                requests[index].since = page.syncToken
+                #expect(page.changes.count == 1 && page.moreComing == (turn < count))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        [1], [2] + Array(repeating: UInt8(0), count: 12), [3], [], [2, 0],
+    ])
+    func madeUpTokensAreRefused(part: [UInt8]) async throws {
+        let stage = try await RehearsalStage()
+        try await stage.plain.save("a", in: notes)
+        try stage.start(.childrenFirst, .emptyPages)
+        let mark = Array("Rhrs".utf8)
+        for times in [2, 3, 30, 700_000 / (mark.count + part.count)] {
+            let token = ChangeToken(bytes: Array(repeatElement(mark + part, count: times).joined()) + mark)
+            let errors = [
+                await refusal { _ = try await stage.door.pages(since: token) },
+                await refusal { _ = try await stage.door.databaseChanges(DatabaseChangesRequest(since: token)) },
+                await refusal { _ = try await stage.door.explain(token) },
+            ]
+            #expect(errors.allSatisfy { $0 == TokenOffice.foreign })
+        }
     }
 
     @Test func theEndOfTheZoneEndsItsOrderedPull() async throws {

@@ -1,8 +1,9 @@
 import JSON
-import RecordStore
 import Records
 import StoreScenarios
 import Testing
+
+@testable import RecordStore
 
 /// What is rehearsed on queries, on saves, and where it holds.
 @Suite struct RehearsedQueryTests {
@@ -70,6 +71,36 @@ import Testing
         #expect(try await stage.door.names(in: notes, of: ["a", "c"]) == ["a"])
         stage.clock.advance(3_000)
         #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["b", "d", "a"])
+    }
+
+    @Test func aStoppedLaggingIndexRemembersNothing() async throws {
+        let stage = try await stage()
+        try stage.start(.laggingIndex)
+        try stage.start(.laggingIndex, in: RehearsalArea(zoneID: notes))
+        try await stage.door.save("a", in: notes, ["rank": .int64(9)])
+        stage.rehearsals.stop(.laggingIndex, in: .everywhere)
+        #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["a", "b", "c", "d"])
+        stage.rehearsals.stop()
+        try stage.start(.laggingIndex)
+        #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["b", "c", "d"])
+    }
+
+    @Test func onlySoManyBytesAreRemembered() async throws {
+        let stage = try await stage()
+        try await stage.plain.save("large", in: notes, ["text": .string(String(repeating: "x", count: 900_000))])
+        let record = try #require(try await stage.plain.fetch([RecordID(recordName: "large", zoneID: notes)], desiredKeys: nil).first?.get())
+        let saves = RecentSaves()
+        let now = stage.clock.now()
+        let place = RecentSaves.Place(container: stage.plain.address.container, environment: .development, zoneID: record.recordID.zoneID)
+        let records = (0..<100).map { number in
+            var copy = record
+            copy.recordID = RecordID(recordName: Name("r\(number)"), zoneID: record.recordID.zoneID)
+            return copy
+        }
+        for record in records { saves.add([record], container: place.container, environment: place.environment, until: now, horizon: Timestamp(milliseconds: 0)) }
+        let held = saves.records(at: Timestamp(milliseconds: 0), in: [place])
+        #expect((30...37).contains(held.count) && held[records[99].recordID] != nil)
+        #expect(saves.isEmpty(since: now))
     }
 
     @Test func aConflictSavesNothing() async throws {

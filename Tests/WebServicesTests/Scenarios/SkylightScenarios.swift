@@ -148,6 +148,17 @@ extension Scenario {
                 "\(root)/records/restore",
                 #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","created":{"timestamp":"now","userRecordName":"_1"},"modified":{}}}]}"#,
                 400, #"{"reason":"<has operations[0].record.created.timestamp>"}"#),
+            post(
+                "\(root)/records/restore",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","created":{"timestamp":1,"userRecordName":"_1"}}}]}"#,
+                400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'operations[0].record.modified'>"}"#),
+            post(
+                "\(root)/records/restore",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","created":null,"modified":{"timestamp":1,"userRecordName":"_1"}}}]}"#,
+                400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'operations[0].record.created'>"}"#),
+            post(
+                "\(root)/records/restore", #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N"}}]}"#,
+                200, #"{"records":[{"created":{"userRecordName":"$developer"},"modified":{"userRecordName":"$developer"}}]}"#),
             post("\(root)/records/restore", #"{"zoneID":{"zoneName":"no"},"operations":[{"operationType":"create","record":{"recordType":"N"}}]}"#, 200, #"{"records":[{"serverErrorCode":"ZONE_NOT_FOUND"}]}"#),
             get("\(root)/records/restore", 405)),
         Scenario(
