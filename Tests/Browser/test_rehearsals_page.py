@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from conftest import Server
+from page_server import Server
 from pages import CHAT, PAGES
 
 

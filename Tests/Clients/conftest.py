@@ -1,21 +1,10 @@
 """A running server with the demo data, for clients to talk to."""
 
-import os
-import pathlib
 import signal
 import subprocess
 
 import pytest
-
-PACKAGE = pathlib.Path(__file__).resolve().parents[2]
-
-
-def binary() -> str:
-    """The server that `make test` built; named by SKYLIGHT_BIN."""
-    path = os.environ.get("SKYLIGHT_BIN", str(PACKAGE / ".build/debug/skylight"))
-    if not os.access(path, os.X_OK):
-        pytest.exit(f"There is no binary at {path}: run 'make test', or 'swift build' first", returncode=2)
-    return path
+from server_binary import binary
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import urllib.request
 
 import pytest
 
-from conftest import binary
+from server_binary import binary
 
 CONTAINER = "iCloud.com.example.Rehearsed"
 READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed"]
