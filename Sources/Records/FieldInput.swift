@@ -242,6 +242,6 @@ extension Asset {
         }
         self.init(
             fileChecksum: fileChecksum, size: size, referenceChecksum: string("referenceChecksum"),
-            wrappingKey: string("wrappingKey"), receipt: string("receipt"))
+            wrappingKey: string("wrappingKey"), receipt: string("receipt"), fileName: string("fileName"))
     }
 }

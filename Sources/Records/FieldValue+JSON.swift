@@ -4,19 +4,23 @@ public import JSON
 // The JSON form of field values, in answers and in storage: protocol.md's section on field types,
 // Apple's reference page "Types and Dictionaries".
 
+/// Where the asset in a field can be fetched.
+public typealias AssetAddress = (_ asset: Asset, _ field: Name) -> String
+
 extension JSONWriter {
     /// Writes `{"value":…,"type":…}`.
-    public mutating func value(_ field: Field, numbersAsStrings: Bool = false) {
+    /// - Parameter downloadURL: where an asset can be fetched, if that is to be said.
+    public mutating func value(_ field: Field, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) {
         object { writer in
             writer.name("value")
-            writer.value(field.value, numbersAsStrings: numbersAsStrings)
+            writer.value(field.value, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL.map { address in { address($0, field.name) } })
             writer.member("type", field.value.typeName)
             if field.isEncrypted { writer.member("isEncrypted", true) }
         }
     }
 
     /// Writes the value alone.
-    public mutating func value(_ value: FieldValue, numbersAsStrings: Bool = false) {
+    public mutating func value(_ value: FieldValue, numbersAsStrings: Bool = false, downloadURL: ((Asset) -> String)? = nil) {
         switch value {
         case .string(let string): self.value(string)
         case .int64(let integer): number(integer, asString: numbersAsStrings)
@@ -26,9 +30,9 @@ extension JSONWriter {
         case .timestamp(let timestamp): number(timestamp.milliseconds, asString: numbersAsStrings)
         case .location(let location): self.value(location)
         case .reference(let reference): self.value(reference)
-        case .asset(let asset): self.value(asset)
+        case .asset(let asset): self.value(asset, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL?(asset))
         case .list(let elements, _):
-            array { writer in for element in elements { writer.value(element, numbersAsStrings: numbersAsStrings) } }
+            array { writer in for element in elements { writer.value(element, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) } }
         }
     }
 
@@ -66,12 +70,15 @@ extension JSONWriter {
         }
     }
 
-    private mutating func value(_ asset: Asset) {
+    private mutating func value(_ asset: Asset, numbersAsStrings: Bool, downloadURL: String?) {
         object { writer in
             writer.member("fileChecksum", asset.fileChecksum)
-            writer.member("size", asset.size)
+            writer.name("size")
+            writer.number(asset.size, asString: numbersAsStrings)
             if let checksum = asset.referenceChecksum { writer.member("referenceChecksum", checksum) }
             if let key = asset.wrappingKey { writer.member("wrappingKey", key) }
+            if let name = asset.fileName { writer.member("fileName", name) }
+            if let downloadURL { writer.member("downloadURL", downloadURL) }
         }
     }
 }

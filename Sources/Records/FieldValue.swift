@@ -35,4 +35,13 @@ public enum FieldValue: Sendable, Hashable {
     public var elements: [FieldValue] {
         if case .list(let elements, _) = self { elements } else { [self] }
     }
+
+    /// The assets in a field: one, those of a list, or none.
+    public var assets: [Asset] {
+        switch self {
+        case .asset(let asset): [asset]
+        case .list(let elements, .asset?): elements.compactMap { if case .asset(let asset) = $0 { asset } else { nil } }
+        default: []
+        }
+    }
 }

@@ -26,7 +26,7 @@ public struct FieldsText: Sendable, Hashable {
     /// Decodes all fields.
     /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
     public func decoded() throws -> [Field] {
-        guard case .object(let object) = try reading({ () throws(JSONError) in try JSONReader.value(of: bytes) }) else { return [] }
+        guard case .object(let object) = try Self.reading({ () throws(JSONError) in try JSONReader.value(of: bytes) }) else { return [] }
         return try object.map { try Field(storedName: $0.name, json: $0.value) }
     }
 
@@ -35,8 +35,7 @@ public struct FieldsText: Sendable, Hashable {
     public func values(of names: Set<Name>) throws -> [Name: FieldValue] {
         var values: [Name: FieldValue] = [:]
         for slice in try slices(named: names) {
-            let json = try reading { () throws(JSONError) in try JSONReader.value(of: slice.value) }
-            values[slice.name] = try Field(storedName: slice.name, json: json).value
+            values[slice.name] = try Self.field(slice.name, slice.value).value
         }
         return values
     }
@@ -57,11 +56,16 @@ public struct FieldsText: Sendable, Hashable {
         return FieldsText(bytes: writer.bytes)
     }
 
-    private func slices(named names: Set<Name>? = nil) throws -> [(name: Name, value: ArraySlice<UInt8>)] {
-        try reading { () throws(JSONError) in try JSONReader.memberSlices(of: bytes[...], named: names) }
+    func slices(named names: Set<Name>? = nil) throws -> [(name: Name, value: ArraySlice<UInt8>)] {
+        try Self.reading { () throws(JSONError) in try JSONReader.memberSlices(of: bytes[...], named: names) }
     }
 
-    private func reading<Value>(_ body: () throws(JSONError) -> Value) throws -> Value {
+    static func field(_ name: Name, _ text: ArraySlice<UInt8>) throws -> Field {
+        let json = try reading { () throws(JSONError) in try JSONReader.value(of: text) }
+        return try Field(storedName: name, json: json)
+    }
+
+    private static func reading<Value>(_ body: () throws(JSONError) -> Value) throws -> Value {
         do {
             return try body()
         } catch {

@@ -2,8 +2,9 @@ public import JSON
 
 extension JSONWriter {
     /// A change with what the protocol leaves out: what kind it is, its position, and of a deletion what was deleted, by whom and when.
+    /// - Parameter downloadURL: where assets can be fetched, if that is to be said.
     /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
-    public mutating func value(_ change: RecordChange) throws {
+    public mutating func value(_ change: RecordChange, downloadURL: AssetAddress? = nil) throws {
         try object { writer in
             writer.member("change", change.kind.rawValue)
             writer.member("position", change.position)
@@ -11,7 +12,7 @@ extension JSONWriter {
             if change.kind == .deleted {
                 writer.deletion(of: change.record)
             } else {
-                try writer.value(change.record)
+                try writer.value(change.record, downloadURL: downloadURL)
             }
         }
     }

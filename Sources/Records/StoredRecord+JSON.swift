@@ -3,15 +3,19 @@ public import JSON
 // The JSON form of a record in answers (Apple's reference page "Types and Dictionaries").
 
 extension JSONWriter {
-    /// A record. Its fields are copied as they were written when it was saved, unless numbers are wanted as strings.
+    /// A record. Its fields are copied as they were written when it was saved, unless numbers are wanted as strings; only into assets is
+    /// something put.
+    /// - Parameter downloadURL: where assets can be fetched, if that is to be said.
     /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
-    public mutating func value(_ record: StoredRecord, numbersAsStrings: Bool = false) throws {
+    public mutating func value(_ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) throws {
         try object { writer in
             writer.member("recordName", record.recordID.recordName)
             writer.member("recordType", record.recordType)
             writer.name("fields")
             if numbersAsStrings {
-                try writer.numbersAsStrings(record.fields)
+                try writer.numbersAsStrings(record.fields, downloadURL)
+            } else if let downloadURL, record.fields.mayHoldAssets {
+                try writer.text(record.fields.withDownloadURLs(downloadURL).bytes)
             } else {
                 writer.text(record.fields.bytes)
             }
@@ -31,12 +35,12 @@ extension JSONWriter {
         }
     }
 
-    private mutating func numbersAsStrings(_ fields: FieldsText) throws {
+    private mutating func numbersAsStrings(_ fields: FieldsText, _ downloadURL: AssetAddress?) throws {
         let decoded = try fields.decoded()
         object { writer in
             for field in decoded {
                 writer.name(field.name)
-                writer.value(field, numbersAsStrings: true)
+                writer.value(field, numbersAsStrings: true, downloadURL: downloadURL)
             }
         }
     }

@@ -41,12 +41,13 @@ public final class SQLiteRecordEngine: RecordEngine {
     }
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
-        let store = try await store(of: Key(container: address.container, environment: address.environment))
+        let store = try await store(of: address.container, address.environment)
         return SQLiteDatabase(
             store: store, address: address, caller: caller, userNumber: try await store.userNumber(of: caller.userRecordName))
     }
 
-    private func store(of key: Key) async throws -> SQLiteStore {
+    func store(of container: ContainerID, _ environment: Records.Environment) async throws -> SQLiteStore {
+        let key = Key(container: container, environment: environment)
         let task = try stores.withLock { stores in
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             if let task = stores?[key] { return task }

@@ -10,6 +10,7 @@ final class SQLiteStore: Sendable {
     let environment: Environment
     let clock: @Sendable () -> Timestamp
     var office: TokenOffice { tokens.withLock { $0 } }
+    let assetTickets: AssetTickets
     let pool: DatabasePool
     /// Edits of the schema, which may take long, and changes of the tokens' key: one after the other.
     let edits = OneAtATime()
@@ -51,6 +52,7 @@ final class SQLiteStore: Sendable {
         let opening = try pool.write { try Self.open($0) }
         tokens = Mutex(
             TokenOffice(seal: TokenSeal(key: opening.key), retired: opening.retiredKeys.map(TokenSeal.init), incarnations: opening.incarnations))
+        assetTickets = AssetTickets(key: opening.assetKey)
         catalog = Mutex(opening.catalog)
         users = Mutex(opening.users)
         writer = CommitWriter(
@@ -74,6 +76,7 @@ final class SQLiteStore: Sendable {
 
     private struct Opening {
         var key: [UInt8]
+        var assetKey: [UInt8]
         var retiredKeys: [[UInt8]]
         var incarnations: [Incarnation]
         var position: Int64
@@ -83,13 +86,6 @@ final class SQLiteStore: Sendable {
 
     /// What the file says of itself. Begins a new incarnation at the position found.
     private static func open(_ db: Database) throws -> Opening {
-        let key: [UInt8]
-        if let stored = try Data.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'tokenKey'") {
-            key = Array(stored)
-        } else {
-            key = TokenSeal.makeKey()
-            try db.execute(sql: "INSERT INTO facts (name, value) VALUES ('tokenKey', ?)", arguments: [Data(key)])
-        }
         let position =
             try Int64.fetchOne(
                 db,
@@ -105,8 +101,16 @@ final class SQLiteStore: Sendable {
         let users = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { (Name($0["name"] as String), $0["number"] as Int64) }
         let retired = try Data.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC")
         return Opening(
-            key: key, retiredKeys: retired.map { Array($0) }, incarnations: incarnations, position: position, catalog: catalog,
+            key: try key(named: "tokenKey", db), assetKey: try key(named: "assetKey", db), retiredKeys: retired.map { Array($0) }, incarnations: incarnations, position: position, catalog: catalog,
             users: Dictionary(users, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// A secret key of the store, made when it is first asked for.
+    private static func key(named name: String, _ db: Database) throws -> [UInt8] {
+        if let stored = try Data.fetchOne(db, sql: "SELECT value FROM facts WHERE name = ?", arguments: [name]) { return Array(stored) }
+        let key = TokenSeal.makeKey()
+        try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(key)])
+        return key
     }
 
     /// Ends the writing and closes the file.

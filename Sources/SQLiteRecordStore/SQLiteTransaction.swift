@@ -8,6 +8,7 @@ internal import Records
 final class SQLiteTransaction: RecordTransaction {
     private let db: Database
     private let view: DatabaseView
+    let assetTickets: AssetTickets
     private let now: Timestamp
     /// What `attempt` must put back, together with the tables.
     private var kept: Kept
@@ -20,9 +21,10 @@ final class SQLiteTransaction: RecordTransaction {
     /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.
     private static let logPerSave = 4 * 4096
 
-    init(_ db: Database, state: CommitWriter.State, view: DatabaseView, now: Timestamp) {
+    init(_ db: Database, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp) {
         self.db = db
         self.view = view
+        assetTickets = tickets
         self.now = now
         kept = Kept(state: state)
     }
@@ -120,6 +122,8 @@ final class SQLiteTransaction: RecordTransaction {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog)
                 .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, db)
         }
+        let (usesBefore, usesNow) = (AssetRows.uses(of: draft.previousFields.values), AssetRows.uses(of: draft.fields.values))
+        try AssetRows.write(usesNow, replacing: usesBefore, of: draft.recordID.recordName, in: zone, now: now, db)
         kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
         kept.tally.add(isDeleted: false, type: type, position: position, to: zone)
         return record
@@ -138,15 +142,13 @@ final class SQLiteTransaction: RecordTransaction {
                 StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
                 signature.deviceID, before.id,
             ])
-        try IndexEntries().write(replacing: entries(of: before.record), of: record.recordID.recordName, in: zone, db)
+        let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let entries = IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog)
+        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)
+        try AssetRows.write([], replacing: AssetRows.uses(of: fields.values), of: record.recordID.recordName, in: zone, now: now, db)
         kept.tally.remove(before, type: type, from: zone)
         kept.state.logEstimate += Self.logPerSave
         kept.tally.add(isDeleted: true, type: type, position: position, to: zone)
-    }
-
-    private func entries(of record: StoredRecord) throws -> IndexEntries {
-        let fields = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        return IndexEntries(of: record, fields: fields, catalog: kept.state.catalog)
     }
 
     func dependents(of name: Name, in zone: Int64) throws -> [Referrer] {
@@ -162,6 +164,18 @@ final class SQLiteTransaction: RecordTransaction {
         if links < limit { return links }
         return try Int.fetchOne(
             db, cachedSQL: "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ?", [zone, name.string, action]) ?? 0
+    }
+
+    func hasAsset(_ checksum: FileChecksum) throws -> Bool {
+        try AssetRows.isEntered(checksum, db)
+    }
+
+    func keepAsset(_ checksum: FileChecksum, inUseUntil moment: Timestamp) throws -> Bool {
+        try AssetRows.keep(checksum, inUseUntil: moment, db)
+    }
+
+    func spend(_ receipt: AssetReceipt) throws -> Bool {
+        try AssetRows.spend(receipt, now: now, db)
     }
 
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {

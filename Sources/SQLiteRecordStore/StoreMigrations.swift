@@ -12,8 +12,36 @@ enum StoreMigrations {
         migrator.registerMigration("2") { db in
             try db.execute(sql: secondVersion)
         }
+        migrator.registerMigration("3") { db in
+            try db.execute(sql: thirdVersion)
+        }
         return migrator
     }
+
+    private static let thirdVersion = """
+        -- The files in the asset store that are safely there.
+        CREATE TABLE assets (
+            checksum BLOB PRIMARY KEY,          -- SHA-256
+            size INTEGER NOT NULL,
+            uses INTEGER NOT NULL,              -- rows in assetUses
+            inUseUntil INTEGER NOT NULL         -- when the last use ended or, of an upload, will end; ms since 1970
+        ) WITHOUT ROWID;
+        CREATE INDEX unused_assets ON assets (checksum, inUseUntil) WHERE uses = 0;
+
+        -- Which fields of records refer to which files.
+        CREATE TABLE assetUses (
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            field TEXT NOT NULL,
+            checksum BLOB NOT NULL,
+            PRIMARY KEY (zone, name, field, checksum)
+        ) WITHOUT ROWID;
+        CREATE INDEX asset_users ON assetUses (checksum);
+
+        -- Uploads whose receipts were used, until those would have expired.
+        CREATE TABLE spentReceipts (number BLOB PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX old_receipts ON spentReceipts (expires);
+        """
 
     private static let secondVersion = """
         -- The keys of tokens that were expired all at once.

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Records
 
 /// Removes what ended zones left in the tables, some thousand rows at a time.
 enum ZoneSweep {
@@ -7,8 +8,13 @@ enum ZoneSweep {
     /// One step.
     /// - Returns: whether more is left.
     static func step(_ db: Database) throws -> Bool {
-        guard let zone = try Int64.fetchOne(db, cachedSQL: "SELECT number FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1") else { return false }
+        guard let row = try Row.fetchOne(db, cachedSQL: "SELECT number, moment FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", []) else {
+            return false
+        }
+        let zone: Int64 = row["number"]
+        let ended = Timestamp(milliseconds: row["moment"])
         if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
+        if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
         for field in try Int64.fetchAll(db, sql: "SELECT number FROM fields") {
             if try removeEntries(of: field, in: zone, db) { return true }
         }

@@ -82,7 +82,9 @@ private struct History {
     mutating func step(_ index: Int) async throws {
         clock.advance(Int64.random(in: 0...5000, using: &random))
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<45: try await modify(index)
+        case 0..<38: try await modify(index)
+        case 38..<43: try await saveAssets(index)
+        case 43..<45: try await sweepAssets(index)
         case 45..<50: try await modifyZones(index)
         case 50..<54: try await share(index)
         case 54..<74: try await query(index)
@@ -116,6 +118,62 @@ private struct History {
         }
         let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random))
         try await compare(index, scope, caller, "\(request)") { try await $0.modify(request) }
+    }
+
+    /// Saves a field of assets: fresh ones, one with a receipt that was used before, and what other records hold. Each engine has its own
+    /// tickets, so each gets its own request.
+    private mutating func saveAssets(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        let name = Self.names.randomElement(using: &random) ?? "a"
+        let type = anyType()
+        let files = (0..<Int.random(in: 1...3, using: &random)).map { _ in UInt8.random(in: 1...4, using: &random) }
+        let source = Int.random(in: 0..<3, using: &random) == 0 ? Self.names.randomElement(using: &random) : nil
+        let reuses = Int.random(in: 0..<6, using: &random) == 0
+        let now = clock.now()
+        try await compareEngines(index, "assets \(files) of \(name) in \(scope) \(zone), from \(source?.string ?? "uploads")") { engine in
+            let database = try await engine.full(scope, as: caller)
+            guard let uploading = database as? any AssetUploading else { throw RecordError(.internalError, "no assets") }
+            var assets: [Asset] = []
+            if let source {
+                let sources = [AssetSource(recordName: source, fieldName: "files", index: 0)]
+                assets = try await uploading.rereference(sources, from: zone, to: zone).map { try $0.get() }
+            } else {
+                for file in files {
+                    assets.append(try await engine.upload(file, for: name, field: "files", type: type, in: zone, scope, as: caller, at: now))
+                }
+            }
+            if reuses, let first = assets.first { assets.append(first) }
+            let fields: [Name: FieldInput] = ["files": FieldInput(.list(assets.map { .asset($0) }, of: .asset))]
+            let operation = RecordOperation(.forceUpdate, recordName: name, recordType: type, fields: fields)
+            return try await database.modify(ModifyRequest([operation], zoneID: zone))
+        }
+    }
+
+    /// Strikes unused files off at times, and looks at what is left and where it is used.
+    private mutating func sweepAssets(_ index: Int) async throws {
+        let (scope, caller, _) = anyPlace()
+        let strikes = Bool.random(using: &random)
+        if Bool.random(using: &random) { clock.advance(AssetTickets.receiptLifetime) }
+        let moment = clock.now()
+        let files = (1...4).compactMap { checksum($0) }
+        // The rows of zones that ended go bit by bit; here they are waited for.
+        while !(try await StoreRecount.hasSwept(engine.full(.private))) { try await Task.sleep(for: .milliseconds(1)) }
+        try await compareEngines(index, "sweep") { engine in
+            let ledger = try await engine.ledger()
+            let struck = strikes ? try await ledger.strike(files, unusedSince: moment) : []
+            guard let uploading = try await engine.full(scope, as: caller) as? any AssetUploading else { throw RecordError(.internalError, "no assets") }
+            var uses: [AssetUses] = []
+            for file in files { uses.append(try await uploading.uses(of: file, limit: 100)) }
+            let entries = try await ledger.entries(after: nil, limit: 9).map { [$0.size, Int64($0.useCount)] }
+            var recorded: [RecordedAsset] = []
+            var place: Int64?
+            repeat {
+                let page = try await ledger.recordedAssets(after: place)
+                recorded += page.assets
+                place = page.next
+            } while place != nil
+            return FileSurroundings(struck: struck, uses: uses, entries: entries, recorded: Set(recorded))
+        }
     }
 
     private mutating func modifyZones(_ index: Int) async throws {
@@ -288,6 +346,15 @@ private struct History {
         expect(index, expected, found, what())
     }
 
+    /// The same, for what is done with an engine.
+    private mutating func compareEngines<Value: Equatable>(
+        _ index: Int, _ what: @autoclosure () -> String, _ body: (any LedgerEngine) async throws -> Value
+    ) async throws {
+        let expected = await Self.outcome { try await body(model) }
+        let found = await Self.outcome { try await body(engine) }
+        expect(index, expected, found, what())
+    }
+
     // Values are compared as they are: to write them out takes longer than all the rest.
     private mutating func expect<Value: Equatable>(
         _ index: Int, _ expected: Result<Value, RecordError>, _ found: Result<Value, RecordError>, _ what: @autoclosure () -> String
@@ -338,4 +405,11 @@ private struct Surroundings: Equatable {
     let counts: ZoneCounts
     let referrers: [Referrer]
     let records: [Result<StoredRecord, RecordError>]
+}
+
+private struct FileSurroundings: Equatable {
+    let struck: Set<FileChecksum>
+    let uses: [AssetUses]
+    let entries: [[Int64]]
+    let recorded: Set<RecordedAsset>
 }

@@ -18,14 +18,19 @@ import Testing
     @Test(arguments: Scenario.zones)
     func zones(scenario: Scenario) async throws { try await play(scenario) }
 
-    private func play(_ scenario: Scenario) async throws {
+    @Test(arguments: AssetScenarios.all)
+    func assets(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
+
+    private func play(_ scenario: Scenario) async throws { try await onBothEngines(scenario.play) }
+
+    private func onBothEngines(_ play: (any LedgerEngine, TestClock) async throws -> Void) async throws {
         let clock = TestClock()
         let folder = try TemporaryFolder()
-        let engines: [any RecordEngine] = [
+        let engines: [any LedgerEngine] = [
             InMemoryRecordEngine(clock: { clock.now() }), try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() }),
         ]
         for engine in engines {
-            try await scenario.play(engine, clock)
+            try await play(engine, clock)
             await engine.close()
         }
     }

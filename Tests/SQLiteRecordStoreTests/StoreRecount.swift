@@ -11,6 +11,14 @@ enum StoreRecount {
         return try await database.store.pool.read { try problems($0) }
     }
 
+    /// Whether nothing is left in the tables of zones that ended.
+    static func hasSwept(_ database: any RecordDatabase) async throws -> Bool {
+        guard let database = database as? SQLiteDatabase else { return true }
+        return try await database.store.pool.read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM zones WHERE state <> 0 AND swept = 0") == 0
+        }
+    }
+
     private static func problems(_ db: Database) throws -> [String] {
         var problems: [String] = []
         let integrity = try String.fetchAll(db, sql: "PRAGMA integrity_check")
@@ -37,6 +45,14 @@ enum StoreRecount {
             (
                 "positions of zones", "SELECT number, 0, 1 FROM zones",
                 "SELECT number, 0, 1 FROM zones z WHERE position >= coalesce((SELECT max(id & 1099511627775) FROM records WHERE zone = z.number), 0)"
+            ),
+            (
+                "uses of assets", "SELECT checksum, 0, uses FROM assets WHERE uses <> 0",
+                "SELECT u.checksum, 0, count(*) FROM assetUses u JOIN assets a ON a.checksum = u.checksum GROUP BY 1"
+            ),
+            (
+                "assets that are used", "SELECT DISTINCT checksum, 0, 0 FROM assetUses",
+                "SELECT checksum, 0, 0 FROM assets WHERE uses > 0"
             ),
             (
                 "zones of records", "SELECT DISTINCT zone, 0, 0 FROM records", "SELECT DISTINCT id >> 40, 0, 0 FROM records"

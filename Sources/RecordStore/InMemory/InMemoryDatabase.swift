@@ -13,8 +13,8 @@ struct InMemoryDatabase: RecordDatabase {
         let now = store.clock()
         return try store.write { state in
             _ = state.userNumber(caller.userRecordName)
-            let transaction = InMemoryTransaction(state, view: view, now: now)
-            var modifier = BatchModifier(transaction, environment: address.environment, caller: caller, now: now)
+            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now)
+            var modifier = BatchModifier(transaction, address: address, caller: caller, now: now)
             let outcomes = try modifier.apply(request)
             state = transaction.state
             return outcomes

@@ -20,14 +20,17 @@ public final class InMemoryRecordEngine: RecordEngine {
     }
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
-        let key = Key(container: address.container, environment: address.environment)
-        let store = stores.withLock { stores in
+        InMemoryDatabase(store: store(address.container, address.environment), address: address, caller: caller)
+    }
+
+    func store(_ container: ContainerID, _ environment: Environment) -> InMemoryStore {
+        let key = Key(container: container, environment: environment)
+        return stores.withLock { stores in
             if let store = stores[key] { return store }
-            let store = InMemoryStore(environment: address.environment, clock: clock)
+            let store = InMemoryStore(environment: environment, clock: clock)
             stores[key] = store
             return store
         }
-        return InMemoryDatabase(store: store, address: address, caller: caller)
     }
 
     public func containers() async throws -> [ContainerID] {

@@ -8,6 +8,7 @@ final class InMemoryStore: Sendable {
     let clock: @Sendable () -> Timestamp
     var office: TokenOffice { tokens.withLock { $0 } }
     let signals = CommitSignals()
+    let assetTickets = AssetTickets(key: TokenSeal.makeKey())
     private let tokens: Mutex<TokenOffice>
     private let state = Mutex(InMemoryState())
 
@@ -51,6 +52,24 @@ struct InMemoryState: Sendable {
         /// Whether a record of the name was deleted before.
         var isRenewed = false
         var references: [(field: Name, reference: Reference)] = []
+        var assets: Set<AssetField> = []
+    }
+
+    /// A field that refers to a file, however often.
+    struct AssetField: Hashable {
+        let field: Name
+        let checksum: FileChecksum
+
+        static func all(of fields: some Sequence<Field>) -> Set<AssetField> {
+            Set(fields.flatMap { field in
+                field.value.assets.compactMap { asset in FileChecksum(asset.fileChecksum).map { AssetField(field: field.name, checksum: $0) } }
+            })
+        }
+    }
+
+    struct AssetFile {
+        let size: Int64
+        var inUseUntil: Timestamp
     }
 
     struct ZoneRow: Sendable {
@@ -79,10 +98,21 @@ struct InMemoryState: Sendable {
     var users: [Name: Int64] = [:]
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
+    var assets: [FileChecksum: AssetFile] = [:]
+    /// Numbers of uploads.
+    var spentReceipts: Set<[UInt8]> = []
 
     mutating func nextPosition() -> Int64 {
         position += 1
         return position
+    }
+
+    /// Notes when files were last used.
+    mutating func endUses(_ uses: Set<AssetField>, now: Timestamp) {
+        for use in uses {
+            guard let file = assets[use.checksum] else { continue }
+            assets[use.checksum]?.inUseUntil = max(file.inUseUntil, now)
+        }
     }
 
     mutating func userNumber(_ name: Name) -> Int64 {

@@ -5,11 +5,13 @@ internal import Records
 final class InMemoryTransaction: RecordTransaction {
     var state: InMemoryState
     private let view: InMemoryView
+    let assetTickets: AssetTickets
     private let now: Timestamp
 
-    init(_ state: InMemoryState, view: InMemoryView, now: Timestamp) {
+    init(_ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp) {
         self.state = state
         self.view = view
+        assetTickets = tickets
         self.now = now
     }
 
@@ -44,6 +46,8 @@ final class InMemoryTransaction: RecordTransaction {
         row.references = draft.fields.values.flatMap { field in
             field.value.elements.compactMap { if case .reference(let reference) = $0 { (field.name, reference) } else { nil } }
         }
+        row.assets = InMemoryState.AssetField.all(of: draft.fields.values)
+        state.endUses(before?.assets.subtracting(row.assets) ?? [], now: now)
         if let parent = draft.parent { row.references.append((SystemField.parent.schemaName, Reference(recordName: parent))) }
         state.zones[zone]?.rows[draft.recordID.recordName] = row
         touch(zone, position)
@@ -57,6 +61,8 @@ final class InMemoryTransaction: RecordTransaction {
         row.isDeleted = true
         row.position = position
         row.references = []
+        state.endUses(row.assets, now: now)
+        row.assets = []
         row.record.modified = signature
         row.record.recordChangeTag = String(position, radix: 36)
         row.record.parent = nil
@@ -71,6 +77,20 @@ final class InMemoryTransaction: RecordTransaction {
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) -> Int {
         Set(view.referrers(to: name, in: state.zones[zone]).filter { $0.action == .deleteSelf }.map(\.recordName)).count
+    }
+
+    func hasAsset(_ checksum: FileChecksum) -> Bool {
+        state.assets[checksum] != nil
+    }
+
+    func keepAsset(_ checksum: FileChecksum, inUseUntil moment: Timestamp) -> Bool {
+        guard let file = state.assets[checksum] else { return false }
+        state.assets[checksum]?.inUseUntil = max(file.inUseUntil, moment)
+        return true
+    }
+
+    func spend(_ receipt: AssetReceipt) -> Bool {
+        state.spentReceipts.insert(receipt.number).inserted
     }
 
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {

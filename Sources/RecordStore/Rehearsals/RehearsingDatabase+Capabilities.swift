@@ -91,6 +91,27 @@ extension RehearsingDatabase: RecordListing {
     }
 }
 
+extension RehearsingDatabase: AssetUploading {
+    private func assets() throws -> any AssetUploading {
+        guard let base = base as? any AssetUploading else { throw unable("take assets") }
+        return base
+    }
+
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
+        try checkBusy(.zones([zoneID]))
+        return try await assets().grantUploads(slots, in: zoneID)
+    }
+
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+        try checkBusy(.zones([zoneID, targetZoneID]))
+        return try await assets().rereference(sources, from: zoneID, to: targetZoneID)
+    }
+
+    func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses {
+        try await assets().uses(of: checksum, limit: limit)
+    }
+}
+
 extension RehearsingDatabase: CommitSignalling {
     func commits() -> AsyncStream<Void> {
         // A stream that has ended: who waits for commits learns at once that none will be told.

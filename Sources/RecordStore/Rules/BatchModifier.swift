@@ -15,16 +15,18 @@ public struct BatchModifier {
     private typealias Outcome = Result<ModifyOutcome, RecordError>
     private typealias Zone = TransactionZone
 
-    private let transaction: any RecordTransaction
+    let transaction: any RecordTransaction
+    let caller: Caller
+    let now: Timestamp
+    let database: DatabaseScope
     private let environment: Environment
-    private let caller: Caller
-    private let now: Timestamp
     /// Checks that look at the batch as a whole, so that the order of its operations does not matter.
     private var deferred: [(index: Int, check: () throws -> Void)] = []
 
-    public init(_ transaction: any RecordTransaction, environment: Environment, caller: Caller, now: Timestamp) {
+    public init(_ transaction: any RecordTransaction, address: DatabaseAddress, caller: Caller, now: Timestamp) {
         self.transaction = transaction
-        self.environment = environment
+        database = address.scope
+        environment = address.environment
         self.caller = caller
         self.now = now
     }
@@ -136,10 +138,10 @@ public struct BatchModifier {
         if typeName == Schema.usersType { throw RecordError(.accessDenied, "CREATE operation not permitted") }
         try operation.provenance?.check()
         var justInTime = JustInTimeSchema(transaction.schema, environment: environment)
-        let (values, cleared) = try justInTime.resolve(operation.fields, in: typeName)
+        let (inputs, cleared) = try justInTime.resolve(operation.fields, in: typeName)
         if justInTime.hasGrown { try transaction.grow(justInTime.schema) }
         let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
-        try checkAssets(values, before)
+        let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
         let fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for case .reference(let reference) in values.values.flatMap(\.value.elements) { try NameRules.checkRecordName(reference.recordName) }
         if case .record(let parent) = operation.parent { try NameRules.checkRecordName(parent) }
@@ -181,18 +183,6 @@ public struct BatchModifier {
         }
         if Name(tag) != Name(existing.recordChangeTag) {
             throw RecordError(.conflict, "client oplock error updating record")
-        }
-    }
-
-    /// Assets can be kept but not yet uploaded; a field that points nowhere must not be saved.
-    private func checkAssets(_ values: [Name: Field], _ before: [Name: Field]) throws {
-        for field in values.values {
-            for case .asset(let asset) in field.value.elements {
-                let isKept = before[field.name]?.value.elements.contains { if case .asset(let kept) = $0 { kept.fileChecksum == asset.fileChecksum } else { false } }
-                if isKept != true {
-                    throw RecordError(.badRequest, "Field '\(field.name)' holds an asset that was not uploaded here; this version takes no uploads yet")
-                }
-            }
         }
     }
 

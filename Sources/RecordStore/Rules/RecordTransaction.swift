@@ -27,6 +27,20 @@ public protocol RecordTransaction: AnyObject {
     /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int
 
+    /// What opens the receipts of uploads.
+    var assetTickets: AssetTickets { get }
+
+    /// Whether a file is entered in the ledger: whether its bytes are safely there.
+    func hasAsset(_ checksum: FileChecksum) throws -> Bool
+
+    /// Keeps a file from being swept until a moment.
+    /// - Returns: `false` when the file is not entered.
+    func keepAsset(_ checksum: FileChecksum, inUseUntil moment: Timestamp) throws -> Bool
+
+    /// Notes that a receipt is used.
+    /// - Returns: `false` when it was used before.
+    func spend(_ receipt: AssetReceipt) throws -> Bool
+
     /// Runs a part of the transaction that is undone when it throws.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value
 }

@@ -1,0 +1,99 @@
+internal import Foundation
+internal import JSON
+public import Records
+
+/// The rules of `assets/upload` and `assets/rereference`, the same on every engine.
+public struct AssetRules {
+    private let schema: Schema
+    private let environment: Environment
+    private let caller: Caller
+    private let now: Timestamp
+
+    public init(schema: Schema, environment: Environment, caller: Caller, now: Timestamp) {
+        self.schema = schema
+        self.environment = environment
+        self.caller = caller
+        self.now = now
+    }
+
+    /// Leave to upload a file for each slot.
+    /// - Parameter zone: the zone of the records.
+    public func grants(_ slots: [AssetSlot], in zone: TransactionZone, tickets: AssetTickets) throws -> [Result<UploadGrant, RecordError>] {
+        try slots.map { slot in
+            do {
+                return .success(try grant(slot, in: zone, tickets))
+            } catch let error as RecordError {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func grant(_ slot: AssetSlot, in zone: TransactionZone, _ tickets: AssetTickets) throws -> UploadGrant {
+        if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        let recordName = slot.recordName ?? Name(UUID().uuidString)
+        try NameRules.checkRecordName(recordName)
+        try checkField(slot)
+        let ticket = UploadTicket(
+            number: AssetTickets.makeNumber(), expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
+            slot: SlotMark(
+                zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName))
+        return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
+    }
+
+    /// So that nobody uploads a gigabyte for a save that must fail.
+    private func checkField(_ slot: AssetSlot) throws {
+        if let type = schema.types[slot.recordType]?.fields[slot.fieldName]?.type {
+            if type.valueType == .asset { return }
+            throw RecordError(
+                .badRequest,
+                "invalid attempt to set value type ASSETID for field '\(slot.fieldName)' for type '\(slot.recordType)', defined to be: \(type.wireName)")
+        }
+        // Refuses what can't come to be: in production, and under a name that no type or field may have.
+        var justInTime = JustInTimeSchema(schema, environment: environment)
+        let sample = FieldInput(.asset(Asset(fileChecksum: "", size: 0)))
+        _ = try justInTime.resolve([slot.fieldName: sample], in: slot.recordType)
+    }
+
+    /// Assets of records that exist, with receipts for the target zone. Their files are kept from being swept meanwhile.
+    public func rereference(
+        _ sources: [AssetSource], from source: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
+    ) throws -> [Result<Asset, RecordError>] {
+        try sources.map { item in
+            do {
+                return .success(try rereference(item, from: source, to: target, transaction))
+            } catch let error as RecordError {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func rereference(
+        _ source: AssetSource, from zone: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
+    ) throws -> Asset {
+        if !target.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        guard let record = try transaction.record(named: source.recordName, in: zone.key) else { throw RecordError.recordNotFound }
+        let assets = try record.fields.assets().filter { $0.field == source.fieldName }.map(\.asset)
+        guard !assets.isEmpty else {
+            throw RecordError(.badRequest, "The record '\(source.recordName)' has no asset in its field '\(source.fieldName)'")
+        }
+        if source.index == nil, assets.count > 1 {
+            throw RecordError(
+                .badRequest,
+                "Field '\(source.fieldName)' of the record '\(source.recordName)' is a list of \(assets.count) assets; say which with 'index', from 0")
+        }
+        let index = source.index ?? 0
+        guard assets.indices.contains(index), let checksum = FileChecksum(assets[index].fileChecksum) else {
+            throw RecordError(.badRequest, "Field '\(source.fieldName)' of the record '\(source.recordName)' has no asset at index \(index)")
+        }
+        var asset = assets[index]
+        let expires = Timestamp(milliseconds: now.milliseconds + AssetTickets.receiptLifetime)
+        guard try transaction.keepAsset(checksum, inUseUntil: expires) else {
+            throw RecordError(.internalError, "The file of that asset is not in the asset store; `skylight assets verify` says more")
+        }
+        asset.receipt = transaction.assetTickets.seal(
+            AssetReceipt(
+                number: AssetTickets.makeNumber(), expires: expires, slot: SlotMark(zone: target.key, user: caller.userRecordName),
+                checksum: checksum, size: asset.size))
+        return asset
+    }
+}

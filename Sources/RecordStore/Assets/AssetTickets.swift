@@ -1,0 +1,214 @@
+internal import Crypto
+internal import Foundation
+internal import JSON
+public import Records
+
+/// Seals what an upload, a saved asset and a download are allowed by, so that nobody else can make it up, and opens it again.
+///
+/// All are text for URLs and JSON: base64 with `-` and `_`, of
+///
+/// | upload | receipt | download | bytes |
+/// |---|---|---|---|
+/// | kind | kind | kind | 1 |
+/// | number | number | | 16 |
+/// | expiry, ms | expiry, ms | expiry, ms | 6 |
+/// | mark of the slot | mark of the slot | | 16 |
+/// | | checksum, size | checksum, size | 32 + 6 |
+///
+/// and 16 bytes of the HMAC-SHA256 of all that; of a download also of the file's name, which stands in the URL behind it.
+public struct AssetTickets: Sendable {
+    /// How long an upload may be begun (Apple's reference page "Uploading Assets").
+    public static let uploadLifetime: Int64 = 15 * 60 * 1000
+    /// How long after an upload the record may be saved, in milliseconds.
+    public static let receiptLifetime: Int64 = 60 * 60 * 1000
+    /// How long a download may be begun or resumed at least, in milliseconds.
+    public static let downloadLifetime: Int64 = 60 * 60 * 1000
+    /// A download's URL stays the same for this time, so that browsers can keep what they fetched.
+    private static let downloadStep: Int64 = 15 * 60 * 1000
+    private static let sealLength = 16
+
+    private enum Kind: UInt8 {
+        case upload = 1
+        case receipt, download
+    }
+
+    private let key: SymmetricKey
+
+    /// - Parameter key: 32 secret bytes of the store.
+    public init(key: [UInt8]) {
+        self.key = SymmetricKey(data: key)
+    }
+
+    // MARK: Uploads and receipts
+
+    public func seal(_ ticket: UploadTicket) -> String {
+        seal([Kind.upload.rawValue] + ticket.number + Self.bytes(ticket.expires.milliseconds) + ticket.slot.bytes)
+    }
+
+    /// - Returns: `nil` when the ticket was not sealed here. It may have expired.
+    public func openUpload(_ text: some StringProtocol) -> UploadTicket? {
+        guard let bytes = open(text, .upload, length: 39) else { return nil }
+        return UploadTicket(
+            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotMark(bytes: Array(bytes[23..<39])))
+    }
+
+    public func seal(_ receipt: AssetReceipt) -> String {
+        seal(
+            [Kind.receipt.rawValue] + receipt.number + Self.bytes(receipt.expires.milliseconds) + receipt.slot.bytes + receipt.checksum.bytes
+                + Self.bytes(receipt.size))
+    }
+
+    /// - Returns: `nil` when the receipt was not sealed here. It may have expired.
+    public func openReceipt(_ text: some StringProtocol) -> AssetReceipt? {
+        guard let bytes = open(text, .receipt, length: 77), let checksum = FileChecksum(bytes: bytes[39..<71]) else { return nil }
+        return AssetReceipt(
+            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotMark(bytes: Array(bytes[23..<39])),
+            checksum: checksum, size: Self.integer(bytes[71..<77]))
+    }
+
+    /// Bytes that tell one upload from all others.
+    static func makeNumber() -> [UInt8] {
+        (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    }
+
+    // MARK: Downloads
+
+    /// - Parameter name: what the file is to be called; the ticket is good with this name only.
+    public func seal(_ ticket: DownloadTicket, name: String) -> String {
+        seal([Kind.download.rawValue] + Self.bytes(ticket.expires.milliseconds) + ticket.checksum.bytes + Self.bytes(ticket.size), and: Array(name.utf8))
+    }
+
+    /// - Returns: `nil` when the ticket was not sealed here, or for another name. It may have expired.
+    public func openDownload(_ text: some StringProtocol, name: String) -> DownloadTicket? {
+        guard let bytes = open(text, .download, length: 45, and: Array(name.utf8)), let checksum = FileChecksum(bytes: bytes[7..<39]) else {
+            return nil
+        }
+        return DownloadTicket(
+            checksum: checksum, size: Self.integer(bytes[39..<45]), expires: Timestamp(milliseconds: Self.integer(bytes[1..<7])))
+    }
+
+    /// When a download that is offered now expires.
+    public static func downloadExpiry(_ now: Timestamp) -> Timestamp {
+        Timestamp(milliseconds: (now.milliseconds / downloadStep + 1) * downloadStep + downloadLifetime)
+    }
+
+    // MARK: Sealing
+
+    private func seal(_ bytes: [UInt8], and more: [UInt8] = []) -> String {
+        let text = Data(bytes + checksum(of: bytes + more)).base64EncodedString()
+        return String(decoding: text.utf8.compactMap { Self.urlDigit(of: $0) }, as: UTF8.self)
+    }
+
+    private func open(_ text: some StringProtocol, _ kind: Kind, length: Int, and more: [UInt8] = []) -> [UInt8]? {
+        let total = length + Self.sealLength
+        guard text.utf8.count == (total * 4 + 2) / 3 else { return nil }
+        let padded = text.utf8.map(Self.digit(ofURL:)) + Array(repeating: UInt8(ascii: "="), count: (3 - total % 3) % 3)
+        guard let data = Data(base64Encoded: Data(padded)), data.count == total, data.first == kind.rawValue else { return nil }
+        let bytes = Array(data.prefix(length))
+        // Compared in full, whatever differs first, so that time tells nothing.
+        let difference = zip(data.suffix(Self.sealLength), checksum(of: bytes + more)).reduce(0) { $0 | ($1.0 ^ $1.1) }
+        return difference == 0 ? bytes : nil
+    }
+
+    private static func urlDigit(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        case UInt8(ascii: "="): nil
+        default: digit
+        }
+    }
+
+    private static func digit(ofURL digit: UInt8) -> UInt8 {
+        switch digit {
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: digit
+        }
+    }
+
+    private func checksum(of bytes: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key).prefix(Self.sealLength))
+    }
+
+    private static func bytes(_ integer: Int64) -> [UInt8] {
+        stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: integer >> Int64($0)) }
+    }
+
+    private static func integer(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.reduce(0) { $0 << 8 | Int64($1) }
+    }
+}
+
+/// What an upload is allowed by.
+public struct UploadTicket: Sendable, Hashable {
+    /// Tells this upload from all others.
+    public let number: [UInt8]
+    public let expires: Timestamp
+    public let slot: SlotMark
+}
+
+/// The proof that a file was uploaded for a slot. Good once.
+public struct AssetReceipt: Sendable, Hashable {
+    public let number: [UInt8]
+    public let expires: Timestamp
+    public let slot: SlotMark
+    public let checksum: FileChecksum
+    /// Bytes.
+    public let size: Int64
+
+    init(number: [UInt8], expires: Timestamp, slot: SlotMark, checksum: FileChecksum, size: Int64) {
+        self.number = number
+        self.expires = expires
+        self.slot = slot
+        self.checksum = checksum
+        self.size = size
+    }
+
+    /// The receipt of an upload that has come to its end. Several uploads with one ticket get receipts of which one can be used.
+    public init(for ticket: UploadTicket, of checksum: FileChecksum, size: Int64, expires: Timestamp) {
+        self.init(number: ticket.number, expires: expires, slot: ticket.slot, checksum: checksum, size: size)
+    }
+}
+
+/// What a download is allowed by.
+public struct DownloadTicket: Sendable, Hashable {
+    public let checksum: FileChecksum
+    /// Bytes that the file had when it was stored.
+    public let size: Int64
+    public let expires: Timestamp
+
+    public init(checksum: FileChecksum, size: Int64, expires: Timestamp) {
+        self.checksum = checksum
+        self.size = size
+        self.expires = expires
+    }
+}
+
+/// What a receipt is good for, as a mark that tells nothing else: a field of a record, or any field in a zone, for one user.
+public struct SlotMark: Sendable, Hashable {
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// A field of a record.
+    init(zone: Int64, recordType: Name, recordName: Name, fieldName: Name, user: Name) {
+        self.init(digesting: ["field", Name(String(zone)), recordType, recordName, fieldName, user])
+    }
+
+    /// Any field of any record in a zone.
+    init(zone: Int64, user: Name) {
+        self.init(digesting: ["zone", Name(String(zone)), user])
+    }
+
+    private init(digesting parts: [Name]) {
+        var hash = SHA256()
+        for part in parts {
+            hash.update(data: Array("\(part.utf8.count):".utf8))
+            hash.update(data: Array(part.utf8))
+        }
+        bytes = Array(hash.finalize().prefix(16))
+    }
+}

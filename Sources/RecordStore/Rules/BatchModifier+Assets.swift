@@ -1,0 +1,90 @@
+internal import JSON
+internal import Records
+
+// A record may only refer to bytes that are safely there, and that its saver was given for it.
+
+extension BatchModifier {
+    /// The longest name of a file, in bytes.
+    private static let fileNameLimit = 255
+
+    /// The values of a save with its assets as they are stored: those that their field held before, and those that a receipt allows, which
+    /// is spent.
+    /// - Throws: `RecordError` BAD_REQUEST naming the field and the remedy.
+    func admittingAssets(
+        _ values: [Name: Field], replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
+    ) throws -> [Name: Field] {
+        try values.mapValues { field in
+            switch field.value {
+            case .asset(let asset):
+                let admitted = try admit(asset, to: field.name, replacing: before, in: zone, type: type, name: name)
+                return Field(name: field.name, value: .asset(admitted), isEncrypted: field.isEncrypted)
+            case .list(let elements, .asset?):
+                let admitted = try elements.map { element in
+                    guard case .asset(let asset) = element else { return element }
+                    return .asset(try admit(asset, to: field.name, replacing: before, in: zone, type: type, name: name))
+                }
+                return Field(name: field.name, value: .list(admitted, of: .asset), isEncrypted: field.isEncrypted)
+            default: return field
+            }
+        }
+    }
+
+    private func admit(
+        _ asset: Asset, to field: Name, replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
+    ) throws -> Asset {
+        let fileName = try asset.fileName.map { try Self.checked($0, field) }
+        // First, so that a save that is sent again after its answer was lost finds its receipt spent and yet succeeds.
+        if var kept = before[field]?.value.assets.first(where: { Name($0.fileChecksum) == Name(asset.fileChecksum) }) {
+            if let fileName { kept.fileName = fileName }
+            return kept
+        }
+        guard let text = asset.receipt else {
+            throw RecordError(
+                .badRequest,
+                "The asset in field '\(field)' has no receipt: upload the file with assets/upload, or take another record's over with "
+                    + "assets/rereference, and save what that answers")
+        }
+        guard let receipt = transaction.assetTickets.openReceipt(text) else {
+            throw RecordError(
+                .badRequest, "The receipt of the asset in field '\(field)' was not given out by this database, or it was altered; upload the file again")
+        }
+        let user = caller.userRecordName
+        let fits =
+            receipt.slot == SlotMark(zone: zone.key, recordType: type, recordName: name, fieldName: field, user: user)
+            || receipt.slot == SlotMark(zone: zone.key, user: user)
+        guard fits else {
+            throw RecordError(
+                .badRequest,
+                "The receipt of the asset in field '\(field)' was given out for another field, record, type, zone or user; upload the file for this one, "
+                    + "or use assets/rereference")
+        }
+        if receipt.expires < now {
+            throw RecordError(.badRequest, "The receipt of the asset in field '\(field)' has expired; upload the file again")
+        }
+        guard Name(receipt.checksum.description) == Name(asset.fileChecksum), receipt.size == asset.size else {
+            throw RecordError(
+                .badRequest, "'fileChecksum' and 'size' of the asset in field '\(field)' are not those of the upload; save what the upload answered")
+        }
+        guard try transaction.spend(receipt) else {
+            throw RecordError(
+                .badRequest,
+                "The receipt of the asset in field '\(field)' was used before, and is good for one save; upload the file again, or use assets/rereference")
+        }
+        guard try transaction.hasAsset(receipt.checksum) else {
+            throw RecordError(.badRequest, "The file of the asset in field '\(field)' is not on the server any more; upload it again")
+        }
+        let isPrivate = database != .public
+        return Asset(
+            fileChecksum: receipt.checksum.description, size: receipt.size, referenceChecksum: isPrivate ? asset.referenceChecksum : nil,
+            wrappingKey: isPrivate ? asset.wrappingKey : nil, fileName: fileName)
+    }
+
+    private static func checked(_ fileName: String, _ field: Name) throws -> String {
+        guard fileName.utf8.count <= fileNameLimit, !fileName.isEmpty, !fileName.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw RecordError(
+                .badRequest, "'fileName' of the asset in field '\(field)' must have 1 to \(fileNameLimit) bytes and no control characters")
+        }
+        return fileName
+    }
+}

@@ -1,0 +1,107 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Reads and writes `assets`, `assetUses` and `spentReceipts`.
+enum AssetRows {
+    // MARK: Uses
+
+    /// A field of a record that refers to a file, however often.
+    struct Use: Hashable {
+        let field: Name
+        let checksum: FileChecksum
+    }
+
+    static func uses(of fields: some Sequence<Field>) -> Set<Use> {
+        var uses: Set<Use> = []
+        for field in fields {
+            for asset in field.value.assets {
+                if let checksum = FileChecksum(asset.fileChecksum) { uses.insert(Use(field: field.name, checksum: checksum)) }
+            }
+        }
+        return uses
+    }
+
+    /// Brings the uses of a record from those before to others.
+    static func write(_ after: Set<Use>, replacing before: Set<Use>, of name: Name, in zone: Int64, now: Timestamp, _ db: Database) throws {
+        for use in before.subtracting(after) {
+            try db.run(
+                "DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
+                [zone, name.string, use.field.string, use.checksum.data])
+            if db.changesCount > 0 { try endUse(of: use.checksum.data, at: now, db) }
+        }
+        for use in after.subtracting(before) {
+            try db.run(
+                "INSERT INTO assetUses (zone, name, field, checksum) VALUES (?, ?, ?, ?)", [zone, name.string, use.field.string, use.checksum.data])
+            try db.run("UPDATE assets SET uses = uses + 1 WHERE checksum = ?", [use.checksum.data])
+        }
+    }
+
+    /// Removes the uses of an ended zone, at most so many.
+    /// - Returns: whether there were any.
+    static func removeUses(in zone: Int64, limit: Int, ended: Timestamp, _ db: Database) throws -> Bool {
+        let rows = try Row.fetchAll(db, cachedSQL: "SELECT name, field, checksum FROM assetUses WHERE zone = ? LIMIT ?", [zone, limit])
+        for row in rows {
+            try db.run(
+                "DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
+                [zone, row["name"] as String, row["field"] as String, row["checksum"] as Data])
+            try endUse(of: row["checksum"], at: ended, db)
+        }
+        return !rows.isEmpty
+    }
+
+    private static func endUse(of checksum: Data, at moment: Timestamp, _ db: Database) throws {
+        try db.run("UPDATE assets SET uses = uses - 1, inUseUntil = max(inUseUntil, ?) WHERE checksum = ?", [moment.milliseconds, checksum])
+    }
+
+    // MARK: Files
+
+    static func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp, _ db: Database) throws {
+        try db.run(
+            """
+            INSERT INTO assets (checksum, size, uses, inUseUntil)
+            VALUES (?1, ?2, (SELECT count(*) FROM assetUses WHERE checksum = ?1), ?3)
+            ON CONFLICT (checksum) DO UPDATE SET size = excluded.size, inUseUntil = max(inUseUntil, excluded.inUseUntil)
+            """, [checksum.data, size, until.milliseconds])
+    }
+
+    static func isEntered(_ checksum: FileChecksum, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, cachedSQL: "SELECT 1 FROM assets WHERE checksum = ?", [checksum.data]) ?? false
+    }
+
+    /// - Returns: whether the file is entered.
+    static func keep(_ checksum: FileChecksum, inUseUntil until: Timestamp, _ db: Database) throws -> Bool {
+        try db.run("UPDATE assets SET inUseUntil = max(inUseUntil, ?) WHERE checksum = ?", [until.milliseconds, checksum.data])
+        return db.changesCount > 0
+    }
+
+    /// - Returns: whether the file was entered and unused, and is not entered any more.
+    static func strike(_ checksum: FileChecksum, unusedSince moment: Timestamp, _ db: Database) throws -> Bool {
+        try db.run("DELETE FROM assets WHERE checksum = ? AND uses = 0 AND inUseUntil < ?", [checksum.data, moment.milliseconds])
+        return db.changesCount > 0
+    }
+
+    static func entries(_ rows: [Row]) -> [AssetEntry] {
+        rows.compactMap { row in
+            FileChecksum(bytes: row["checksum"] as Data).map {
+                AssetEntry(checksum: $0, size: row["size"], useCount: row["uses"], inUseUntil: Timestamp(milliseconds: row["inUseUntil"]))
+            }
+        }
+    }
+
+    // MARK: Receipts
+
+    /// - Returns: `false` when the receipt was used before.
+    static func spend(_ receipt: AssetReceipt, now: Timestamp, _ db: Database) throws -> Bool {
+        // What has expired is refused before it is looked up here.
+        try db.run("DELETE FROM spentReceipts WHERE expires < ?", [now.milliseconds])
+        try db.run("INSERT OR IGNORE INTO spentReceipts (number, expires) VALUES (?, ?)", [Data(receipt.number), receipt.expires.milliseconds])
+        return db.changesCount > 0
+    }
+}
+
+extension FileChecksum {
+    var data: Data { Data(bytes) }
+}

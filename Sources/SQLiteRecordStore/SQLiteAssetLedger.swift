@@ -1,0 +1,89 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+public import RecordStore
+public import Records
+
+/// The files of one store, in its tables.
+struct SQLiteAssetLedger: AssetLedger {
+    /// Records that a page of a verification looks at.
+    private static let recordsInPage = 2000
+
+    let store: SQLiteStore
+
+    var tickets: AssetTickets { store.assetTickets }
+
+    func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws {
+        try await store.write { db, _ in try AssetRows.enter(checksum, size: size, inUseUntil: until, db) }
+    }
+
+    func entry(of checksum: FileChecksum) async throws -> AssetEntry? {
+        try await store.read { db, _ in
+            AssetRows.entries(try Row.fetchAll(db, cachedSQL: "SELECT * FROM assets WHERE checksum = ?", [checksum.data])).first
+        }
+    }
+
+    func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
+        try await store.read { db, _ in
+            AssetRows.entries(
+                try Row.fetchAll(
+                    db, cachedSQL: "SELECT * FROM assets WHERE checksum > ? ORDER BY checksum LIMIT ?", [checksum?.data ?? Data(), limit]))
+        }
+    }
+
+    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
+        try await store.readAtLength { db, _ in
+            AssetRows.entries(
+                try Row.fetchAll(
+                    db,
+                    cachedSQL: """
+                        SELECT * FROM assets INDEXED BY unused_assets WHERE uses = 0 AND checksum > ? AND inUseUntil < ? ORDER BY checksum LIMIT ?
+                        """, [checksum?.data ?? Data(), moment.milliseconds, limit]))
+        }
+    }
+
+    func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> {
+        try await store.write { db, _ in Set(try checksums.filter { try AssetRows.strike($0, unusedSince: moment, db) }) }
+    }
+
+    func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
+        try await store.readAtLength { db, catalog in
+            let rows = try Row.fetchAll(
+                db, cachedSQL: "SELECT id, zone, name, type, state, fields FROM records WHERE id > ? ORDER BY id LIMIT ?",
+                [place ?? 0, Self.recordsInPage])
+            var page = RecordedAssetsPage(assets: [], next: rows.count == Self.recordsInPage ? rows.last?["id"] : nil)
+            var zones: [Int64: ZoneRow] = [:]
+            for row in rows where (row["state"] as Int) & 1 == 0 {
+                let fields = FieldsText(bytes: Array(row["fields"] as Data? ?? Data()))
+                guard fields.mayHoldAssets else { continue }
+                let number = row["zone"] as Int64
+                if zones[number] == nil {
+                    zones[number] = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number])
+                        .map(ZoneRow.init)
+                }
+                guard let zone = zones[number], zone.kind == .changed else { continue }
+                let name = Name(row["name"] as String)
+                for (field, asset) in try fields.assets() {
+                    let isCounted = try FileChecksum(asset.fileChecksum).map { checksum in
+                        try Bool.fetchOne(
+                            db, cachedSQL: "SELECT 1 FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
+                            [number, name.string, field.string, checksum.data]) ?? false
+                    }
+                    page.assets.append(
+                        RecordedAsset(
+                            use: AssetUse(
+                                isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: name, recordType: catalog.typeNames[row["type"]] ?? "",
+                                fieldName: field),
+                            asset: asset, isCounted: isCounted ?? false))
+                }
+            }
+            return page
+        }
+    }
+}
+
+extension SQLiteRecordEngine: AssetKeeping {
+    public func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
+        SQLiteAssetLedger(store: try await store(of: container, environment))
+    }
+}

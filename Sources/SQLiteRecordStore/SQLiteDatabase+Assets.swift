@@ -1,0 +1,62 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase: AssetUploading {
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
+        let now = store.clock()
+        let tickets = store.assetTickets
+        // A ticket is nothing that is stored, so mostly nothing is written; only a default zone may have to be made.
+        let grants = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
+            guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return nil }
+            let open = TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
+            return try Self.rules(view, catalog.schema, now).grants(slots, in: open, tickets: tickets)
+        }
+        if let grants { return grants }
+        return try await changing { transaction, rules in try rules.grants(slots, in: transaction.zone(zoneID), tickets: tickets) }
+    }
+
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+        try await changing { transaction, rules in
+            try rules.rereference(sources, from: transaction.zone(zoneID), to: transaction.zone(targetZoneID), transaction)
+        }
+    }
+
+    func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses {
+        try await store.read { [view] db, catalog in
+            let total = try Int.fetchOne(db, cachedSQL: "SELECT uses FROM assets WHERE checksum = ?", [checksum.data]) ?? 0
+            let zones = Dictionary(try view.zones(db).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+            let numbers = zones.keys.map(String.init).joined(separator: ", ")
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT a.zone, a.name, a.field, r.type FROM assetUses a JOIN records r ON r.zone = a.zone AND r.name = a.name
+                    JOIN zones z ON z.number = a.zone LEFT JOIN users u ON u.number = z.owner
+                    WHERE a.checksum = ? AND a.zone IN (\(numbers)) ORDER BY a.name, z.name, u.name, a.field LIMIT ?
+                    """, arguments: [checksum.data, limit])
+            let visible = rows.compactMap { row in
+                zones[row["zone"]].map { zone in
+                    AssetUse(
+                        isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: Name(row["name"] as String),
+                        recordType: catalog.typeNames[row["type"]] ?? "", fieldName: Name(row["field"] as String))
+                }
+            }
+            return AssetUses(visible: visible, total: total)
+        }
+    }
+
+    private func changing<Value: Sendable>(_ body: @escaping @Sendable (SQLiteTransaction, AssetRules) throws -> Value) async throws -> Value {
+        let now = store.clock()
+        return try await store.write { [view, tickets = store.assetTickets] db, state in
+            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
+            let value = try body(transaction, Self.rules(view, transaction.schema, now))
+            state = try transaction.finish()
+            return value
+        }
+    }
+
+    private static func rules(_ view: DatabaseView, _ schema: Schema, _ now: Timestamp) -> AssetRules {
+        AssetRules(schema: schema, environment: view.address.environment, caller: view.caller, now: now)
+    }
+}

@@ -1,0 +1,260 @@
+internal import JSON
+public import RecordStore
+internal import Records
+public import Testing
+
+/// Records refer to files that are there, and that they were given. Played on engines that keep a ledger of files.
+public enum AssetScenarios {
+    public struct Story: Sendable, CustomTestStringConvertible {
+        public let name: String
+        public let play: @Sendable (any LedgerEngine, TestClock) async throws -> Void
+
+        init(_ name: String, _ play: @escaping @Sendable (any LedgerEngine, TestClock) async throws -> Void) {
+            self.name = name
+            self.play = play
+        }
+
+        public var testDescription: String { name }
+    }
+
+    public static let all = granting + saving + using
+
+    // MARK: Leave to upload
+
+    private static let granting: [Story] = [
+        .init("a slot gets a ticket of its own, and a record without a name gets one") { engine, clock in
+            let database = try await uploading(engine)
+            let slot = AssetSlot(recordType: "Item", fieldName: "file")
+            let grants = try await database.grantUploads([slot, slot], in: notes).map { try $0.get() }
+            #expect(grants.map(\.fieldName) == ["file", "file"])
+            #expect(grants.allSatisfy { $0.recordName.utf8.count == 36 } && grants[0].recordName != grants[1].recordName)
+            let ticket = try await engine.ledger().tickets.openUpload(grants[0].ticket)
+            #expect(ticket?.expires.milliseconds == clock.now().milliseconds + 15 * 60 * 1000)
+            #expect(try await engine.ledger().tickets.openUpload(grants[0].ticket.dropLast() + "A") != ticket)
+            #expect(try await engine.ledger(.production).tickets.openUpload(grants[0].ticket) == nil)
+        },
+        .init("a field that can't hold the asset gets none, and the others do") { engine, _ in
+            let database = try await uploading(engine)
+            try await database.save("r", in: notes, ["title": .string("x")])
+            let slots = ["file", "title", "___etag", "bad name"].map { AssetSlot(recordType: "Item", fieldName: $0, recordName: "r") }
+            let grants = try await database.grantUploads(slots, in: notes)
+            #expect(grants.map(\.failure?.code) == [nil, .badRequest, .badRequest, .badRequest])
+            #expect(grants[1].failure?.reason == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING")
+            let users = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
+            #expect(users[0].failure?.code == .badRequest)
+            let nowhere = await refusal { _ = try await database.grantUploads(slots, in: ZoneID(zoneName: "Nowhere")) }
+            #expect(nowhere?.code == .zoneNotFound)
+            let live = try await engine.database(address(.public, .production), as: ada)
+            let refused = try await (live as? any AssetUploading)?.grantUploads([slots[0]], in: .default)
+            #expect(refused?.first?.failure?.code == .badRequest)
+        },
+        .init("who may only read a zone may not upload for it") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            let shared = try await engine.database(address(.shared), as: grace)
+            let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
+            let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
+            #expect(try await (shared as? any AssetUploading)?.grantUploads([slot], in: theirs).first?.failure?.code == .accessDenied)
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))
+            let asset = try await engine.upload(1, for: "r", in: theirs, .shared, as: grace, at: TestClock().now())
+            #expect(asset.receipt != nil)
+        },
+    ]
+
+    // MARK: Saving
+
+    private static let saving: [Story] = [
+        .init("a receipt saves its asset once; what the field holds is kept without one") { engine, clock in
+            let database = try await uploading(engine)
+            let asset = try await engine.upload(1, for: "r", at: clock.now())
+            let saved = try await database.save("r", in: notes, ["file": .asset(asset)])
+            #expect(try saved.fields.assets().map(\.asset.receipt) == [nil])
+            #expect(try saved.fields.assets().map(\.asset.wrappingKey) == ["key"])
+            // The same save again, as after an answer that was lost; and the asset as a read gives it.
+            try await database.save("r", in: notes, ["file": .asset(asset)])
+            try await database.save("r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
+            try await database.save("r", as: .forceReplace, in: notes)
+            let again = await refusal { try await database.save("r", in: notes, ["file": .asset(asset)]) }
+            #expect(again?.reason.contains("was used before") == true)
+        },
+        .init("a receipt is good for its field, record, type, zone and user alone") { engine, clock in
+            let database = try await uploading(engine)
+            _ = try await database.modifyZones([.create(ZoneID(zoneName: "Other"))])
+            let asset = try await engine.upload(1, for: "r", at: clock.now())
+            let field = await refusal { try await database.save("r", in: notes, ["other": .asset(asset)]) }
+            let record = await refusal { try await database.save("s", in: notes, ["file": .asset(asset)]) }
+            let type = await refusal { try await database.save("r", type: "Thing", in: notes, ["file": .asset(asset)]) }
+            let zone = await refusal { try await database.save("r", in: ZoneID(zoneName: "Other"), ["file": .asset(asset)]) }
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))
+            let shared = try await engine.database(address(.shared), as: grace)
+            let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
+            let user = await refusal { try await shared.save("r", in: theirs, ["file": .asset(asset)]) }
+            for error in [field, record, type, zone, user] {
+                #expect(error?.code == .badRequest && error?.reason.contains("was given out for another field, record, type, zone or user") == true)
+            }
+            try await database.save("r", in: notes, ["file": .asset(asset)])
+        },
+        .init("a receipt that is missing, made up, altered or late is refused, and so is another size") { engine, clock in
+            let database = try await uploading(engine)
+            let asset = try await engine.upload(1, for: "r", at: clock.now())
+            func reason(_ change: @Sendable (inout Asset) -> Void) async -> String {
+                var changed = asset
+                change(&changed)
+                let value = FieldValue.asset(changed)
+                return await refusal { try await database.save("r", in: notes, ["file": value]) }?.reason ?? "saved"
+            }
+            #expect(await reason { $0.receipt = nil }.contains("has no receipt"))
+            #expect(await reason { $0.receipt = "AAAA" }.contains("was not given out by this database"))
+            #expect(await reason { $0.receipt = $0.receipt.map { "B" + $0.dropFirst() } }.contains("was not given out by this database"))
+            #expect(await reason { $0.size += 1 }.contains("are not those of the upload"))
+            #expect(await reason { $0.fileChecksum = checksum(2)?.description ?? "" }.contains("are not those of the upload"))
+            #expect(await reason { $0.fileName = "a\nb" }.contains("no control characters"))
+            clock.advance(AssetTickets.receiptLifetime + 1)
+            #expect(await reason { _ in }.contains("has expired"))
+        },
+        .init("a batch that fails leaves its receipts good") { engine, clock in
+            let database = try await uploading(engine)
+            try await database.save("taken", in: notes)
+            let asset = try await engine.upload(1, for: "r", at: clock.now())
+            let operations = [
+                RecordOperation(.create, recordName: "r", recordType: "Item", fields: ["file": FieldInput(.asset(asset))]),
+                RecordOperation(.create, recordName: "taken", recordType: "Item"),
+            ]
+            #expect(try await database.outcomes(operations, in: notes) == [.atomicError, .conflict])
+            #expect(try await engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [0])
+            try await database.save("r", in: notes, ["file": .asset(asset)])
+        },
+        .init("lists hold assets, each with a receipt of its own") { engine, clock in
+            let database = try await uploading(engine)
+            let (one, two) = (try await engine.upload(1, for: "r", at: clock.now()), try await engine.upload(2, for: "r", at: clock.now()))
+            try await database.save("r", in: notes, ["file": .list([.asset(one), .asset(two)], of: .asset)])
+            let three = try await engine.upload(3, for: "r", at: clock.now())
+            let kept = try await database.save("r", in: notes, ["file": .list([.asset(two), .asset(three)], of: .asset)])
+            #expect(try kept.fields.assets().map(\.asset.size) == [20, 30])
+            #expect(try await engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [0, 1, 1])
+        },
+        .init("in the public database assets have no keys") { engine, clock in
+            let database = try await engine.full(.public)
+            let asset = try await engine.upload(1, for: "r", in: .default, .public, at: clock.now())
+            let saved = try await database.save("r", ["file": .asset(asset)])
+            #expect(try saved.fields.assets().map(\.asset.wrappingKey) == [nil])
+        },
+        .init("a file that was swept can't be saved") { engine, clock in
+            let database = try await uploading(engine)
+            let asset = try await engine.upload(1, for: "r", at: clock.now())
+            let later = Timestamp(milliseconds: clock.now().milliseconds + 2 * AssetTickets.receiptLifetime)
+            #expect(try await engine.ledger().strike([checksum(1)].compactMap(\.self), unusedSince: later).count == 1)
+            let error = await refusal { try await database.save("r", in: notes, ["file": .asset(asset)]) }
+            #expect(error?.reason.contains("is not on the server any more") == true)
+        },
+        .init("rereference lets one other record in the target zone have the asset") { engine, clock in
+            let database = try await uploading(engine)
+            let other = ZoneID(zoneName: "Other")
+            _ = try await database.modifyZones([.create(other)])
+            try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
+            let sources = [AssetSource(recordName: "r", fieldName: "file"), AssetSource(recordName: "r", fieldName: "none"), AssetSource(recordName: "x", fieldName: "file")]
+            let answers = try await database.rereference(sources, from: notes, to: other)
+            #expect(answers.map(\.failure?.code) == [nil, .badRequest, .notFound])
+            let asset = try answers[0].get()
+            let here = await refusal { try await database.save("s", in: notes, ["copy": .asset(asset)]) }
+            #expect(here?.code == .badRequest)
+            try await database.save("s", type: "Any", in: other, ["copy": .asset(asset)])
+            let twice = await refusal { try await database.save("t", in: other, ["copy": .asset(asset)]) }
+            #expect(twice?.reason.contains("was used before") == true)
+            try await database.delete("r", in: notes)
+            let file = try #require(checksum(1))
+            #expect(try await engine.ledger().entry(of: file)?.useCount == 1)
+        },
+    ]
+
+    // MARK: Uses
+
+    private static let using: [Story] = [
+        .init("uses are counted through saves, deletions and the ends of zones") { engine, clock in
+            let database = try await uploading(engine)
+            let ledger = try await engine.ledger()
+            let file = try #require(checksum(1))
+            func count() async throws -> Int? {
+                let entry = try await ledger.entry(of: file)
+                return entry?.useCount
+            }
+            try await database.save("a", in: notes, ["file": .asset(try await engine.upload(1, for: "a", at: clock.now()))])
+            try await database.save("b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
+            #expect(try await count() == 2)
+            #expect(try await database.uses(of: file, limit: 1).visible.map(\.recordName) == ["a"])
+            #expect(try await database.uses(of: file, limit: 9) == AssetUses(
+                visible: ["a", "b"].map {
+                    AssetUse(
+                        isPublic: false, zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName), recordName: $0,
+                        recordType: "Item", fieldName: "file")
+                }, total: 2))
+            let theirs = try await engine.database(address(.private), as: grace)
+            let seen = try await (theirs as? any AssetUploading)?.uses(of: file, limit: 9)
+            #expect(seen == AssetUses(visible: [], total: 2))
+            try await database.save("a", in: notes, ["title": .string("x")])
+            #expect(try await count() == 2)
+            try await database.save("a", as: .forceReplace, in: notes)
+            #expect(try await count() == 1)
+            try await database.delete("b", in: notes)
+            #expect(try await count() == 0)
+            try await database.save("b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
+            _ = try await database.modifyZones([.delete(notes)])
+            // The rows of a zone that ended may be removed a little later.
+            while try await count() != 0 { try await Task.sleep(for: .milliseconds(5)) }
+        },
+        .init("a file is struck off when nothing has used it since, and not before") { engine, clock in
+            let database = try await uploading(engine)
+            let ledger = try await engine.ledger()
+            let file = try #require(checksum(1))
+            func strike() async throws -> Int {
+                let struck = try await ledger.strike([file], unusedSince: clock.now())
+                return struck.count
+            }
+            let asset = try await engine.upload(1, for: "r", at: clock.now())
+            clock.advance(AssetTickets.receiptLifetime)
+            #expect(try await strike() == 0)
+            try await database.save("r", in: notes, ["file": .asset(asset)])
+            clock.advance(AssetTickets.receiptLifetime)
+            #expect(try await strike() == 0)
+            #expect(try await ledger.entries(unusedSince: clock.now(), after: nil, limit: 9).isEmpty)
+            try await database.delete("r", in: notes)
+            #expect(try await strike() == 0)
+            clock.advance(1)
+            #expect(try await ledger.entries(unusedSince: clock.now(), after: nil, limit: 9).map(\.checksum) == [file])
+            #expect(try await strike() == 1)
+            #expect(try await ledger.entry(of: file) == nil)
+        },
+        .init("the assets of all records can be read") { engine, clock in
+            let database = try await uploading(engine)
+            try await database.save("plain", in: notes, ["title": .string(#""type":"ASSETID""#)])
+            try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
+            let everyone = try await engine.full(.public)
+            try await everyone.save("p", ["file": .asset(try await engine.upload(2, for: "p", in: .default, .public, at: clock.now()))])
+            let ledger = try await engine.ledger()
+            var found: [RecordedAsset] = []
+            var place: Int64?
+            repeat {
+                let page = try await ledger.recordedAssets(after: place)
+                found += page.assets
+                place = page.next
+            } while place != nil
+            found.sort { $0.asset.size < $1.asset.size }
+            #expect(found.map(\.use.recordName) == ["r", "p"])
+            #expect(found.map(\.use.isPublic) == [false, true])
+            #expect(found.map(\.isCounted) == [true, true])
+        },
+    ]
+
+    private static func uploading(_ engine: any LedgerEngine) async throws -> any FullDatabase & AssetUploading {
+        guard let database = try await engine.withZone() as? any FullDatabase & AssetUploading else {
+            throw RecordError(.internalError, "the engine takes no assets")
+        }
+        return database
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
