@@ -47,7 +47,7 @@ test-packages:
 	@Scripts/install-packages chromium python3
 
 bench-packages:
-	@Scripts/install-packages gcc libc6-dev python3
+	@Scripts/install-packages gcc libc6-dev libssl-dev nginx python3 wrk
 
 $(BENCH)/venv/installed: Benchmarks/requirements.txt Scripts/make-venv
 	@mkdir -p $(BENCH)

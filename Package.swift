@@ -53,10 +53,22 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CCachedReading"),
+        floor(
+            "AssetStore",
+            on: [
+                "RecordStore", "Records", "JSON", "CCachedReading", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
         floor(
             "RemoteRecordStore",
             on: [
-                "RecordStore", "Records", "JSON",
+                "AssetStore", "RecordStore", "Records", "JSON",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -65,25 +77,34 @@ let package = Package(
         ),
         floor("Accounts", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift")]),
         // 5
-        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
-        floor("DataTransfer", on: ["RecordStore", "Records", "JSON"]),
+        floor(
+            "DataTransfer",
+            on: [
+                "AssetStore", "RecordStore", "Records", "JSON", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
         floor(
             "HTTPServing",
             on: [
-                "Records", "JSON", "CZlib",
+                "Records", "JSON", "CCachedReading", "CZlib",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
             ]
         ),
         // 6
         floor(
             "WebServices",
             on: [
-                "HTTPServing", "Accounts", "RecordStore", "Records", "JSON",
+                "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -94,7 +115,7 @@ let package = Package(
         floor(
             "Console",
             on: [
-                "DataTransfer", "HTTPServing", "Accounts", "RecordStore", "Records", "JSON",
+                "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -106,7 +127,7 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "SQLiteRecordStore", "RemoteRecordStore", "RecordStore",
+                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -124,7 +145,7 @@ let package = Package(
         tests(
             "SQLiteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "TestDisk", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "StoreScenarios", "TestSupport", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
@@ -132,7 +153,7 @@ let package = Package(
         tests(
             "RemoteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "SQLiteRecordStore", "RecordStore",
+                "StoreScenarios", "TestSupport", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -140,15 +161,35 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
+        tests(
+            "AssetStoreTests",
+            of: [
+                "StoreScenarios", "TestSupport", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        tests(
+            "HTTPServingTests",
+            of: [
+                "TestSupport", "HTTPServing", "Records", "JSON", "CZlib",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
         .target(name: "TestDisk", path: "Tests/TestDisk"),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .target(name: "TestSupport", dependencies: ["TestDisk"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
         tests("AccountsTests", of: ["Accounts", "Records", "JSON"]),
         tests(
             "WebServicesTests",
             of: [
-                "WebServices", "HTTPServing", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "TestSupport", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -156,11 +197,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        tests("DataTransferTests", of: ["TestSupport", "DataTransfer", "SQLiteRecordStore", "RecordStore", "Records", "JSON"]),
+        tests(
+            "DataTransferTests",
+            of: [
+                "TestSupport", "DataTransfer", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         tests(
             "ConsoleTests",
             of: [
-                "Console", "HTTPServing", "Accounts", "RecordStore", "Records", "JSON",
+                "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,11 +1,15 @@
 // Everything works without scripts; these make it quicker.
 import { enableCopying } from './copy.js'
 import { enableFeed } from './feed.js'
+import { removeLeftovers } from './fetched.js'
+import { enableFetching } from './fetching.js'
 import { enableFinding } from './find.js'
 import { enableMenus } from './menus.js'
+import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
 import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
+import { enableUploads } from './upload.js'
 
 enableMenus()
 enableFinding()
@@ -13,6 +17,10 @@ enableQuestion()
 enableTokens()
 enableTimes(document)
 enableFeed()
+enablePreviews()
+enableUploads()
+enableFetching()
+removeLeftovers()
 enableCopying(document)
 
 // Examples name the address that this page came from.

@@ -1,7 +1,9 @@
 // The client of the benchmarks, the same for every server, and quick enough not to be what is measured.
 //
 //   client load PORT FILE CONNECTIONS RATE SECONDS   sends the requests of a file, one after the other on each of so many connections
-//   client read PORT PATH                            reads an answer of any length to its end: lines, bytes, time
+//   client read PORT PATH [HEADER]                   reads an answer of any length to its end: lines, bytes, time
+//   client fetch PORT PATH [HEADER]                  the same without looking at what is read
+//   client upload PORT PATH FILE                     posts a file and reads the answer
 //   client stall PORT PATH CONNECTIONS               asks for a long answer on each connection, reads a little of it, and then never again
 //
 // A file holds whole HTTP requests, each after its length in four bytes (little-endian). RATE is requests per second in all, 0 for as
@@ -12,11 +14,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -60,7 +64,7 @@ struct answer {
     enum part part;
     char head[16384];
     size_t head_length;
-    int status, failed, has_length;
+    int status, failed, has_length, is_opaque;
     uint64_t left, lines, bytes, body;
 };
 
@@ -76,6 +80,7 @@ static void read_head(struct answer *answer) {
 
 static void look_at_body(struct answer *answer, const char *bytes, size_t length) {
     answer->body += length;
+    if (answer->is_opaque) return;
     for (const char *p = bytes, *end = bytes + length; (p = memchr(p, '\n', (size_t)(end - p))); p++) answer->lines++;
     // Errors of single records stand inside answers of status 200.
     if (memmem(bytes, length, "serverErrorCode", 15)) answer->failed = 1;
@@ -130,35 +135,67 @@ static void begin(struct answer *answer) {
 
 // MARK: read
 
-static void write_get(char *request, size_t size, const char *path) {
-    snprintf(request, size, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n", path);
+static void write_get(char *request, size_t size, const char *path, const char *header) {
+    const char *end = *header ? "\r\n" : "";
+    snprintf(request, size, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n%s%s\r\n", path, header, end);
 }
 
-static int read_one(int port, const char *path) {
+static void receive_all(int connection, struct answer *answer) {
     static char bytes[1 << 18];
-    char request[4096];
-    write_get(request, sizeof request, path);
+    while (answer->part != DONE) {
+        ssize_t count = recv(connection, bytes, sizeof bytes, 0);
+        if (count < 0) fail("recv");
+        if (!count) break;
+        take(answer, bytes, (size_t)count);
+    }
+}
+
+static int say_answer(const struct answer *answer, double start) {
+    double seconds = (now() - start) / 1e6;
+    printf(
+        "{\"status\":%d,\"complete\":%s,\"lines\":%llu,\"bytes\":%llu,\"seconds\":%.6f}\n", answer->status,
+        answer->part == DONE ? "true" : "false", (unsigned long long)answer->lines, (unsigned long long)answer->body, seconds);
+    return answer->part == DONE && answer->status == 200 ? 0 : 1;
+}
+
+static int read_one(int port, const char *path, const char *header, int is_opaque) {
+    char request[8192];
+    write_get(request, sizeof request, path, header);
+    int connection = open_connection(port, 0);
+    static struct answer answer;
+    begin(&answer);
+    answer.is_opaque = is_opaque;
+    double start = now();
+    send_all(connection, request, strlen(request));
+    receive_all(connection, &answer);
+    return say_answer(&answer, start);
+}
+
+// MARK: upload
+
+static int upload(int port, const char *path, const char *file) {
+    char head[8192];
+    struct stat status;
+    int input = open(file, O_RDONLY);
+    if (input < 0 || fstat(input, &status)) fail(file);
+    snprintf(
+        head, sizeof head, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\nContent-Length: %lld\r\n\r\n", path,
+        (long long)status.st_size);
     int connection = open_connection(port, 0);
     static struct answer answer;
     begin(&answer);
     double start = now();
-    send_all(connection, request, strlen(request));
-    while (answer.part != DONE) {
-        ssize_t count = recv(connection, bytes, sizeof bytes, 0);
-        if (count < 0) fail("recv");
-        if (!count) break;
-        take(&answer, bytes, (size_t)count);
+    send_all(connection, head, strlen(head));
+    for (off_t sent = 0; sent < status.st_size;) {
+        if (sendfile(connection, input, &sent, (size_t)(status.st_size - sent)) <= 0) fail("sendfile");
     }
-    double seconds = (now() - start) / 1e6;
-    printf(
-        "{\"status\":%d,\"complete\":%s,\"lines\":%llu,\"bytes\":%llu,\"seconds\":%.6f}\n", answer.status,
-        answer.part == DONE ? "true" : "false", (unsigned long long)answer.lines, (unsigned long long)answer.body, seconds);
-    return answer.part == DONE && answer.status == 200 ? 0 : 1;
+    receive_all(connection, &answer);
+    return say_answer(&answer, start);
 }
 
 static int stall(int port, const char *path, int connections) {
     char request[4096], bytes[1024];
-    write_get(request, sizeof request, path);
+    write_get(request, sizeof request, path, "");
     for (int i = 0; i < connections; i++) {
         int connection = open_connection(port, 4096);
         send_all(connection, request, strlen(request));
@@ -265,9 +302,12 @@ static int load(int port, const char *file, int count, double rate, double secon
 int main(int count, char **arguments) {
     const char *work = count > 3 ? arguments[1] : "";
     int port = count > 3 ? atoi(arguments[2]) : 0;
-    if (strcmp(work, "read") == 0 && count == 4) return read_one(port, arguments[3]);
+    const char *header = count == 5 ? arguments[4] : "";
+    if (strcmp(work, "read") == 0 && (count == 4 || count == 5)) return read_one(port, arguments[3], header, 0);
+    if (strcmp(work, "fetch") == 0 && (count == 4 || count == 5)) return read_one(port, arguments[3], header, 1);
+    if (strcmp(work, "upload") == 0 && count == 5) return upload(port, arguments[3], arguments[4]);
     if (strcmp(work, "stall") == 0 && count == 5) return stall(port, arguments[3], atoi(arguments[4]));
     if (strcmp(work, "load") == 0 && count == 7) return load(port, arguments[3], atoi(arguments[4]), atof(arguments[5]), atof(arguments[6]));
-    fprintf(stderr, "client load|read|stall PORT …: the top of client.c says with what\n");
+    fprintf(stderr, "client load|read|fetch|upload|stall PORT …: the top of client.c says with what\n");
     return 64;
 }

@@ -9,6 +9,7 @@ import pathlib
 import sys
 import time
 
+import assets
 import bench
 import reading
 import report
@@ -27,6 +28,9 @@ ROWS = {
     "peers": serving.peers_per_request,
     "load": serving.reads_under_load,
     "resaves": saving.random_saves,
+    "downloads": assets.downloads,
+    "small-assets": assets.small_files,
+    "uploads": assets.uploads,
 }
 
 

@@ -69,8 +69,8 @@ class Bench:
 
     # Skylight
 
-    def serve(self, data=None, syncs=None):
-        return servers.skylight(self.binary, data or self.data, syncs.environment if syncs else None)
+    def serve(self, data=None, syncs=None, options=()):
+        return servers.skylight(self.binary, data or self.data, syncs.environment if syncs else None, options)
 
     def container(self, name=MILLION):
         return skylight.Container(name, self.notes)

@@ -39,6 +39,10 @@ def rate(number):
     return f"{number / 1e3:.1f} k/s" if number >= 1e3 else f"{number:.0f}/s"
 
 
+def throughput(bytes_per_second):
+    return f"{bytes_per_second / 1e9:.2f} GB/s" if bytes_per_second >= 1e9 else f"{bytes_per_second / 1e6:.0f} MB/s"
+
+
 def micros(number):
     return f"{number / 1e3:.2f} ms" if number >= 1000 else f"{number:.0f} µs"
 

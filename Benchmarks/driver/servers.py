@@ -92,6 +92,14 @@ class Server:
         """Reads a long answer to its end."""
         return tools.run(tools.client(), "read", self.port, path)
 
+    def fetch(self, path, header=""):
+        """Reads a file to its end without looking at it. Returns the seconds that took."""
+        return tools.run(tools.client(), "fetch", self.port, path, *([header] if header else []))["seconds"]
+
+    def upload(self, path, file):
+        """Posts a file. Returns the seconds until the answer was there."""
+        return tools.run(tools.client(), "upload", self.port, path, file)["seconds"]
+
     def stall(self, path, connections):
         """Lets so many readers begin a long answer and stop reading. Returns the process that holds them."""
         readers = subprocess.Popen(
@@ -126,8 +134,8 @@ class Syncs:
         return struct.unpack("<QQ", self._file.read_bytes())[0]
 
 
-def skylight(binary, data, environment=None):
-    return Server([binary, "serve", "--data", data, "--port", "0", "--log-level", "error"], environment=environment)
+def skylight(binary, data, environment=None, options=()):
+    return Server([binary, "serve", "--data", data, "--port", "0", "--log-level", "error", *options], environment=environment)
 
 
 def free_port():

@@ -34,6 +34,11 @@ def baseline():
     return _compile(_BUILD / "baseline", [*sources, "BenchmarkRecords/benchmark_records.c"], "-lsqlite3")
 
 
+def keeper():
+    """The program in C that keeps a file as safely as an asset is kept."""
+    return _compile(_BUILD / "keeper", ["baseline/keep.c"], "-lcrypto")
+
+
 def client():
     return _compile(_BUILD / "client", ["client/client.c"])
 

@@ -9,4 +9,9 @@ static inline int CZlib_openGzip(z_streamp stream, int level) {
     return deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
 }
 
+/// Opens a stream that reads gzip format.
+static inline int CZlib_openGunzip(z_streamp stream) {
+    return inflateInit2(stream, 15 + 16);
+}
+
 #endif

@@ -20,7 +20,7 @@ extension Console {
     /// Pages outside of any container.
     func addServerPages(to router: Router<ServingRequestContext>) {
         router.get("/") { _, _ in
-            let page = try await HomeView.load(engine: engine, accounts: accounts)
+            let page = try await HomeView.load(self)
             return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
         }
         router.post("/containers") { request, _ in
@@ -28,7 +28,7 @@ extension Console {
             return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
         }
         router.get("/find") { request, _ in
-            switch try await Finder.answer(request.queryFields, engine: engine, accounts: accounts) {
+            switch try await Finder.answer(request.queryFields, console: self) {
             case .redirect(let location): return Response.redirect(to: location)
             case .page(let page): return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
             }

@@ -1,4 +1,5 @@
 public import Accounts
+public import AssetStore
 public import HTTPServing
 public import Hummingbird
 public import RecordStore
@@ -9,20 +10,25 @@ public import RecordStore
 public struct Console: Sendable {
     let engine: any RecordEngine
     let accounts: Accounts
+    /// The files that records refer to.
+    let assets: AssetStores
     let rehearsals: Rehearsals
     let renderer: PageRenderer
 
     /// - Parameters:
     ///   - engine: as it is: the console shows what is stored, whatever is rehearsed.
+    ///   - assets: the files of the engine's records.
     ///   - rehearsals: what the web services beside it rehearse.
     ///   - templatesFolder: where templates are read from, anew for each page; `nil` for those in the binary.
     ///   - publicFolder: where the style sheet, scripts and icons are read from; `nil` for those in the binary.
     /// - Throws: an error of the file system, or a template's parser error.
     public init(
-        engine: any RecordEngine, accounts: Accounts, rehearsals: Rehearsals = Rehearsals(), templatesFolder: String?, publicFolder: String?
+        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, rehearsals: Rehearsals = Rehearsals(), templatesFolder: String?,
+        publicFolder: String?
     ) throws {
         self.engine = engine
         self.accounts = accounts
+        self.assets = assets
         self.rehearsals = rehearsals
         renderer = try PageRenderer(folder: templatesFolder, assets: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
     }

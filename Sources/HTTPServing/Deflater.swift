@@ -8,15 +8,35 @@ final class Deflater {
         let code: Int32
     }
 
+    /// What is to come out after some bytes went in.
+    enum Flush {
+        /// What is ready, which may be nothing yet: compresses best.
+        case whenFull
+        /// Everything that went in, so that the other side can read it.
+        case now
+        /// Everything, and the end.
+        case last
+
+        fileprivate var code: Int32 {
+            switch self {
+            case .whenFull: Z_NO_FLUSH
+            case .now: Z_SYNC_FLUSH
+            case .last: Z_FINISH
+            }
+        }
+    }
+
+    /// For what is read on this machine or its network: the fastest level already saves four fifths of JSON.
+    static let fastest = Int(Z_BEST_SPEED)
+
     private static let chunk = 16 << 10
     /// zlib keeps the address of its state, so the state must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    init() throws(Failed) {
+    init(level: Int = fastest) throws(Failed) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // Most answers are read on this machine or its network: the fastest level already saves four fifths of JSON.
-        let code = CZlib_openGzip(stream, Z_BEST_SPEED)
+        let code = CZlib_openGzip(stream, Int32(level))
         guard code == Z_OK else {
             stream.deallocate()
             throw Failed(code: code)
@@ -28,10 +48,8 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// Takes bytes in and returns what is ready to go out, which may be nothing yet.
-    /// - Parameter isLast: whether to end the stream.
-    func compress(_ input: ByteBuffer, isLast: Bool) throws(Failed) -> ByteBuffer {
-        var output = ByteBuffer()
+    /// Takes bytes in and appends what is to go out.
+    func compress(_ input: ByteBuffer, _ flush: Flush, into output: inout ByteBuffer) throws(Failed) {
         var input = input
         let code = input.withUnsafeMutableReadableBytes { bytes -> Int32 in
             stream.pointee.next_in = bytes.bindMemory(to: Bytef.self).baseAddress
@@ -41,7 +59,7 @@ final class Deflater {
                 output.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.chunk) { space in
                     stream.pointee.next_out = space.bindMemory(to: Bytef.self).baseAddress
                     stream.pointee.avail_out = uInt(space.count)
-                    code = deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+                    code = deflate(stream, flush.code)
                     return space.count - Int(stream.pointee.avail_out)
                 }
             } while stream.pointee.avail_out == 0 && code == Z_OK
@@ -49,6 +67,12 @@ final class Deflater {
         }
         // A call that found nothing to do is no failure.
         guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Failed(code: code) }
+    }
+
+    /// Takes bytes in and returns what is to go out.
+    func compress(_ input: ByteBuffer, _ flush: Flush) throws(Failed) -> ByteBuffer {
+        var output = ByteBuffer()
+        try compress(input, flush, into: &output)
         return output
     }
 }

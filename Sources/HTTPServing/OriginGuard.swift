@@ -7,6 +7,7 @@ internal import Records
 /// Browsers name the sending site in `Origin` on every request that could change something, and in `Sec-Fetch-Site` even on the ones that
 /// pages make by embedding something. Clients that are no browsers send neither. Links from foreign sites may be followed to the
 /// console, whose GETs make nothing; the web services make a container at its first use, whatever the method, and nobody links to them.
+/// Assets are there to be linked to, and pages of trusted sites may show them.
 public struct OriginGuard: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
@@ -21,7 +22,8 @@ public struct OriginGuard: RouterMiddleware {
     ) async throws -> Response {
         let origins = request.headers[values: .origin]
         guard let origin = origins.first else {
-            if request.isEmbeddedInForeignPage || request.isWebServiceRequest && request.isCrossSite { throw refusal("a page of another site") }
+            let isForeign = request.isEmbeddedInForeignPage || request.isWebServiceRequest && request.isCrossSite
+            if isForeign, !mayReadAsset(request) { throw refusal("a page of another site") }
             return try await next(request, context)
         }
         let isReading = request.method == .get || request.method == .head
@@ -29,6 +31,15 @@ public struct OriginGuard: RouterMiddleware {
         let isAllowed = origin == "null" ? isReading && !request.isCrossSite : trusted.trusts(origin: origin)
         guard isAllowed, origins.count == 1 else { throw refusal("the origin '\(origin.prefix(200))'") }
         return try await next(request, context)
+    }
+
+    /// Whether a link to an asset was followed, or a page of a trusted site shows it as an image, say. Of what pages load so the browser tells
+    /// no origin, but the address of the page, in `Referer`.
+    private func mayReadAsset(_ request: Request) -> Bool {
+        guard request.uri.path.hasPrefix("/assets/"), request.method == .get || request.method == .head else { return false }
+        if !request.isEmbeddedInForeignPage { return true }
+        guard let page = request.headers[.referer], let schemeEnd = page.firstRange(of: "://")?.upperBound else { return false }
+        return trusted.trusts(origin: String(page[..<(page[schemeEnd...].firstIndex(of: "/") ?? page.endIndex)]))
     }
 
     private func refusal(_ sender: String) -> Refusal {

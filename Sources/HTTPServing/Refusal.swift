@@ -7,7 +7,7 @@ public import Records
 
 /// A request that is not answered, for a reason that lies below the protocol: the connection, the head, the size, the address.
 ///
-/// Clients of the web services get it in the protocol's form, everybody else as plain text.
+/// Clients of the web services, and of the addresses of assets, get it in the protocol's form, everybody else as plain text.
 public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     public let status: HTTPResponse.Status
     /// The nearest of the protocol's codes.
@@ -32,7 +32,7 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
 
     public func response(from request: Request, context: some RequestContext) -> Response {
         var response =
-            request.isWebServiceRequest
+            request.isWebServiceRequest || request.uri.path.hasPrefix("/assets/")
             ? Response.json(Self.body(code: code, reason: reason), status: status) : Response.text(reason + "\n", status: status)
         response.headers.append(contentsOf: headers)
         guard endsConnection, let context = context as? ServingRequestContext else { return response }
@@ -54,8 +54,8 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
 }
 
 extension Request {
-    /// Whether the path belongs to the web services, whose clients read nothing but JSON.
+    /// Whether the path belongs to the web services, whose clients read nothing but JSON, and the bytes of assets.
     public var isWebServiceRequest: Bool {
-        ["/database/", "/device/", "/skylight/"].contains { uri.path.hasPrefix($0) }
+        ["/assets/", "/database/", "/device/", "/skylight/"].contains { uri.path.hasPrefix($0) }
     }
 }

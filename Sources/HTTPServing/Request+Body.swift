@@ -1,37 +1,60 @@
 internal import HTTPTypes
 public import Hummingbird
 internal import NIOCore
-internal import Records
 
 extension Request {
     /// Bytes that a body may have unless a handler says otherwise: 32 MiB, room for 200 operations of usual size.
     public static let bodyLimit = 32 << 20
-    /// After the first ten seconds a body must have come at this rate, in bytes per second, or it is given up.
-    private static let slowestRate = 1024.0
+    /// Bytes that are restored at a time.
+    private static let pieceSize = 64 << 10
 
-    /// The whole body.
-    /// - Parameter limit: how many bytes it may have. A body that says it has more is refused before any of it is read.
-    /// - Throws: ``Refusal`` 413 when the body is too large, 408 when it comes too slowly; both end the connection.
+    /// The whole body, without its content coding.
+    /// - Parameter limit: how many bytes it may have without the coding. A body that says it has more is refused before any of it is read.
+    /// - Throws: ``Refusal`` 413 when the body is too large, 415 when it is in another coding than gzip, 400 when the coding is damaged, 408
+    ///   when it comes too slowly; all end the connection.
     public func bodyBytes(limit: Int = bodyLimit) async throws -> [UInt8] {
-        let declared = headers[.contentLength].flatMap { Int($0) } ?? 0
-        if declared > limit { throw Self.tooLarge(limit) }
+        var incoming = IncomingBody(body, headers: headers, limit: Int64(limit))
+        if try incoming.coding == .gzip { return try await Self.inflatedBytes(&incoming, limit: limit) }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(declared)
-        let start = ContinuousClock.now
-        for try await part in body {
-            if bytes.count + part.readableBytes > limit { throw Self.tooLarge(limit) }
-            bytes.append(contentsOf: part.readableBytesView)
-            let seconds = (ContinuousClock.now - start) / .seconds(1)
-            if seconds > 10, Double(bytes.count) < seconds * Self.slowestRate {
-                throw Refusal(.requestTimeout, .badRequest, "The request body comes too slowly", endsConnection: true)
-            }
-        }
+        bytes.reserveCapacity(min(Int(incoming.declared ?? 0), limit))
+        while let part = try await incoming.next() { bytes.append(contentsOf: part.readableBytesView) }
         return bytes
     }
 
-    private static func tooLarge(_ limit: Int) -> Refusal {
-        Refusal(
-            .contentTooLarge, .badRequest, "The request body is larger than \(limit) bytes; split the request into smaller ones",
-            endsConnection: true)
+    /// Takes the place of a body that was read as ``bodyBytes(limit:)``, for who reads it next.
+    public mutating func replaceBody(with bytes: [UInt8]) {
+        var head = head
+        head.headerFields[.contentEncoding] = nil
+        if head.headerFields.contains(.contentLength) { head.headerFields[.contentLength] = String(bytes.count) }
+        var replaced = Request(head: head, body: body)
+        replaced.body = RequestBody(buffer: ByteBuffer(bytes: bytes))
+        self = replaced
+    }
+
+    /// What the bytes stand for is counted while they come and kept only when it is known to fit: a body made to burst costs no more
+    /// memory than its own few bytes.
+    private static func inflatedBytes(_ incoming: inout IncomingBody, limit: Int) async throws -> [UInt8] {
+        var compressed = ByteBuffer()
+        var size = 0
+        do {
+            let meter = try Inflater()
+            var scratch = ByteBuffer()
+            while var part = try await incoming.next() {
+                compressed.writeImmutableBuffer(part)
+                var written = 0
+                repeat {
+                    scratch.clear()
+                    written = try meter.inflate(&part, into: &scratch, atMost: pieceSize)
+                    size += written
+                    if size > limit { throw IncomingBody.tooLarge(Int64(limit)) }
+                } while written == pieceSize
+            }
+            guard meter.isComplete || compressed.readableBytes == 0 else { throw IncomingBody.damaged() }
+            var inflated = ByteBufferAllocator().buffer(capacity: size)
+            _ = try Inflater().inflate(&compressed, into: &inflated, atMost: size)
+            return Array(inflated.readableBytesView)
+        } catch Inflater.Failed.malformed {
+            throw IncomingBody.damaged()
+        }
     }
 }

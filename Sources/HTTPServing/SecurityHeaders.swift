@@ -9,7 +9,7 @@ public struct SecurityHeaders: RouterMiddleware {
 
     /// Nothing inline and nothing from elsewhere.
     public static let contentSecurityPolicy =
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; font-src 'self'; connect-src 'self'; "
         + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
     private static let fields: [(name: HTTPField.Name, value: String)] = [

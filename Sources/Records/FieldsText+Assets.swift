@@ -1,10 +1,12 @@
+internal import Foundation
 public import JSON
 
 // The one thing in a record that is not known when it is saved: where its assets can be fetched.
 
 extension FieldsText {
     /// What stands in every field of an asset or of a list of them. Within a string value the quotation marks would be escaped.
-    private static let mark = Array(#""type":"ASSETID"#.utf8)
+    private static let mark = Array((before + "ASSETID").utf8)
+    private static let before = #""type":""#
 
     /// Whether to look closer; quick, and never `false` where there is an asset.
     public var mayHoldAssets: Bool { Self.holdsMark(bytes[...]) }
@@ -37,15 +39,15 @@ extension FieldsText {
     }
 
     private static func holdsMark(_ text: ArraySlice<UInt8>) -> Bool {
-        guard text.count >= mark.count else { return false }
-        return text.withUnsafeBufferPointer { text in
-            mark.withUnsafeBufferPointer { mark in
-                // The colon is rarer than the letters around it.
-                let colon = 6
-                var place = text.startIndex + colon
-                let end = text.endIndex - (mark.count - colon)
-                while place <= end {
-                    if text[place] == mark[colon], text[(place - colon)..<(place - colon + mark.count)].elementsEqual(mark) { return true }
+        text.withUnsafeBytes { text in
+            mark.withUnsafeBytes { mark in
+                // The first letter of the type is the rarest byte of the mark.
+                let letter = before.utf8.count
+                guard let start = text.baseAddress, let wanted = mark.baseAddress, text.count >= mark.count else { return false }
+                var place = letter
+                while let found = memchr(start + place, Int32(mark[letter]), text.count - (mark.count - letter) + 1 - place) {
+                    place = UnsafeRawPointer(found) - start
+                    if memcmp(start + place - letter, wanted, mark.count) == 0 { return true }
                     place += 1
                 }
                 return false

@@ -20,13 +20,16 @@ extension Answer {
         Zone(zoneID: try zoneID(), syncToken: try optionalToken(), atomic: try bool("atomic"))
     }
 
-    /// A record. The text of its fields is kept as it came.
+    /// A record. The text of its fields is kept as it came, but for the addresses of its assets: those are good for an hour only, and the
+    /// record's own JSON has none.
     func record() throws -> StoredRecord {
-        StoredRecord(
+        var fields = text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty
+        if fields.mayHoldAssets { fields = FieldsText(try fields.decoded()) }
+        return StoredRecord(
             recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()), recordType: try name("recordType"),
             recordChangeTag: try string("recordChangeTag"), created: try object("created").signature(),
             modified: try object("modified").signature(), parent: try optionalObject("parent")?.name("recordName"),
-            fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty)
+            fields: fields)
     }
 
     private func signature() throws -> Signature {

@@ -101,6 +101,7 @@ extension JSONWriter {
                 if let checksum = asset.referenceChecksum { writer.member("referenceChecksum", checksum) }
                 if let key = asset.wrappingKey { writer.member("wrappingKey", key) }
                 if let receipt = asset.receipt { writer.member("receipt", receipt) }
+                if let fileName = asset.fileName { writer.member("fileName", fileName) }
             }
         case .list(let elements, _):
             array { writer in

@@ -118,7 +118,7 @@ struct RemoteDatabase: RecordDatabase {
     }
 
     /// Sends items in requests that are not too large for the protocol, one after the other.
-    private func inParts<Item, Outcome>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Outcome]) async throws -> [Outcome] {
+    func inParts<Item, Outcome>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Outcome]) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         for start in stride(from: 0, to: items.count, by: Self.itemLimit) {
             let part = items[start..<min(start + Self.itemLimit, items.count)]
@@ -134,7 +134,7 @@ struct RemoteDatabase: RecordDatabase {
 
 extension Answer {
     /// The items of an answer, each what it stands for or why it is not there.
-    fileprivate func results<Value>(_ name: Name, _ value: (Answer) throws -> Value) throws -> [Result<Value, RecordError>] {
+    func results<Value>(_ name: Name, _ value: (Answer) throws -> Value) throws -> [Result<Value, RecordError>] {
         try array(name).map { item in
             if let error = item.error { return .failure(error) }
             return .success(try value(item))

@@ -9,6 +9,7 @@ public import Records
 /// What a call throws is what the server's engine threw. What goes wrong on the way is told as well: TRY_AGAIN_LATER when no server can be
 /// reached or a read broke off, INTERNAL_ERROR when a save broke off and nobody knows whether it was made. Reads are sent a second time
 /// when the connection broke, saves never. A read may take two minutes and a change ten; a request has at most 32 MiB and an answer 512 MiB.
+/// The bytes of assets are streamed, and only silence ends them.
 ///
 /// The changes of a zone as a sequence of pages are `playback` and `follow` of the databases it hands out.
 public final class RemoteRecordEngine: RecordEngine {
@@ -48,6 +49,16 @@ public final class RemoteRecordEngine: RecordEngine {
 
     public func close() async {
         await server.close()
+    }
+}
+
+extension RemoteRecordEngine: EnvironmentListing {
+    public func environments(of container: ContainerID) async throws -> [Environment] {
+        let answer = try await server.get("/skylight/1/containers")
+        guard answer.has("environments") else { return [] }
+        let environments = try answer.object("environments")
+        guard environments.has(Name(container.description)) else { return [] }
+        return try environments.strings(Name(container.description)).compactMap { Environment(rawValue: $0) }
     }
 }
 

@@ -90,21 +90,37 @@ final class Server: Sendable {
 
     /// The body of an answer that goes on and on. It is read as it is asked for.
     func stream(_ path: String, headers: HTTPHeaders) async throws -> HTTPClientResponse.Body {
-        let request = request(.GET, path, headers, body: nil)
+        try await open(.GET, path, headers: headers, accepting: [.ok]).body
+    }
+
+    /// An answer whose body is still to be read.
+    /// - Parameter timeout: how long the server may take to begin it.
+    func open(
+        _ method: HTTPMethod, _ path: String, headers: HTTPHeaders, body: HTTPClientRequest.Body? = nil, timeout: TimeAmount = .seconds(30),
+        accepting statuses: [HTTPResponseStatus], purpose: Purpose = .reads
+    ) async throws -> HTTPClientResponse {
+        var request = request(method, path, headers, body: nil)
+        request.body = body
         let response: HTTPClientResponse
         do {
-            response = try await streamClient.execute(request, timeout: .seconds(30))
+            response = try await streamClient.execute(request, timeout: timeout)
         } catch {
-            throw failure(error, .reads)
+            try Task.checkCancellation()
+            throw failure(error, purpose)
         }
-        if response.status == .ok { return response.body }
+        if statuses.contains(response.status) { return response }
+        throw try await answer(of: response, purpose).error ?? unexpected(response.status)
+    }
+
+    /// The whole of an answer that is small.
+    func answer(of response: HTTPClientResponse, _ purpose: Purpose) async throws -> Answer {
         let body: ByteBuffer
         do {
-            body = try await reading(.reads) { try await response.body.collect(upTo: 1 << 20) }
+            body = try await reading(purpose) { try await response.body.collect(upTo: 1 << 20) }
         } catch let error as BrokenConnection {
-            throw failure(error.cause, .reads)
+            throw failure(error.cause, purpose)
         }
-        throw try answer(response.status, body).error ?? unexpected(response.status)
+        return try answer(response.status, body)
     }
 
     private func send(
@@ -167,7 +183,7 @@ final class Server: Sendable {
 
     // MARK: Answers
 
-    private func answer(_ status: HTTPResponseStatus, _ body: ByteBuffer) throws -> Answer {
+    func answer(_ status: HTTPResponseStatus, _ body: ByteBuffer) throws -> Answer {
         do {
             return try Answer(Array(body.readableBytesView)[...], from: address)
         } catch {
@@ -213,7 +229,7 @@ final class Server: Sendable {
         return error is ChannelError
     }
 
-    private func failure(_ error: any Error, _ purpose: Purpose) -> any Error {
+    func failure(_ error: any Error, _ purpose: Purpose) -> any Error {
         if error is RecordError || error is CancellationError { return error }
         if !isOpen { return RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
         if wasNeverSent(error) {

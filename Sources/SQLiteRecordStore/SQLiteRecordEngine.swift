@@ -104,6 +104,15 @@ public final class SQLiteRecordEngine: RecordEngine {
     }
 }
 
+extension SQLiteRecordEngine: EnvironmentListing {
+    public func environments(of container: ContainerID) async throws -> [Records.Environment] {
+        Records.Environment.allCases.filter { environment in
+            let file = folder.appending(path: container.description).appending(path: "\(environment.rawValue).sqlite")
+            return FileManager.default.fileExists(atPath: file.path(percentEncoded: false))
+        }
+    }
+}
+
 extension SQLiteRecordEngine: StoreHealthReporting {
     public func health() async -> [StoreHealth] {
         var health: [StoreHealth] = []

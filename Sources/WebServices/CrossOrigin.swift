@@ -7,15 +7,18 @@ internal import NIOCore
 struct CrossOrigin: Sendable {
     let trusted: TrustedSites
 
-    private static let exposedHeaders = "Retry-After, Server-Timing, X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal"
+    private static let exposedHeaders =
+        "Accept-Ranges, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Server-Timing, "
+        + "X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Size"
     /// Seconds a browser may remember a preflight.
     private static let maximumAge = "600"
 
     /// Answers the question that browsers ask before a request.
-    func preflight(_ request: Request) -> Response {
+    /// - Parameter methods: what is answered at the path.
+    func preflight(_ request: Request, allowing methods: String = "GET, POST, OPTIONS") -> Response {
         var response = allowing(request, Response(status: .noContent))
         guard response.headers.contains(.accessControlAllowOrigin) else { return response }
-        response.headers[.accessControlAllowMethods] = "GET, POST, OPTIONS"
+        response.headers[.accessControlAllowMethods] = methods
         // What a client may send is not for a list: unknown headers are ignored anyway.
         if let asked = request.headers[.accessControlRequestHeaders] { response.headers[.accessControlAllowHeaders] = asked }
         response.headers[.accessControlMaxAge] = Self.maximumAge
@@ -25,7 +28,7 @@ struct CrossOrigin: Sendable {
     /// An answer that the page that asked may read, if its site is trusted.
     func allowing(_ request: Request, _ response: Response) -> Response {
         var response = response
-        response.headers[.vary] = "Origin"
+        response.headers[.vary] = [response.headers[.vary], "Origin"].compactMap(\.self).joined(separator: ", ")
         guard let origin = request.headers[.origin], trusted.trusts(origin: origin) else { return response }
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlAllowCredentials] = "true"

@@ -28,6 +28,7 @@ struct EndpointCall: Sendable {
     /// Whether the answer is to carry the zone's token (`getCurrentSyncToken=true`).
     let wantsSyncToken: Bool
     let engine: any RecordEngine
+    let assets: AssetPlace
 
     /// The database that the path names, as the caller sees it.
     func database() async throws -> any RecordDatabase {

@@ -15,6 +15,8 @@ enum EndpointTable {
         "zones/changes": ZonesChanges.self,
         "changes/database": DatabaseChanges.self,
         "changes/zone": ZoneChanges.self,
+        "assets/upload": AssetsUpload.self,
+        "assets/rereference": AssetsRereference.self,
         "users/caller": UsersCaller.self,
         "users/current": UsersCurrent.self,
     ]
@@ -23,7 +25,6 @@ enum EndpointTable {
     private static let missing: Set<String> = [
         "records/resolve", "records/accept",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
-        "assets/upload", "assets/rereference",
         "users/discover", "users/lookup/email", "users/lookup/id", "users/lookup/contacts",
     ]
 

@@ -47,19 +47,19 @@ extension JSONWriter {
     }
 
     /// A change in a zone's feed.
-    mutating func value(_ change: RecordChange, numbersAsStrings: Bool) throws {
+    mutating func value(_ change: RecordChange, numbersAsStrings: Bool, downloadURL: AssetAddress?) throws {
         if change.kind == .deleted {
             deletion(of: change.record.recordID.recordName)
         } else {
-            try value(change.record, numbersAsStrings: numbersAsStrings)
+            try value(change.record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
         }
     }
 
     /// The members of a page of a zone's changes.
-    mutating func members(of page: ZoneChangesPage, numbersAsStrings: Bool) throws {
+    mutating func members(of page: ZoneChangesPage, numbersAsStrings: Bool, downloadURL: AssetAddress?) throws {
         name("records")
         try array { writer in
-            for change in page.changes { try writer.value(change, numbersAsStrings: numbersAsStrings) }
+            for change in page.changes { try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
         }
         member("syncToken", page.syncToken.text)
         member("moreComing", page.moreComing)

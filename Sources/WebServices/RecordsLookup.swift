@@ -26,13 +26,15 @@ struct RecordsLookup: Endpoint {
         let isUniform = items.allSatisfy { $0.desiredKeys == nil }
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await database.fetch(items.map(\.recordID), desiredKeys: isUniform ? desiredKeys : nil)
+        let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in
             writer.name("records")
             try writer.array { writer in
                 for (item, result) in zip(items, records) {
                     switch result {
                     case .success(let record):
-                        try writer.value(record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: numbersAsStrings)
+                        try writer.value(
+                            record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
                     case .failure(let error): writer.value(error, recordName: item.recordID.recordName)
                     }
                 }

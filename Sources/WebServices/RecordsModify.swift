@@ -28,6 +28,7 @@ struct RecordsModify: Endpoint {
         let database = try await call.database()
         let outcomes = try await database.modify(request)
         let token = try await call.syncToken(of: zoneID, in: database)
+        let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })
         try writer.object { writer in
             writer.name("records")
             try writer.array { writer in
@@ -35,7 +36,8 @@ struct RecordsModify: Endpoint {
                     switch outcome {
                     case .success(.saved(let record)):
                         try writer.value(
-                            record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings)
+                            record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings,
+                            downloadURL: downloadURL)
                     case .success(.deleted(let recordID)): writer.deletion(of: recordID.recordName)
                     case .failure(let error): writer.value(error, recordName: item.operation.recordName)
                     }
@@ -107,5 +109,11 @@ struct RecordsModify: Endpoint {
             timestamp: Timestamp(milliseconds: milliseconds),
             userRecordName: try object.required("userRecordName", "a string", object.name("userRecordName")),
             deviceID: try object.string("deviceID") ?? "")
+    }
+}
+
+extension ModifyOutcome {
+    fileprivate var record: StoredRecord? {
+        if case .saved(let record) = self { record } else { nil }
     }
 }

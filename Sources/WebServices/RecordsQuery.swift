@@ -22,10 +22,11 @@ struct RecordsQuery: Endpoint {
         // Taken before the records are read: a change in between is then pulled twice rather than never.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)
+        let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in
             writer.name("records")
             try writer.array { writer in
-                for record in page.records { try writer.value(record, numbersAsStrings: numbersAsStrings) }
+                for record in page.records { try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
             }
             if let marker = page.continuationMarker { writer.member("continuationMarker", marker) }
             if let token { writer.member("syncToken", token.text) }

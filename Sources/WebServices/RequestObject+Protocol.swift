@@ -60,7 +60,7 @@ extension RequestObject {
         return limit
     }
 
-    private func wholeNumber(_ name: Name, from lowest: Int64) throws -> Int? {
+    func wholeNumber(_ name: Name, from lowest: Int64) throws -> Int? {
         let kind = "a whole number above \(lowest - 1)"
         switch value(name) {
         case nil: return nil

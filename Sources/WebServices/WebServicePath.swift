@@ -2,9 +2,11 @@ internal import Records
 
 /// The path of a web service, taken apart.
 struct WebServicePath: Sendable {
-    /// What stands under `/database/1` and `/skylight/1`, and under `/device/1`, which has no database.
+    /// What stands under `/database/1` and `/skylight/1`, and what has no database: `/device/1`, and under `/skylight/1` what is about a
+    /// whole environment.
     enum Root: Sendable, Hashable {
         case database(DatabaseScope)
+        case environment
         case device
     }
 
@@ -38,6 +40,8 @@ struct WebServicePath: Sendable {
         }
         if isDevice {
             root = .device
+        } else if isSkylight, parts.count == 6, SkylightServices.ofEnvironments[parts[4] + "/" + parts[5]] != nil {
+            root = .environment
         } else {
             guard let scope = DatabaseScope(rawValue: parts[4]) else {
                 throw RecordError(.badRequest, "Invalid database '\(parts[4])', expected public, private or shared")
@@ -47,6 +51,6 @@ struct WebServicePath: Sendable {
         self.container = container
         self.environment = environment
         // `users/lookup/email` has three parts.
-        action = parts.dropFirst(isDevice ? 4 : 5).joined(separator: "/")
+        action = parts.dropFirst(isDevice || root == .environment ? 4 : 5).joined(separator: "/")
     }
 }

@@ -1,4 +1,5 @@
 public import Accounts
+public import AssetStore
 public import HTTPServing
 internal import HTTPTypes
 public import Hummingbird
@@ -8,12 +9,15 @@ public import RecordStore
 internal import Records
 
 /// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1`
-/// (Apple: "CloudKit Web Services Reference"); and under `/skylight/1` what Skylight has beyond them (docs/services.md).
+/// (Apple: "CloudKit Web Services Reference"); under `/skylight/1` what Skylight has beyond them (docs/services.md); and under `/assets` the
+/// bytes of files (docs/assets.md).
 ///
-/// Every answer below these paths is the protocol's JSON, whatever was asked. A request that fails as a whole has the HTTP status of its
+/// Every answer below these paths but a file is the protocol's JSON, whatever was asked. A request that fails as a whole has the HTTP status of its
 /// `serverErrorCode`; an item that fails alone stands as an error among the others, in an answer with status 200.
 public struct WebServices: Sendable {
+    /// With what is rehearsed.
     private let engine: any RecordEngine
+    let assets: AssetStores
     private let callers: CallerResolver
     private let crossOrigin: CrossOrigin
     private let rehearsalServices: RehearsalServices
@@ -22,26 +26,28 @@ public struct WebServices: Sendable {
     /// - Parameters:
     ///   - engine: where the containers are.
     ///   - accounts: who the users are.
+    ///   - assets: where the files of the same engine's records are.
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
     ///   - rehearsals: what clients are tried against (docs/rehearsals.md).
     ///   - instance: what `health` tells this server apart from others by; `nil` when nobody needs to.
     public init(
-        engine: any RecordEngine, accounts: Accounts, trusting trusted: TrustedSites = .loopback, rehearsals: Rehearsals = Rehearsals(),
-        instance: String? = nil
+        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
+        rehearsals: Rehearsals = Rehearsals(), instance: String? = nil
     ) {
         self.instance = instance
+        self.assets = assets
         self.engine = RehearsingEngine(engine, rehearsals)
         callers = CallerResolver(accounts: accounts)
         crossOrigin = CrossOrigin(trusted: trusted)
         rehearsalServices = RehearsalServices(engine: engine, rehearsals: rehearsals, callers: callers, crossOrigin: crossOrigin)
     }
 
-    /// Answers everything below `/database`, `/device` and `/skylight`.
+    /// Answers everything below `/database`, `/device`, `/skylight` and `/assets`.
     public func addRoutes(to router: Router<ServingRequestContext>) {
         rehearsalServices.addRoutes(to: router)
         let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .head, .options]
         for method in methods {
-            for path in ["/database/**", "/device/**", "/skylight/**"] as [RouterPath] {
+            for path in ["/database/**", "/device/**", "/skylight/**", "/assets/**"] as [RouterPath] {
                 router.on(path, method: method) { request, context in
                     try await respond(to: request, context: context)
                 }
@@ -50,12 +56,16 @@ public struct WebServices: Sendable {
     }
 
     private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
-        if request.method == .options { return crossOrigin.preflight(request) }
+        if request.method == .options {
+            let isAsset = request.uri.path.hasPrefix(AssetPath.root)
+            return isAsset ? crossOrigin.preflight(request, allowing: "GET, HEAD, POST, PUT, OPTIONS") : crossOrigin.preflight(request)
+        }
         return crossOrigin.allowing(request, try await answer(to: request, context: context))
     }
 
     private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
-        try await guarded(request, context) {
+        if request.uri.path.hasPrefix(AssetPath.root) { return try await assets(request, context) }
+        return try await guarded(request, context) {
             if request.uri.path.hasPrefix(SkylightServices.root) { return try await skylight(request) }
             let path = try WebServicePath(request.uri.path)
             let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
@@ -74,11 +84,17 @@ public struct WebServices: Sendable {
         }
         guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }
         let path = try WebServicePath(request.uri.path)
+        let place = AssetPlace(assets, path.container, path.environment, for: request)
+        if path.root == .environment, let service = SkylightServices.ofEnvironments[path.action] {
+            try SkylightServices.check(request.method, of: path.action, allowing: service.method)
+            guard let store = try await place.existingStore() else { throw RecordError(.notFound, "There is no container \(path.container)") }
+            return try await service.answer(AssetCall(store: store, place: place, request: request))
+        }
         if let stream = SkylightServices.streams[path.action], case .database(let scope) = path.root {
             try SkylightServices.check(request.method, of: path.action, allowing: .get)
             let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
             let database = try await engine.database(address, as: try callers.caller(of: request))
-            return try await stream(try FeedRequest(request, database: database))
+            return try await stream(try FeedRequest(request, database: database, assets: place))
         }
         guard let endpoint = SkylightServices.endpoints[path.action] else { throw SkylightServices.unknown(path.action) }
         try EndpointTable.check(request.method, of: path.action, for: endpoint)
@@ -91,14 +107,15 @@ public struct WebServices: Sendable {
         let call = EndpointCall(
             path: path, caller: caller, callers: callers, body: body,
             // Python clients write True.
-            wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine)
+            wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
+            assets: AssetPlace(assets, path.container, path.environment, for: request))
         var writer = JSONWriter(capacity: 4096)
         try await endpoint.answer(call, into: &writer)
         return .json(writer.bytes)
     }
 
     /// An answer, or the protocol's words for why there is none.
-    private func guarded(
+    func guarded(
         _ request: Request, _ context: ServingRequestContext, _ answer: () async throws -> Response
     ) async throws -> Response {
         do {
@@ -106,6 +123,8 @@ public struct WebServices: Sendable {
         } catch let error as RecordError {
             if error.code == .internalError { log(error, request, context) }
             return Self.failure(error)
+        } catch let expired as AssetTicketExpired {
+            return Refusal(.gone, expired.error.code, expired.error.reason).response(from: request, context: context)
         } catch let error as Refusal {
             return error.response(from: request, context: context)
         } catch let lost as ConnectionLost {
@@ -141,6 +160,6 @@ public struct WebServices: Sendable {
 }
 
 /// The request did not arrive as a whole: nobody is left to answer, and Hummingbird knows what to do with the cause.
-private struct ConnectionLost: Error {
+struct ConnectionLost: Error {
     let cause: any Error
 }

@@ -28,10 +28,11 @@ struct ZoneChanges: Endpoint {
                 pages.append(.failure(error))
             }
         }
+        let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.map(\.record) })
         try writer.object { writer in
             writer.name("zones")
             try writer.array { writer in
-                for (pull, page) in zip(pulls, pages) { try writer.value(page, of: pull) }
+                for (pull, page) in zip(pulls, pages) { try writer.value(page, of: pull, downloadURL: downloadURL) }
             }
         }
     }
@@ -50,13 +51,13 @@ struct ZoneChanges: Endpoint {
 }
 
 extension JSONWriter {
-    fileprivate mutating func value(_ page: Result<ZoneChangesPage, RecordError>, of pull: ZoneChanges.Pull) throws {
+    fileprivate mutating func value(_ page: Result<ZoneChangesPage, RecordError>, of pull: ZoneChanges.Pull, downloadURL: AssetAddress?) throws {
         switch page {
         case .success(let page):
             try object { writer in
                 writer.name("zoneID")
                 writer.value(page.zoneID)
-                try writer.members(of: page, numbersAsStrings: pull.numbersAsStrings)
+                try writer.members(of: page, numbersAsStrings: pull.numbersAsStrings, downloadURL: downloadURL)
             }
         case .failure(let error): value(error, zoneID: pull.request.zoneID)
         }

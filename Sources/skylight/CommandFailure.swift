@@ -33,6 +33,7 @@ struct CommandFailure: Error {
             self.init(
                 .tryAgain, "The data folder \(error.path) is open in another Skylight process, and no server answers for it",
                 remedy: "It may be an import, or a server that starts or ends: try again when it is done, or use another folder with --data")
+        case let error as AssetFileError: self.init(.cannotWrite, "The file of an asset can't be used: \(error)")
         case let error as ExportError: self.init(.failed, error.description, code: "NOT_FOUND")
         case let error as CocoaError:
             self.init(.failed, error.localizedDescription)

@@ -1,4 +1,5 @@
 import Accounts
+import AssetStore
 import DataTransfer
 import Foundation
 import Records
@@ -55,14 +56,20 @@ struct DataFolder {
     }
 
     /// Opens the folder, and makes it when it is missing. The engine is to be closed.
-    /// - Parameter tokenLifetime: how long deletions are remembered; `nil` for ever.
-    func open(tokenLifetime: Duration? = nil) throws -> Store {
+    /// - Parameters:
+    ///   - tokenLifetime: how long deletions are remembered; `nil` for ever.
+    ///   - assetSizeLimit: bytes that an upload may have.
+    ///   - assetGraceTime: how long files are kept that nothing uses.
+    func open(
+        tokenLifetime: Duration? = nil, assetSizeLimit: Int64 = AssetStores.defaultSizeLimit, assetGraceTime: Duration = AssetStores.defaultGraceTime
+    ) throws -> Store {
         let clock = SettableClock()
         do {
             let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, clock: { clock.now() })
             // Left by a server that was killed.
             serverFile.remove()
-            return Store(engine: engine, accounts: try Accounts(file: url.appending(path: "accounts.sqlite")), clock: clock)
+            let assets = AssetStores(folder: url, engine: engine, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
+            return Store(engine: engine, assets: assets, accounts: try Accounts(file: url.appending(path: "accounts.sqlite")), clock: clock)
         } catch let error as DataFolderInUse {
             throw error
         } catch {
@@ -75,7 +82,14 @@ struct DataFolder {
     /// What is in an open folder.
     struct Store {
         let engine: SQLiteRecordEngine
+        let assets: AssetStores
         let accounts: Accounts
         let clock: SettableClock
+
+        /// Ends work that is under way and lets go of the folder.
+        func close() async {
+            await assets.close()
+            await engine.close()
+        }
     }
 }

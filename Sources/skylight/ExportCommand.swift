@@ -1,5 +1,6 @@
 import ArgumentParser
 import DataTransfer
+import Foundation
 import JSON
 import Records
 import RecordStore
@@ -13,6 +14,9 @@ struct ExportCommand: AsyncParsableCommand {
             their types, its parent, and who created and changed it when. Fields are copied as they are stored. Records stand in the order of \
             their zones and names, so equal data makes equal files. Deletions, change tokens and who sees which zone are not exported.
 
+            The bytes of assets go into the folder of --assets, each once, in a file named by its SHA-256. Without that option assets are left out \
+            of their records, and the command says how many.
+
             Without --output the lines go to standard output. A file is there whole or not at all.
 
             Examples:
@@ -20,8 +24,10 @@ struct ExportCommand: AsyncParsableCommand {
                 --output chat.ndjson
               skylight export --container iCloud.com.example.Chat --zone Chats \\
                 --type Message | gzip > messages.ndjson.gz
-              skylight import chat.ndjson --data ~/elsewhere
-                Brings it back, into another folder.
+              skylight export --container iCloud.com.example.Chat \\
+                --output chat.ndjson --assets chat.assets
+              skylight import chat.ndjson --assets chat.assets --data ~/elsewhere
+                Brings it back with its assets, into another folder.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -45,6 +51,11 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
     var output: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The folder for the bytes of assets, which is made when it is missing. (default: none; assets are left out)", valueName: "dir"))
+    var assets: String?
+
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
@@ -60,7 +71,13 @@ struct ExportCommand: AsyncParsableCommand {
                 zones: zones.isEmpty ? nil : zones.map { ZoneID(zoneName: Name($0), ownerRecordName: owner) },
                 recordTypes: recordTypes.isEmpty ? nil : Set(recordTypes.map { Name($0) }),
                 userHandle: try await store.handles()[target.caller.userRecordName])
-            return try await export(target, options)
+            var exchange: AssetExchange?
+            if let assets {
+                exchange = AssetExchange(
+                    folder: AssetFileFolder(URL(filePath: assets, directoryHint: .isDirectory)),
+                    transport: try await store.assetPlace(of: target.address).transport())
+            }
+            return try await export(target, options, exchange)
         }
         if output != nil, store.json {
             Output.say { write(report, with: &$0) }
@@ -68,21 +85,30 @@ struct ExportCommand: AsyncParsableCommand {
             let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
             let place = "\(zones) of the \(scope.rawValue) database of \(database.container) (\(database.environment.rawValue))"
             Output.note("Exported \(Output.grouped(report.records)) records from \(place)" + (output.map { " into \($0)." } ?? "."))
+            if let assets { Output.note("Assets: \(Self.words(for: report.assets)) in \(assets).") }
+            if report.leftOut.references > 0 {
+                Output.note("Left out of the records: \(Self.words(for: report.leftOut)). Add --assets DIR to export them too.")
+            }
         }
     }
 
-    private func export(_ target: any RecordDatabase, _ options: ExportOptions) async throws -> ExportReport {
+    private static func words(for count: ExportReport.AssetCount) -> String {
+        let noun = count.references == 1 ? "asset" : "assets"
+        return "\(Output.grouped(count.references)) \(noun), with \(ByteCount(count.bytes)) in \(Output.files(count.files))"
+    }
+
+    private func export(_ target: any RecordDatabase, _ options: ExportOptions, _ assets: AssetExchange?) async throws -> ExportReport {
         let file = if let output { try OutputFile(output) } else { OutputFile.standardOutput }
         let bar = ProgressBar()
         defer { bar.finish() }
-        let watch = output == nil ? nil : file.abandonedAtSignals()
+        let watch = output == nil && assets == nil ? nil : file.abandonedAtSignals { assets?.folder.abandon() }
         defer { watch?.cancel() }
         let report: ExportReport
         do {
-            report = try await Exporter(target, options: options).run(
+            report = try await Exporter(target, options: options, assets: assets).run(
                 progress: { progress in
                     let fraction = progress.total.map { $0 == 0 ? 1 : Double(progress.count) / Double($0) }
-                    bar.show("Exporting", fraction: fraction, count: progress.count, "records")
+                    bar.show("Exporting", fraction: fraction, count: progress.count, "records", andBytes: progress.assetBytes)
                 }, write: file.write)
         } catch {
             file.abandon()
@@ -101,6 +127,21 @@ struct ExportCommand: AsyncParsableCommand {
         writer.array { writer in for zoneID in report.zones { writer.value(zoneID) } }
         writer.name("recordTypes")
         writer.array { writer in for type in report.recordTypes { writer.value(type) } }
+        writer.name("assets")
+        writer.value(report.assets)
+        writer.name("assetsLeftOut")
+        writer.value(report.leftOut)
         if let output { writer.member("file", output) }
+        if let assets { writer.member("assetsFolder", assets) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ count: ExportReport.AssetCount) {
+        object { writer in
+            writer.member("references", Int64(count.references))
+            writer.member("files", Int64(count.files))
+            writer.member("bytes", count.bytes)
+        }
     }
 }

@@ -23,6 +23,8 @@ struct ImportCommand: AsyncParsableCommand {
             A file that skylight export wrote is known by its first line and brings everything along: container, environment, database, user, \
             zones, schema, and who made and changed each record when. It needs no option; those for the place put it elsewhere.
 
+            When its records have assets, give the folder with their bytes with --assets, as export did.
+
             Examples:
               skylight import airports.csv --container iCloud.com.example.Air \\
                 --type Airport --name-field iata \\
@@ -61,6 +63,9 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Import the good rows of files that also hold bad ones.")
     var skipBadRows = false
 
+    @Option(help: ArgumentHelp("The folder with the bytes of an export's assets.", valueName: "dir"))
+    var assets: String?
+
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
@@ -80,6 +85,9 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func importRows() async throws {
+        if assets != nil {
+            throw CommandFailure(.usage, "'\(files[0])' is no export, and only an export has assets", remedy: "Leave --assets out")
+        }
         guard let recordType else { throw ValidationError("Missing expected argument '--type <name>'") }
         guard let container = place.container else { throw ValidationError("Missing expected argument '--container <identifier>'") }
         let address = DatabaseAddress(container: container, environment: place.environment ?? .development, scope: place.scope ?? .private)
@@ -108,7 +116,13 @@ struct ImportCommand: AsyncParsableCommand {
         let user = place.user ?? header.user?.handle ?? header.user?.userRecordName.string
         let report = try await store.withStore(isNew: true) { store in
             let target = try await store.database(address, as: user)
-            let restorer = try Restorer(export, zoneID: try await place.zoneID(in: store), into: target)
+            var exchange: AssetExchange?
+            if let assets {
+                exchange = AssetExchange(
+                    folder: AssetFileFolder(URL(filePath: assets, directoryHint: .isDirectory)),
+                    transport: try await store.assetPlace(of: address).transport())
+            }
+            let restorer = try Restorer(export, zoneID: try await place.zoneID(in: store), assets: exchange, into: target)
             let bar = ProgressBar()
             defer { bar.finish() }
             return try await restorer.run { bar.show($0) }

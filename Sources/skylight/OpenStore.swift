@@ -1,4 +1,5 @@
 import Accounts
+import AssetStore
 import Foundation
 import JSON
 import Records
@@ -8,38 +9,38 @@ import SQLiteRecordStore
 
 /// The data that a command works on: a folder that this process has opened, or what a running server shows of its own.
 struct OpenStore: Sendable {
-    private enum People {
-        case local(Accounts)
+    private enum Way {
+        case local(Accounts, AssetStores)
         case remote(RemoteRecordEngine)
     }
 
     let engine: any RecordEngine
-    private let people: People
+    private let way: Way
 
-    init(_ engine: SQLiteRecordEngine, _ accounts: Accounts) {
-        self.engine = engine
-        people = .local(accounts)
+    init(_ store: DataFolder.Store) {
+        engine = store.engine
+        way = .local(store.accounts, store.assets)
     }
 
     init(_ engine: RemoteRecordEngine) {
         self.engine = engine
-        people = .remote(engine)
+        way = .remote(engine)
     }
 
     var isRemote: Bool {
-        if case .remote = people { true } else { false }
+        if case .remote = way { true } else { false }
     }
 
     /// Whether the server that the data is on answers.
     @Sendable func isServerThere() async -> Bool {
-        guard case .remote(let engine) = people else { return false }
+        guard case .remote(let engine) = way else { return false }
         return (try? await engine.checkHealth()) != nil
     }
 
     /// The user of a handle or a user record name; `nil` for the developer. One who is not known yet is made.
     func caller(named handle: String?) async throws -> Caller {
-        switch people {
-        case .local(let accounts): try accounts.caller(named: handle, deviceID: "skylight")
+        switch way {
+        case .local(let accounts, _): try accounts.caller(named: handle, deviceID: "skylight")
         case .remote(let engine): try await engine.caller(named: handle, deviceID: "skylight")
         }
     }
@@ -47,11 +48,39 @@ struct OpenStore: Sendable {
     /// The handles of the users, by their record names.
     func handles() async throws -> [Name: String] {
         let pairs: [(Name, String)] =
-            switch people {
-            case .local(let accounts): try accounts.users().map { ($0.userRecordName, $0.handle) }
+            switch way {
+            case .local(let accounts, _): try accounts.users().map { ($0.userRecordName, $0.handle) }
             case .remote(let engine): try await engine.users().map { ($0.userRecordName, $0.handle) }
             }
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The places with records, and so perhaps with files, in the order of their names. What is not there is not made only to be found empty.
+    func assetPlaces() async throws -> [AssetPlace] {
+        guard let listing = engine as? any EnvironmentListing else { return [] }
+        var places: [AssetPlace] = []
+        for container in try await engine.containers() {
+            for environment in try await listing.environments(of: container) { places.append(assetPlace(container, environment)) }
+        }
+        return places
+    }
+
+    /// The files beside a database.
+    func assetPlace(of address: DatabaseAddress) -> AssetPlace {
+        assetPlace(address.container, address.environment)
+    }
+
+    private func assetPlace(_ container: ContainerID, _ environment: Environment) -> AssetPlace {
+        switch way {
+        case .local(_, let stores): AssetPlace(container, environment, of: stores)
+        case .remote(let engine): AssetPlace(container, environment, of: engine)
+        }
+    }
+
+    /// Ends work that is under way and lets go of the data.
+    func close() async {
+        if case .local(_, let stores) = way { await stores.close() }
+        await engine.close()
     }
 
     /// A database as a user sees it.

@@ -38,4 +38,9 @@ enum Output {
         }
         return (number < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
     }
+
+    /// `1 file`, `12 files`.
+    static func files(_ count: Int) -> String {
+        "\(grouped(count)) file\(count == 1 ? "" : "s")"
+    }
 }

@@ -111,11 +111,13 @@ struct OutputFile: Sendable {
 
     /// Leaves nothing behind when the process is asked to end, which it then does, with the status that shells give such an end. Until the
     /// task is cancelled.
-    func abandonedAtSignals() -> Task<Void, Never> {
+    /// - Parameter cleanUp: removes what else would be left.
+    func abandonedAtSignals(_ cleanUp: @escaping @Sendable () -> Void = {}) -> Task<Void, Never> {
         Task {
             for await asked in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
                 // It stays open, since it is being written to.
                 if let paths { unlink(paths.temporary) }
+                cleanUp()
                 _exit(128 + asked.rawValue)
             }
         }

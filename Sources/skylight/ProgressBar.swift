@@ -1,3 +1,4 @@
+import AssetStore
 import DataTransfer
 import Synchronization
 
@@ -18,14 +19,20 @@ final class ProgressBar: Sendable {
     ///   - verb: what is being done, such as `Saving`.
     ///   - fraction: how much of it is done, 0 to 1; `nil` when nobody knows.
     ///   - noun: what is counted.
-    func show(_ verb: String, fraction: Double?, count: Int, _ noun: String) {
+    ///   - bytes: of assets; none are shown where there are none.
+    func show(_ verb: String, fraction: Double?, count: Int, _ noun: String, andBytes bytes: Int64 = 0) {
+        show(verb, fraction: fraction, "\(Output.grouped(count)) \(noun)" + (bytes == 0 ? "" : ", \(ByteCount(bytes)) of assets"))
+    }
+
+    /// - Parameter amount: how much is done, in words.
+    private func show(_ verb: String, fraction: Double?, _ amount: @autoclosure () -> String) {
         let now = ContinuousClock.now
         guard isWatched, now - start > .seconds(1) else { return }
         state.withLock { state in
             if state.isShown, now - state.lastDrawn < .milliseconds(80) { return }
             state.isShown = true
             state.lastDrawn = now
-            Output.write("\r\u{1B}[K" + Self.line(verb, fraction, count, noun))
+            Output.write("\r\u{1B}[K" + Self.line(verb, fraction, amount()))
         }
     }
 
@@ -37,6 +44,15 @@ final class ProgressBar: Sendable {
         }
     }
 
+    func show(_ findings: AssetVerification) {
+        // Many small files take longer than their bytes say.
+        let (done, total) = (findings.bytesDone + Int64(findings.filesDone), findings.bytesTotal + Int64(findings.filesTotal))
+        show(
+            "Verifying", fraction: total == 0 ? 1 : Double(done) / Double(total),
+            "\(ByteCount(findings.bytesDone)) of \(ByteCount(findings.bytesTotal)), \(Output.grouped(findings.filesDone)) of "
+                + Output.files(findings.filesTotal))
+    }
+
     /// Leaves the line empty again.
     func finish() {
         state.withLock { state in
@@ -45,13 +61,12 @@ final class ProgressBar: Sendable {
         }
     }
 
-    private static func line(_ verb: String, _ fraction: Double?, _ count: Int, _ noun: String) -> String {
+    private static func line(_ verb: String, _ fraction: Double?, _ amount: String) -> String {
         let label = verb + String(repeating: " ", count: max(1, 10 - verb.count))
-        let number = "\(Output.grouped(count)) \(noun)"
-        guard let fraction else { return label + number }
+        guard let fraction else { return label + amount }
         let shown = min(1, max(0, fraction))
         let filled = Int((shown * Double(width)).rounded())
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        return "\(label)\(bar) \(Int(shown * 100)) %  \(number)"
+        return "\(label)\(bar) \(Int(shown * 100)) %  \(amount)"
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import ArgumentParser
+import AssetStore
 import Console
 import DataTransfer
 import Foundation
@@ -48,6 +49,15 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Forget deletions after so many days; a client whose token is older must start anew. (default: never, as CloudKit)", valueName: "days"))
     var tokenLifetime: Int?
+
+    @Option(
+        help: ArgumentHelp("How large an uploaded asset may be, in bytes or with KB, MB or GB, of 1024 each.", valueName: "size"))
+    var assetSizeLimit = ByteCount(AssetStores.defaultSizeLimit)
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the files of assets are kept that no record refers to: hours, or a number with s, m, h or d.", valueName: "time"))
+    var assetGrace = GraceTime(AssetStores.defaultGraceTime)
 
     @Option(help: ArgumentHelp("Read the console's pages from this folder at every request, to work on them.", valueName: "dir"))
     var templates: String?
@@ -100,7 +110,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func open(_ folder: DataFolder) throws -> DataFolder.Store {
         do {
-            return try folder.open(tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) })
+            return try folder.open(
+                tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) }, assetSizeLimit: assetSizeLimit.bytes, assetGraceTime: assetGrace.duration)
         } catch let error as DataFolderInUse {
             guard let address = folder.serverFile.entry?.address else { throw error }
             throw CommandFailure(
@@ -112,7 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func close(_ store: DataFolder.Store, in folder: DataFolder) async {
         // While the folder is still locked, so that it is not the next server's.
         folder.serverFile.remove()
-        await store.engine.close()
+        await store.close()
     }
 
     private func serve(_ store: DataFolder.Store, from folder: DataFolder) async throws {
@@ -122,12 +133,15 @@ struct ServeCommand: AsyncParsableCommand {
         router.addGuards(trusting: .loopback)
         let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
         let instance = UUID().uuidString
-        WebServices(engine: store.engine, accounts: store.accounts, rehearsals: rehearsals, instance: instance).addRoutes(to: router)
+        WebServices(engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, instance: instance)
+            .addRoutes(to: router)
         try Console(
-            engine: store.engine, accounts: store.accounts, rehearsals: rehearsals, templatesFolder: templates, publicFolder: publicFolder
+            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, templatesFolder: templates,
+            publicFolder: publicFolder
         ).addRoutes(to: router)
         var application = Application(
-            router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
+            router: router, server: .guardedHTTP1(uploadLimit: assetSizeLimit.bytes),
+            configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
             onServerRunning: { [logger] channel in announce(channel.localAddress, as: instance, in: folder, logger) }, logger: logger)
         if demo {
             // Within the service, so that a signal that comes meanwhile still ends everything in order.
@@ -135,7 +149,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
         var configuration = ServiceGroupConfiguration(
             // The last one is asked to end first.
-            services: [application, ServerFileWithdrawal(file: folder.serverFile)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile)],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // A client that never finishes its request does not keep the server from ending.
         configuration.maximumGracefulShutdownDuration = .seconds(5)
         do {
@@ -162,6 +177,6 @@ struct ServeCommand: AsyncParsableCommand {
     private func fillDemo(_ store: DataFolder.Store) async throws {
         func name(_ handle: String) throws -> Name { try store.accounts.caller(named: handle, deviceID: nil).userRecordName }
         let people = DemoData.People(developer: try name(User.developerHandle), ada: try name("ada"), grace: try name("grace"))
-        _ = try await DemoData(engine: store.engine, clock: store.clock, people: people).fill()
+        _ = try await DemoData(engine: store.engine, assets: store.assets, clock: store.clock, people: people).fill()
     }
 }

@@ -38,8 +38,9 @@ struct StoreOptions: ParsableArguments {
         if !isNew { try folder.checkExists() }
         let store: OpenStore
         do {
-            let local = try folder.open()
-            store = OpenStore(local.engine, local.accounts)
+            // The limit is for those who come from outside; this is the owner of the folder.
+            let local = try folder.open(assetSizeLimit: AssetPlace.sizeLimit)
+            store = OpenStore(local)
         } catch let error as DataFolderInUse {
             guard let (engine, address) = try await RunningServer.engine(of: folder.serverFile) else { throw error }
             if !json { Output.note("Working through the server at \(address.description), which has \(folder.path) open.") }
@@ -51,10 +52,10 @@ struct StoreOptions: ParsableArguments {
     private static func run<Value>(_ store: OpenStore, _ work: (OpenStore) async throws -> Value) async throws -> Value {
         do {
             let value = try await work(store)
-            await store.engine.close()
+            await store.close()
             return value
         } catch {
-            await store.engine.close()
+            await store.close()
             throw error
         }
     }

@@ -1,18 +1,9 @@
 """A running server with demo data, and Chromium to look at it with."""
 
-import os
-import shutil
-
 import pytest
+from chromium import chromium
 from page_server import Server
 from playwright.sync_api import sync_playwright
-
-
-def chromium() -> str:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if not path:
-        pytest.exit("There is no Chromium: run 'make test', or install the package chromium", returncode=2)
-    return path
 
 
 @pytest.fixture(scope="session")
@@ -30,11 +21,16 @@ def empty_server():
 
 
 @pytest.fixture(scope="session")
-def browser():
+def playwright():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright):
+    browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

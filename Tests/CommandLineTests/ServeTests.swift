@@ -55,7 +55,8 @@ import Testing
 
     @Test(arguments: [
         ["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"],
-        ["--token-lifetime", "0"], ["--token-lifetime", "often"],
+        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"], ["--asset-size-limit", "many"],
+        ["--asset-size-limit", "9999999TB"], ["--asset-grace", "-1"], ["--asset-grace", "1 week"], ["--asset-grace", "99999999d"],
     ])
     func optionsThatCannotWork(arguments: [String]) async throws {
         #expect(try await Command.run(["serve"] + arguments).status == 64)

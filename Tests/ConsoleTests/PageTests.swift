@@ -1,4 +1,5 @@
 import Accounts
+import AssetStore
 import Console
 import HTTPServing
 import HTTPTypes
@@ -8,6 +9,7 @@ import JSON
 import NIOCore
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 /// Pages over the in-memory engine, asked as a browser without scripts asks.
@@ -18,6 +20,8 @@ import Testing
     private func withConsole(_ body: @Sendable (any TestClientProtocol, any RecordDatabase) async throws -> Void) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: engine)
         _ = try accounts.caller(named: "grace", deviceID: nil)
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
@@ -35,7 +39,7 @@ import Testing
         try await save("first", 4)
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(client, database) }
     }
 

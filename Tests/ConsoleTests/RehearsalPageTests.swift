@@ -1,4 +1,5 @@
 import Accounts
+import AssetStore
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -6,6 +7,7 @@ import JSON
 import NIOCore
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 @testable import Console
@@ -19,6 +21,8 @@ import Testing
     private func withConsole(_ kind: TestingSetup = .live, _ body: @Sendable (any TestClientProtocol, Rehearsals) async throws -> Void) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: engine)
         let rehearsals = Rehearsals()
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
@@ -26,7 +30,8 @@ import Testing
         _ = try await database.modifyZones([.create(ZoneID(zoneName: "<Notes>"))])
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, rehearsals: rehearsals, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, rehearsals: rehearsals, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(kind) { client in try await body(client, rehearsals) }
     }
 

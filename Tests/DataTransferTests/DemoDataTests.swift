@@ -1,3 +1,4 @@
+import AssetStore
 import DataTransfer
 import JSON
 import Records
@@ -12,6 +13,7 @@ import Testing
     private struct Filled: Sendable {
         let folder: TemporaryFolder
         let engine: SQLiteRecordEngine
+        let assets: AssetStores
         let containers: [ContainerID]
 
         func database(_ container: String, _ scope: DatabaseScope = .private, as user: Name = "_developer") async throws -> any RecordDatabase {
@@ -36,12 +38,13 @@ import Testing
         let clock = SettableClock()
         let folder = try TemporaryFolder()
         let engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
-        let containers = try await DemoData(engine: engine, clock: clock, people: Self.people).fill()
+        let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
+        let containers = try await DemoData(engine: engine, assets: assets, clock: clock, people: Self.people).fill()
         // Filling again finds everything there.
-        #expect(try await DemoData(engine: engine, clock: clock, people: Self.people).fill().isEmpty)
+        #expect(try await DemoData(engine: engine, assets: assets, clock: clock, people: Self.people).fill().isEmpty)
         // The clock runs again.
         #expect(abs(clock.now().milliseconds - Timestamp.now().milliseconds) < 60_000)
-        return Filled(folder: folder, engine: engine, containers: containers)
+        return Filled(folder: folder, engine: engine, assets: assets, containers: containers)
     }
 
     @Test func theDataIsTheSameEachTimeAndEveryTabHasSomethingToShow() async throws {
@@ -63,8 +66,11 @@ import Testing
         try await checkChat(first)
         try await checkShopping(first)
         try await checkJournal(first)
-        await first.engine.close()
-        await second.engine.close()
+        try await checkFiles(first)
+        for filled in [first, second] {
+            await filled.assets.close()
+            await filled.engine.close()
+        }
     }
 
     private func checkChat(_ filled: Filled) async throws {
@@ -97,8 +103,35 @@ import Testing
         let types = Set(chats.flatMap { (try? $0.record.fields.decoded().map(\.value.typeName)) ?? [] })
         #expect(types.isSuperset(of: [
             "STRING", "INT64", "DOUBLE", "BYTES", "TIMESTAMP", "LOCATION", "REFERENCE", "STRING_LIST", "INT64_LIST", "DOUBLE_LIST", "BYTES_LIST",
-            "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST",
+            "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST", "ASSETID", "ASSETID_LIST",
         ]))
+    }
+
+    private func checkFiles(_ filled: Filled) async throws {
+        var (types, sizes, references) = (Set<String>(), [Int64](), 0)
+        for container in filled.containers {
+            let store = try await filled.assets.store(container, .development)
+            let verification = try await store.verify { _ in }
+            #expect(verification.problems.isEmpty)
+            // Nothing waits to be swept.
+            #expect(verification.unusedFiles == 0)
+            references += verification.referencesDone
+            for entry in try await store.ledger.entries(after: nil, limit: 1000) {
+                let facts = try await store.facts(of: entry.checksum)
+                types.insert(facts.type.mediaType)
+                sizes.append(facts.size)
+            }
+        }
+        #expect(references > sizes.count, "the same bytes in several records are stored once")
+        #expect(types.isSuperset(of: ["image/png", "application/pdf"]), "\(types)")
+        #expect(types.count >= 6, "\(types)")
+        let large = try #require(sizes.max())
+        #expect(large == 12 << 20)
+        #expect(sizes.contains { (7 << 20..<10 << 20).contains($0) })
+        #expect(sizes.contains { $0 < 2048 })
+        let entry = RecordID(recordName: "SVG-WITH-A-SCRIPT-INSIDE", zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
+        let journal = try await filled.database("Journal").fetch([entry], desiredKeys: nil)
+        #expect(try journal[0].get().fields.assets().map(\.asset.fileName) == ["drawing with a script.svg"])
     }
 
     private func checkShopping(_ filled: Filled) async throws {

@@ -1,3 +1,4 @@
+import AssetStore
 @testable import DataTransfer
 import Foundation
 import JSON
@@ -171,21 +172,39 @@ import Testing
         let clock = SettableClock()
         let people = DemoData.People(developer: "_developer", ada: "_ada", grace: "_grace")
         let engine = try SQLiteRecordEngine(folder: folder.url.appending(path: "demo"), clock: { clock.now() })
-        _ = try await DemoData(engine: engine, clock: clock, people: people).fill()
+        let assets = AssetStores(folder: folder.url.appending(path: "demo"), engine: engine, clock: { clock.now() })
+        _ = try await DemoData(engine: engine, assets: assets, clock: clock, people: people).fill()
         let copies = try SQLiteRecordEngine(folder: folder.url.appending(path: "copies"))
+        let copiedAssets = AssetStores(folder: folder.url.appending(path: "copies"), engine: copies)
+        let files = AssetFileFolder(folder.url.appending(path: "files"))
         var count = 0
+        var assetCount = ExportReport.AssetCount()
         for container in try await engine.containers() {
             for scope in [DatabaseScope.private, .public] {
                 for user in scope == .private ? ["_developer", "_ada", "_grace"] as [Name] : ["_developer"] {
                     let source = try await database(of: engine, scope, container: container.description, as: user)
-                    let bytes = try await exported(source)
+                    let exchange = AssetExchange(folder: files, transport: StoredAssets(try await assets.store(container, .development)))
+                    var bytes: [UInt8] = []
+                    let report = try await Exporter(source, assets: exchange).run { bytes += $0 }
+                    #expect(report.leftOut == ExportReport.AssetCount())
+                    assetCount.references += report.assets.references
+                    assetCount.bytes += report.assets.bytes
                     let target = try await database(of: copies, scope, container: container.description, as: user)
-                    count += try await Restorer(file(bytes), into: target).run().saved
-                    #expect(try await exported(target) == bytes, "\(container) \(scope) \(user)")
+                    let back = AssetExchange(folder: files, transport: StoredAssets(try await copiedAssets.store(container, .development)))
+                    count += try await Restorer(file(bytes), assets: back, into: target).run().saved
+                    var again: [UInt8] = []
+                    _ = try await Exporter(target, assets: back).run { again += $0 }
+                    #expect(again == bytes, "\(container) \(scope) \(user)")
                 }
             }
+            let verification = try await copiedAssets.store(container, .development).verify { _ in }
+            #expect(verification.problems.isEmpty)
+            #expect(try await assets.store(container, .development).verify { _ in }.filesDone == verification.filesDone)
         }
         #expect(count > 1000)
+        #expect(assetCount.references > 30 && assetCount.bytes > 20 << 20)
+        await assets.close()
+        await copiedAssets.close()
         await engine.close()
         await copies.close()
     }

@@ -12,13 +12,15 @@ CONTAINER = "iCloud.com.example.Kill"
 class Server:
     """A process that serves a data folder, or says why it does not."""
 
-    def __init__(self, binary, data):
+    def __init__(self, binary, data, before=()):
+        """Starts it; `before` is a command that becomes the server."""
         self.file = data / CONTAINER / "development.sqlite"
+        self.assets = data / CONTAINER / "development.assets"
         # A file: nobody reads a pipe while the server runs.
         self.errors = tempfile.TemporaryFile("w+")
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            [binary, "serve", "--data", str(data), "--port", "0"],
+            [*before, binary, "serve", "--data", str(data), "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,

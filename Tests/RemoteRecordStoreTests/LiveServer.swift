@@ -1,4 +1,5 @@
 import Accounts
+import AssetStore
 import Foundation
 import HTTPServing
 import Hummingbird
@@ -21,26 +22,44 @@ enum LiveServer {
 
     /// Runs a server over an engine whose clock is the one given for as long as the body takes, and gives it the server's address.
     static func run(_ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL) async throws -> Void) async throws {
+        try await runWithEngine(kind, clock: clock) { url, _ in try await body(url) }
+    }
+
+    /// The same, with the engine behind the server.
+    static func runWithEngine(
+        _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL, any LedgerEngine) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
-        let engine: any RecordEngine =
+        let engine: any LedgerEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
             }
-        try await run(on: engine, body)
+        let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
+        try await run(on: engine, assets) { try await body($0, engine) }
+        await assets.close()
         await engine.close()
     }
 
-    /// Runs a server on an engine that the caller closes.
+    /// Runs a server on an engine that the caller closes, without assets.
     static func run(on engine: any RecordEngine, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())
+        try await run(on: engine, assets, port: port, instance: instance, body)
+        await assets.close()
+    }
+
+    private static func run(
+        on engine: any RecordEngine, _ assets: AssetStores, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void
+    ) async throws {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
-        WebServices(engine: engine, accounts: try Accounts(file: nil), instance: instance).addRoutes(to: router)
+        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, instance: instance).addRoutes(to: router)
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            router: router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in
                 found.yield(channel.localAddress?.port ?? 0)
                 found.finish()

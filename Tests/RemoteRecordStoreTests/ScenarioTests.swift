@@ -1,4 +1,5 @@
 import RecordStore
+import Records
 import RemoteRecordStore
 import StoreScenarios
 import Testing
@@ -19,6 +20,16 @@ import Testing
     @Test(arguments: LiveServer.Kind.allCases, Scenario.zones)
     func zones(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
 
+    @Test(arguments: LiveServer.Kind.allCases, AssetScenarios.all)
+    func assets(kind: LiveServer.Kind, story: AssetScenarios.Story) async throws {
+        let clock = TestClock()
+        try await LiveServer.runWithEngine(kind, clock: clock) { url, engine in
+            let remote = try RemoteRecordEngine(url: url)
+            try await story.play(FarEngine(records: remote, files: engine), clock)
+            await remote.close()
+        }
+    }
+
     private func play(_ scenario: Scenario, on kind: LiveServer.Kind) async throws {
         let clock = TestClock()
         try await LiveServer.run(kind, clock: clock) { url in
@@ -26,5 +37,22 @@ import Testing
             try await scenario.play(engine, clock)
             await engine.close()
         }
+    }
+}
+
+/// Records from the other end of the wire, and the ledger of files, which no wire carries, from where it is.
+private struct FarEngine: AssetKeeping {
+    let records: RemoteRecordEngine
+    let files: any AssetKeeping
+
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        try await records.database(address, as: caller)
+    }
+
+    func containers() async throws -> [ContainerID] { try await records.containers() }
+    func close() async { await records.close() }
+
+    func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
+        try await files.assetLedger(container, environment)
     }
 }

@@ -3,6 +3,7 @@ import JSON
 import RecordStore
 import Records
 import StoreScenarios
+import TestSupport
 
 @testable import SQLiteRecordStore
 

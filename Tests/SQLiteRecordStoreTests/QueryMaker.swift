@@ -1,5 +1,6 @@
 import JSON
 import Records
+import TestSupport
 
 /// Makes queries that make sense often enough.
 enum QueryMaker {

@@ -91,6 +91,31 @@ static struct content content_of(struct watch *watch, int file, long events, int
     return content;
 }
 
+static bool is_of_names(const struct event *event) {
+    return event->kind == created || event->kind == removed || event->kind == renamed || event->kind == made_folder;
+}
+
+/// Whether one of the folders on the way to a name is missing.
+static bool is_lost_with_folder(struct watch *watch, const char *name, const bool *is_missing) {
+    for (int folder = 1; folder < watch->folder_count; folder++) {
+        size_t length = strlen(watch->folders[folder]);
+        if (is_missing[folder] && strncmp(name, watch->folders[folder], length) == 0 && name[length] == '/') return true;
+    }
+    return false;
+}
+
+/// Makes a folder and those above it, unless they are lost.
+static void make_folders(struct watch *watch, int folder, const bool *is_missing, const char *destination) {
+    const char *name = watch->folders[folder];
+    if (is_missing[folder] || is_lost_with_folder(watch, name, is_missing)) return;
+    for (size_t end = 1; end <= strlen(name); end++) {
+        if (name[end] != '/' && name[end] != 0) continue;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%.*s", destination, (int)end, name);
+        syscall(SYS_mkdirat, AT_FDCWD, path, 0755);
+    }
+}
+
 int disk_image(int number, long events, int manner, unsigned long long seed, const char *destination) {
     pthread_mutex_lock(&disk_lock);
     struct watch *watch = &disk_watches[number];
@@ -98,37 +123,50 @@ int disk_image(int number, long events, int manner, unsigned long long seed, con
     // Sometimes nearly all is lost, sometimes nearly nothing.
     uint64_t thresholds[] = {UINT64_MAX / 10, UINT64_MAX / 2, UINT64_MAX / 10 * 9, UINT64_MAX / 100 * 99};
     uint64_t threshold = thresholds[next_random(&random) % 4];
-    long safe = -1, names = 0;
+    // Names before the last sync of their folder are safe.
+    long *safe = malloc(sizeof *safe * (size_t)watch->folder_count);
+    for (int folder = 0; folder < watch->folder_count; folder++) safe[folder] = -1;
     for (long index = 0; index < events; index++) {
-        enum event_kind kind = watch->events[index].kind;
-        if (kind == created || kind == removed) names++;
-        if (kind == folder_synced) {
-            safe = index;
-            names = 0;
-        }
+        if (watch->events[index].kind == folder_synced) safe[watch->events[index].file] = index;
+    }
+    long names = 0;
+    for (long index = 0; index < events; index++) {
+        struct event *event = &watch->events[index];
+        if (is_of_names(event) && index > safe[event->folder]) names++;
     }
     // Names come and go in order: file systems keep a journal of them. How many of the doubtful ones did so is open.
     long kept = manner == disk_loses_all ? 0 : manner == disk_keeps_all ? names : (long)(next_random(&random) % (uint64_t)(names + 1));
-    bool *is_there = calloc((size_t)watch->file_count + 1, sizeof *is_there);
+    const char **name_of = calloc((size_t)watch->file_count + 1, sizeof *name_of);
+    bool *is_missing = calloc((size_t)watch->folder_count, sizeof *is_missing);
     for (long index = 0; index < events; index++) {
         struct event *event = &watch->events[index];
-        if (event->kind != created && event->kind != removed) continue;
-        if (index > safe && kept-- <= 0) break;
-        is_there[event->file] = event->kind == created;
+        if (!is_of_names(event)) continue;
+        bool is_lost = index > safe[event->folder] && kept-- <= 0;
+        if (event->kind == made_folder) is_missing[event->file] = is_lost;
+        if (is_lost) continue;
+        const char *name = (const char *)event->bytes;
+        for (int file = 0; event->kind == renamed && file < watch->file_count; file++) {
+            if (name_of[file] && strcmp(name_of[file], name) == 0) name_of[file] = NULL;
+        }
+        // A file of which not even the coming was kept has no old name to be renamed from, and comes with the new one.
+        if (event->kind != made_folder) name_of[event->file] = event->kind == removed ? NULL : name;
     }
     int result = 0;
+    for (int folder = 1; folder < watch->folder_count; folder++) make_folders(watch, folder, is_missing, destination);
     for (int file = 0; file < watch->file_count; file++) {
         struct content content = content_of(watch, file, events, manner, threshold, &random);
-        if (is_there[file]) {
+        if (name_of[file] && !is_lost_with_folder(watch, name_of[file], is_missing)) {
             char path[1024];
-            snprintf(path, sizeof path, "%s/%s", destination, watch->files[file].name);
+            snprintf(path, sizeof path, "%s/%s", destination, name_of[file]);
             int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
             if (descriptor < 0 || (content.length > 0 && syscall(SYS_write, descriptor, content.bytes, content.length) != content.length)) result = -1;
             if (descriptor >= 0) syscall(SYS_close, descriptor);
         }
         free(content.bytes);
     }
-    free(is_there);
+    free(name_of);
+    free(is_missing);
+    free(safe);
     pthread_mutex_unlock(&disk_lock);
     return result;
 }

@@ -7,13 +7,18 @@
 #include <sys/types.h>
 
 #define WATCHES 1024
+#define KINDS 9
 
-enum event_kind { created, removed, written, truncated, synced, folder_synced };
+enum event_kind { created, removed, renamed, made_folder, written, truncated, synced, folder_synced };
 
 struct event {
     enum event_kind kind;
+    /// The file; of a folder that was made or synced, the folder.
     int file;
+    /// Of what concerns a name, the folder that it stands in.
+    int folder;
     long offset, length;
+    /// What was written; of a file that came or was renamed, its name, with a zero at the end.
     unsigned char *bytes;
 };
 
@@ -23,18 +28,23 @@ struct file {
     bool is_gone;
     /// Nothing of these is recorded: shared memory does not outlive a crash.
     bool is_volatile;
-    long counts[5];
+    long counts[KINDS];
 };
 
 struct watch {
+    /// Whether folders below are watched too.
+    bool is_tree;
     bool is_used, records, forgets_syncs, skips_syncs, shortens;
     char folder[512];
     size_t folder_length;
     struct file *files;
     int file_count;
+    /// Paths of the folders below, as they come up; the watched folder itself is the first one, "".
+    char (*folders)[128];
+    int folder_count;
     struct event *events;
     long event_count, event_capacity;
-    struct { int kinds, error; char suffix[64]; long skipped, failing, failed; } fault;
+    struct { int kinds, error; char suffix[128]; long skipped, failing, failed; } fault;
 };
 
 extern struct watch disk_watches[WATCHES];

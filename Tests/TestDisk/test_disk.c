@@ -1,4 +1,4 @@
-// Stands in front of the C library's open, write, ftruncate, fsync and unlink for everything in the test process.
+// Stands in front of the C library's open, read, write, ftruncate, fsync, unlink, rename and mkdir for everything in the test process.
 #define _GNU_SOURCE
 #include "TestDisk.h"
 
@@ -17,7 +17,7 @@
 
 #define DESCRIPTORS 65536
 
-/// What an open descriptor stands for. A folder has the file -1.
+/// What an open descriptor stands for. A folder has the file -1 - its number.
 struct descriptor { int watch, file; };
 
 struct watch disk_watches[WATCHES];
@@ -27,7 +27,7 @@ pthread_mutex_t disk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // MARK: Watching
 
-int disk_watch(const char *folder) {
+static int watch_folder(const char *folder, bool is_tree) {
     pthread_mutex_lock(&disk_lock);
     int number = 0;
     while (number < WATCHES && disk_watches[number].is_used) number++;
@@ -35,6 +35,9 @@ int disk_watch(const char *folder) {
         struct watch *watch = &disk_watches[number];
         memset(watch, 0, sizeof *watch);
         watch->is_used = true;
+        watch->is_tree = is_tree;
+        watch->folders = calloc(1, sizeof *watch->folders);
+        watch->folder_count = 1;
         snprintf(watch->folder, sizeof watch->folder, "%s", folder);
         watch->folder_length = strlen(watch->folder);
         while (watch->folder_length > 1 && watch->folder[watch->folder_length - 1] == '/') watch->folder[--watch->folder_length] = 0;
@@ -42,6 +45,9 @@ int disk_watch(const char *folder) {
     pthread_mutex_unlock(&disk_lock);
     return number < WATCHES ? number : -1;
 }
+
+int disk_watch(const char *folder) { return watch_folder(folder, false); }
+int disk_watch_tree(const char *folder) { return watch_folder(folder, true); }
 
 void disk_unwatch(int number) {
     pthread_mutex_lock(&disk_lock);
@@ -52,6 +58,7 @@ void disk_unwatch(int number) {
     for (long index = 0; index < watch->event_count; index++) free(watch->events[index].bytes);
     free(watch->events);
     free(watch->files);
+    free(watch->folders);
     watch->is_used = false;
     pthread_mutex_unlock(&disk_lock);
 }
@@ -83,20 +90,47 @@ static struct watch *watch_of(const char *path, const char **name) {
         if (!watch->is_used || strncmp(path, watch->folder, watch->folder_length) != 0) continue;
         const char *rest = path + watch->folder_length;
         while (*rest == '/') rest++;
-        if (strchr(rest, '/') != NULL || (*rest && path[watch->folder_length] != '/')) continue;
+        if ((!watch->is_tree && strchr(rest, '/') != NULL) || (*rest && path[watch->folder_length] != '/')) continue;
         *name = rest;
         return watch;
     }
     return NULL;
 }
 
+/// The number of a folder below the watched one; entered when new.
+static int folder_index(struct watch *watch, const char *path) {
+    size_t length = strlen(path);
+    while (length > 0 && path[length - 1] == '/') length--;
+    for (int index = 0; index < watch->folder_count; index++) {
+        if (strlen(watch->folders[index]) == length && strncmp(watch->folders[index], path, length) == 0) return index;
+    }
+    watch->folders = realloc(watch->folders, sizeof *watch->folders * (size_t)(watch->folder_count + 1));
+    snprintf(watch->folders[watch->folder_count], sizeof *watch->folders, "%.*s", (int)length, path);
+    return watch->folder_count++;
+}
+
+/// The number of the folder that a name stands in.
+static int folder_of(struct watch *watch, const char *name) {
+    char path[128];
+    const char *slash = strrchr(name, '/');
+    snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - name) : 0, name);
+    return folder_index(watch, path);
+}
+
 static void append(struct watch *watch, enum event_kind kind, int file, long offset, long length, const void *bytes) {
-    if (!watch->records || (file >= 0 && watch->files[file].is_volatile)) return;
+    bool is_folder = kind == made_folder || kind == folder_synced;
+    if (!watch->records || (!is_folder && watch->files[file].is_volatile)) return;
     if (watch->event_count == watch->event_capacity) {
         watch->event_capacity = watch->event_capacity * 2 + 1024;
         watch->events = realloc(watch->events, sizeof(struct event) * (size_t)watch->event_capacity);
     }
-    struct event event = {kind, file, offset, length, NULL};
+    struct event event = {kind, file, 0, offset, length, NULL};
+    if (kind == created || kind == removed || kind == renamed) event.folder = folder_of(watch, watch->files[file].name);
+    if (kind == made_folder) event.folder = folder_of(watch, watch->folders[file]);
+    if (kind == created || kind == renamed) {
+        bytes = watch->files[file].name;
+        length = (long)strlen(watch->files[file].name) + 1;
+    }
     if (bytes && length > 0) {
         event.bytes = malloc((size_t)length);
         memcpy(event.bytes, bytes, (size_t)length);
@@ -128,7 +162,7 @@ long disk_count(int number, int kinds, const char *suffix) {
     for (int index = 0; index < disk_watches[number].file_count; index++) {
         struct file *file = &disk_watches[number].files[index];
         if (!ends(file->name, suffix)) continue;
-        for (int bit = 0; bit < 5; bit++) {
+        for (int bit = 0; bit < KINDS; bit++) {
             if (kinds >> bit & 1) result += file->counts[bit];
         }
     }
@@ -230,7 +264,7 @@ static int opened(const char *path, int flags, mode_t mode) {
     if (result >= 0 && result < DESCRIPTORS && fstat(result, &status) == 0) {
         descriptors[result].watch = (int)(watch - disk_watches) + 1;
         if (S_ISDIR(status.st_mode)) {
-            descriptors[result].file = -1;
+            descriptors[result].file = -1 - folder_index(watch, name);
         } else {
             int file = file_index(watch, name, status.st_ino, !was_there);
             descriptors[result].file = file;
@@ -317,9 +351,13 @@ static int made_durable(int descriptor, long call) {
     int file;
     struct watch *watch = watch_of_descriptor(descriptor, &file);
     if (!watch) return (int)syscall(call, descriptor);
-    int error = file >= 0 ? count(watch, disk_syncs, watch->files[file].name, file) : 0;
+    int error = file >= 0 ? count(watch, disk_syncs, watch->files[file].name, file)
+                          : count(watch, disk_folder_syncs, watch->folders[-1 - file], -1);
     bool is_skipped = watch->skips_syncs;
-    if (!error && !watch->forgets_syncs) append(watch, file < 0 ? folder_synced : synced, file, 0, 0, NULL);
+    if (!error && !watch->forgets_syncs) {
+        if (file < 0) append(watch, folder_synced, -1 - file, 0, 0, NULL);
+        else append(watch, synced, file, 0, 0, NULL);
+    }
     pthread_mutex_unlock(&disk_lock);
     if (error) {
         errno = error;
@@ -355,8 +393,65 @@ EXPORTED int unlink(const char *path) {
     pthread_mutex_unlock(&disk_lock);
     return result;
 }
+
+EXPORTED int rename(const char *from, const char *to) {
+    pthread_mutex_lock(&disk_lock);
+    const char *name = "", *new_name = "";
+    struct watch *watch = from[0] == '/' ? watch_of(from, &name) : NULL;
+    struct stat status, replaced;
+    if (!watch || watch_of(to, &new_name) != watch || stat(from, &status) != 0 || S_ISDIR(status.st_mode)) {
+        pthread_mutex_unlock(&disk_lock);
+        return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+    }
+    int file = file_index(watch, name, status.st_ino, false);
+    int other = stat(to, &replaced) == 0 ? file_index(watch, new_name, replaced.st_ino, false) : -1;
+    int error = count(watch, disk_renames, new_name, file);
+    int result = -1;
+    if (error) {
+        errno = error;
+    } else {
+        result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+        if (result == 0) {
+            if (other >= 0) watch->files[other].is_gone = true;
+            snprintf(watch->files[file].name, sizeof watch->files[file].name, "%s", new_name);
+            append(watch, renamed, file, 0, 0, NULL);
+        }
+    }
+    pthread_mutex_unlock(&disk_lock);
+    return result;
+}
+
+EXPORTED int mkdir(const char *path, mode_t mode) {
+    pthread_mutex_lock(&disk_lock);
+    const char *name = "";
+    struct watch *watch = path[0] == '/' ? watch_of(path, &name) : NULL;
+    int error = watch && watch->is_tree && *name ? count(watch, disk_new_folders, name, -1) : 0;
+    int result = -1;
+    if (error) {
+        errno = error;
+    } else {
+        result = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+        if (result == 0 && watch && watch->is_tree && *name) append(watch, made_folder, folder_index(watch, name), 0, 0, NULL);
+    }
+    pthread_mutex_unlock(&disk_lock);
+    return result;
+}
+
+static ssize_t fetched(int descriptor, void *space, size_t length, off_t offset) {
+    int file;
+    struct watch *watch = watch_of_descriptor(descriptor, &file);
+    int error = watch && file >= 0 ? count(watch, disk_reads, watch->files[file].name, file) : 0;
+    if (watch) pthread_mutex_unlock(&disk_lock);
+    if (!error) return syscall(SYS_pread64, descriptor, space, length, offset);
+    errno = error;
+    return -1;
+}
+
+EXPORTED ssize_t pread(int descriptor, void *space, size_t length, off_t offset) { return fetched(descriptor, space, length, offset); }
+EXPORTED ssize_t pread64(int descriptor, void *space, size_t length, off64_t offset) { return fetched(descriptor, space, length, offset); }
 #else
 int disk_watch(const char *folder) { return -1; }
+int disk_watch_tree(const char *folder) { return -1; }
 void disk_unwatch(int watch) {}
 long disk_count(int watch, int kinds, const char *suffix) { return 0; }
 void disk_fail(int watch, int kinds, const char *suffix, long skipped, long failing, int error) {}

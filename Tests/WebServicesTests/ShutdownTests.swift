@@ -1,10 +1,12 @@
 import Accounts
+import AssetStore
 import HTTPServing
 import Hummingbird
 import Logging
 import NIOCore
 import RecordStore
 import ServiceLifecycle
+import TestSupport
 import Testing
 import WebServices
 
@@ -15,7 +17,8 @@ struct ShutdownTests {
     func graceful() async throws {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
-        WebServices(engine: InMemoryRecordEngine(), accounts: try Accounts(file: nil)).addRoutes(to: router)
+        let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
+        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: AssetStores(folder: folder.url, engine: engine)).addRoutes(to: router)
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
         router.get("slow") { _, _ in
             arrived.yield()

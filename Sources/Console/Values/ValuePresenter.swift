@@ -1,3 +1,4 @@
+internal import AssetStore
 internal import JSON
 internal import Records
 
@@ -6,6 +7,8 @@ struct ValuePresenter: Sendable {
     let place: Place
     /// The zone of the record, in which references without a zone point.
     let zoneID: ZoneID
+    /// Where assets can be fetched, if the record may have some.
+    let links: AssetLinks?
     /// Whether there is room for everything.
     var isFull = false
 
@@ -17,7 +20,8 @@ struct ValuePresenter: Sendable {
     static let shortBytes = 8
     static let fullBytes = 256
 
-    func view(_ value: FieldValue?) -> ValueView {
+    /// - Parameter field: where the record has the value.
+    func view(_ value: FieldValue?, of field: Name) -> ValueView {
         guard let value else { return .missing }
         switch value {
         case .string(let text): return ValueView(.text(clipped(text)), note: text.isEmpty ? "empty" : nil)
@@ -27,12 +31,17 @@ struct ValuePresenter: Sendable {
         case .bytes(let bytes): return view(bytes)
         case .location(let location): return view(location)
         case .reference(let reference): return view(reference)
-        case .asset(let asset):
-            return ValueView(.text(Digits.bytes(asset.size)), note: isFull ? "file checksum \(asset.fileChecksum)" : nil)
+        case .asset(let asset): return view(asset, of: field)
         case .list(let elements, _):
             let shown = isFull ? 200 : Self.shortCount
-            return ValueView(.list(elements.prefix(shown).map(view), more: max(0, elements.count - shown)))
+            return ValueView(.list(elements.prefix(shown).map { view($0, of: field) }, more: max(0, elements.count - shown)))
         }
+    }
+
+    private func view(_ asset: Asset, of field: Name) -> ValueView {
+        let size = Digits.bytes(asset.size)
+        guard let links else { return ValueView(.text(size)) }
+        return ValueView(.asset(asset.shownName(in: field), href: links.downloadURL(of: asset, in: field), size: size))
     }
 
     private func view(_ bytes: [UInt8]) -> ValueView {

@@ -10,6 +10,8 @@ struct ValueView: ViewModel {
         case number(String)
         case time(Timestamp)
         case link(String, href: String, hint: String?)
+        /// A file: what it is called, where it is fetched, how large it is.
+        case asset(String, href: String, size: String)
         case list([ValueView], more: Int)
     }
 
@@ -31,6 +33,9 @@ struct ValueView: ViewModel {
         case ("iso", .time(let timestamp)): timestamp.isoText
         case ("utc", .time(let timestamp)): timestamp.utcText
         case ("href", .link(_, let href, _)): href
+        case ("text", .asset(let name, _, _)): name
+        case ("href", .asset(_, let href, _)): href
+        case ("size", .asset(_, _, let size)): size
         case ("hint", .link(_, _, let hint)): hint ?? Absent()
         case ("items", .list(let items, _)): items
         case ("isEmpty", .list(let items, _)): items.isEmpty
@@ -50,6 +55,7 @@ struct ValueView: ViewModel {
         case .code: "value_code"
         case .time: "value_time"
         case .link: "value_link"
+        case .asset: "value_asset"
         case .list: "value_list"
         }
     }

@@ -20,11 +20,12 @@ extension Visit {
         let place = Place(
             address: DatabaseAddress(container: container, environment: environment, scope: scope), user: query.text("user"),
             zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
-        try await self.init(place, fields: fields, engine: console.engine, accounts: console.accounts)
+        try await self.init(place, fields: fields, console: console)
     }
 
-    init(_ place: Place, fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws {
-        let people = try People(accounts, actingAs: place.user)
+    init(_ place: Place, fields: FormFields, console: Console) async throws {
+        let engine = console.engine
+        let people = try People(console.accounts, actingAs: place.user)
         let stopwatch = Stopwatch()
         let containers = try await stopwatch.measure { try await engine.containers() }
         guard containers.contains(place.address.container) else {
@@ -36,8 +37,8 @@ extension Visit {
         var schema: Schema?
         if let editing = database as? any SchemaEditing { schema = try await stopwatch.measure { try await editing.schema() } }
         self.init(
-            place: place, fields: fields, database: database, engine: engine, accounts: accounts, stopwatch: stopwatch, people: people,
-            containers: containers, zones: zones, schema: schema)
+            place: place, fields: fields, database: database, engine: engine, accounts: console.accounts, assets: console.assets,
+            stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
     }
 }
 

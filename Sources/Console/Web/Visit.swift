@@ -1,4 +1,5 @@
 internal import Accounts
+internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -10,6 +11,7 @@ struct Visit: Sendable {
     let database: any RecordDatabase
     let engine: any RecordEngine
     let accounts: Accounts
+    let assets: AssetStores
     let stopwatch: Stopwatch
     let people: People
     let containers: [ContainerID]
@@ -48,6 +50,12 @@ struct Visit: Sendable {
 
     func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         try await stopwatch.measure(body)
+    }
+
+    /// Where the assets of some records can be fetched; `nil` when none of them has any.
+    func links(toAssetsOf records: some Sequence<StoredRecord>) async throws -> AssetLinks? {
+        guard records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
+        return try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") }
     }
 
     /// Records by type in a zone, where the engine counts.

@@ -10,7 +10,7 @@ extension ChatDemo {
             [
                 "name": (.string, [.queryable, .sortable, .searchable]), "nicknames": (.list(.string), .queryable),
                 "birthday": (.timestamp, [.queryable, .sortable]), "home": (.location, .queryable), "luckyNumbers": (.list(.int64), .queryable),
-                "score": (.double, [.queryable, .sortable]),
+                "score": (.double, [.queryable, .sortable]), "portrait": (.asset, []),
             ], system: [.recordID: [.queryable, .sortable]]),
         type(
             "Room",
@@ -26,6 +26,7 @@ extension ChatDemo {
                 "sentAt": (.timestamp, [.queryable, .sortable]), "editedAt": (.timestamp, .sortable), "size": (.int64, [.queryable, .sortable]),
                 "place": (.location, .queryable), "sentiment": (.double, [.queryable, .sortable]), "mentions": (.list(.reference), .queryable),
                 "preview": (.bytes, []), "waveform": (.list(.double), []), "keys": (.list(.bytes), []), "isPinned": (.int64, .queryable),
+                "attachments": (.list(.asset), []), "voice": (.asset, []),
             ], system: [.recordID: .queryable, .modTime: [.queryable, .sortable]]),
         type(
             "Reaction",
@@ -39,7 +40,7 @@ extension ChatDemo {
             "Announcement",
             [
                 "title": (.string, [.queryable, .searchable]), "body": (.string, .searchable), "publishedAt": (.timestamp, [.queryable, .sortable]),
-                "level": (.int64, [.queryable, .sortable]), "tags": (.list(.string), .queryable),
+                "level": (.int64, [.queryable, .sortable]), "tags": (.list(.string), .queryable), "leaflet": (.asset, []), "picture": (.asset, []),
             ]),
     ]
 

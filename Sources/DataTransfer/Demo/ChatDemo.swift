@@ -125,7 +125,16 @@ struct ChatDemo {
                     "title": .string(announcement.title), "body": .string(announcement.body), "publishedAt": .timestamp(announcement.moment),
                     "level": .int64(announcement.level), "tags": .strings(announcement.tags),
                 ])
-            return .save([operation], in: .default, of: .public, as: people.developer, on: Self.devices[1], at: announcement.moment)
+            return .save([operation], with: Self.enclosures(of: index), in: .default, of: .public, as: people.developer, on: Self.devices[1], at: announcement.moment)
+        }
+    }
+
+    private static func enclosures(of index: Int) -> [DemoAttachment] {
+        let name = Name("Announcement/\(index + 1)")
+        return switch index {
+        case 1: [.one(.leaflet, "leaflet", of: name)]
+        case 4: [.one(.landscape("Salzkammergut", seed: 9), "picture", of: name)]
+        default: []
         }
     }
 

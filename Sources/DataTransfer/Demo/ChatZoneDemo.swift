@@ -22,7 +22,11 @@ struct ChatZoneDemo {
         let start = rooms.map(\.first).min() ?? ChatDemo.end
         let members = Set(rooms.flatMap(\.members))
         let people = ChatDemo.members.filter { members.contains($0.name) }
-        var events = [save(people.map { .put("Person", $0.name, $0.fields) }, at: start.adding(minutes: -10), on: ChatDemo.devices[1])]
+        // A person is in several zones; the bytes of the portrait are stored once.
+        let portraits = people.map { DemoAttachment.one(.portrait(Self.key(of: $0.name)), "portrait", of: $0.name) }
+        var events = [
+            save(people.map { .put("Person", $0.name, $0.fields) }, with: portraits, at: start.adding(minutes: -10), on: ChatDemo.devices[1])
+        ]
         for room in rooms { events.append(save([roomRecord(room, messages: [])], at: room.first, on: ChatDemo.devices[1])) }
 
         var said: [Name: [Message]] = [:]
@@ -40,12 +44,34 @@ struct ChatZoneDemo {
                 events.append(save(open.map { roomRecord($0, messages: said[$0.name] ?? []) }, at: moment.adding(minutes: 30), on: ChatDemo.devices[1]))
             }
         }
+        for (room, message, attachments) in messagesWithFiles {
+            let operation = record(of: message, &random)
+            events.append(save([operation], with: attachments, at: message.sentAt.adding(seconds: 2), on: ChatDemo.devices[0]))
+            said[room, default: []].append(message)
+        }
         for room in rooms { if let closed = room.closed { events.append(save([.remove(room.name)], at: closed, on: ChatDemo.devices[1])) } }
         return events + lastDay(said.filter { name, _ in rooms.contains { $0.name == name && $0.closed == nil } })
     }
 
-    private func save(_ operations: [RecordOperation], at moment: Timestamp, on device: String) -> DemoEvent {
-        .save(operations, in: zoneID, as: user, on: device, at: moment)
+    private func save(
+        _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], at moment: Timestamp, on device: String
+    ) -> DemoEvent {
+        .save(operations, with: attachments, in: zoneID, as: user, on: device, at: moment)
+    }
+
+    /// `ada` of `Person/ada`.
+    private static func key(of person: Name) -> String {
+        String(person.string.drop { $0 != "/" }.dropFirst())
+    }
+
+    /// The last things said in some rooms, each with files.
+    private var messagesWithFiles: [(room: Name, message: Message, attachments: [DemoAttachment])] {
+        ChatDemo.filesSent.enumerated().compactMap { index, sent in
+            guard let room = rooms.first(where: { $0.name == sent.room }) else { return nil }
+            let message = Message(
+                name: sent.name, room: room, sentAt: room.last.adding(minutes: 2 + index), author: sent.author, text: sent.text)
+            return (sent.room, message, sent.attachments.map { $0(sent.name) })
+        }
     }
 
     private func roomRecord(_ room: ChatDemo.Room, messages: [Message]) -> RecordOperation {

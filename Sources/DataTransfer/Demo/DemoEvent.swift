@@ -5,7 +5,7 @@ internal import RecordStore
 /// Something that happened in a demo container.
 struct DemoEvent: Sendable {
     enum Action: Sendable {
-        case save([RecordOperation], zoneID: ZoneID, scope: DatabaseScope, device: String)
+        case save([RecordOperation], attachments: [DemoAttachment], zoneID: ZoneID, scope: DatabaseScope, device: String)
         case zones([ZoneOperation])
         case share(ZoneID, with: Name, ZoneParticipant.Permission)
         case stopSharing(ZoneID, with: Name)
@@ -17,10 +17,12 @@ struct DemoEvent: Sendable {
     let user: Name
     let action: Action
 
+    /// - Parameter attachments: files of records that are among those saved.
     static func save(
-        _ operations: [RecordOperation], in zoneID: ZoneID, of scope: DatabaseScope = .private, as user: Name, on device: String, at moment: Timestamp
+        _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], in zoneID: ZoneID, of scope: DatabaseScope = .private, as user: Name,
+        on device: String, at moment: Timestamp
     ) -> DemoEvent {
-        DemoEvent(moment: moment, user: user, action: .save(operations, zoneID: zoneID, scope: scope, device: device))
+        DemoEvent(moment: moment, user: user, action: .save(operations, attachments: attachments, zoneID: zoneID, scope: scope, device: device))
     }
 
     static func zones(_ operations: [ZoneOperation], as user: Name, at moment: Timestamp) -> DemoEvent {

@@ -1,4 +1,6 @@
+internal import AssetStore
 internal import JSON
+internal import NIOCore
 internal import Records
 internal import RecordStore
 
@@ -8,6 +10,7 @@ struct DemoStage: Sendable {
     private static let batchSize = 200
 
     let engine: any RecordEngine
+    let assets: AssetStores
     let clock: SettableClock
     let container: ContainerID
     let developer: Name
@@ -35,9 +38,9 @@ struct DemoStage: Sendable {
 
     private func play(_ event: DemoEvent) async throws {
         switch event.action {
-        case .save(let operations, let zoneID, let scope, let device):
+        case .save(let operations, let attachments, let zoneID, let scope, let device):
             let database = try await database(scope, as: event.user, on: device)
-            var rest = operations[...]
+            var rest = try await attach(attachments, to: operations, in: zoneID, of: database)[...]
             while !rest.isEmpty {
                 let request = ModifyRequest(Array(rest.prefix(Self.batchSize)), zoneID: zoneID)
                 for outcome in try await database.modify(request) { _ = try outcome.get() }
@@ -54,6 +57,60 @@ struct DemoStage: Sendable {
         case .purge(let zoneID):
             let purging = try await database(.private, as: event.user) as? any ZonePurging
             try await purging?.purge(zoneID)
+        }
+    }
+
+    // MARK: Files
+
+    /// Uploads at once.
+    private static let uploadLimit = 4
+
+    /// Uploads files, as any client does, and puts them into the records that they belong to.
+    private func attach(
+        _ attachments: [DemoAttachment], to operations: [RecordOperation], in zoneID: ZoneID, of database: any RecordDatabase
+    ) async throws -> [RecordOperation] {
+        if attachments.isEmpty { return operations }
+        guard let uploading = database as? any AssetUploading else { return operations }
+        let types = Dictionary(operations.map { ($0.recordName, $0.recordType) }, uniquingKeysWith: { first, _ in first })
+        let uploads = attachments.flatMap { attachment in
+            attachment.files.map { file in
+                let slot = AssetSlot(recordType: (types[attachment.recordName] ?? nil) ?? "", fieldName: attachment.fieldName, recordName: attachment.recordName)
+                return (slot: slot, file: file)
+            }
+        }
+        let grants = try await uploading.grantUploads(uploads.map(\.slot), in: zoneID).map { try $0.get() }
+        var uploaded = try await upload(Array(zip(uploads.map(\.file), grants)))[...]
+        var fields: [Name: [Name: FieldInput]] = [:]
+        for attachment in attachments {
+            let values = uploaded.prefix(attachment.files.count).map { FieldValue.asset($0) }
+            uploaded = uploaded.dropFirst(values.count)
+            guard let value = attachment.isList ? .list(values, of: .asset) : values.first else { continue }
+            fields[attachment.recordName, default: [:]][attachment.fieldName] = FieldInput(value)
+        }
+        return operations.map { operation in
+            var operation = operation
+            if let more = operation.recordName.flatMap({ fields[$0] }) { operation.fields.merge(more) { _, new in new } }
+            return operation
+        }
+    }
+
+    /// - Returns: the assets, in the order of the files.
+    private func upload(_ files: [(DemoFile, UploadGrant)]) async throws -> [Asset] {
+        let store = try await assets.store(container, .development)
+        return try await withThrowingTaskGroup(of: (Int, Asset).self) { group in
+            var found: [Int: Asset] = [:]
+            for (index, (file, grant)) in files.enumerated() {
+                if index >= Self.uploadLimit, let (done, asset) = try await group.next() { found[done] = asset }
+                group.addTask {
+                    let bytes = file.bytes()
+                    let (body, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+                    continuation.yield(ByteBuffer(bytes: bytes))
+                    continuation.finish()
+                    return (index, try await store.receive(body, ticket: grant.ticket, fileName: file.name, declaredSize: Int64(bytes.count)))
+                }
+            }
+            for try await (done, asset) in group { found[done] = asset }
+            return found.sorted { $0.key < $1.key }.map(\.value)
         }
     }
 

@@ -32,11 +32,14 @@ struct JournalDemo {
         for month in 0..<58 {
             let moment = start.adding(days: month * 30 + 29)
             var batch: [RecordOperation] = []
+            var photos: [DemoAttachment] = []
             for day in 0..<4 {
                 let created = start.adding(days: month * 30 + day * 7, minutes: random.number(below: 700))
                 let entry = random.uuid()
                 entries.append(entry)
                 batch.append(.put("CD_Entry", entry, fields(of: created, in: random.pick(journals).0, &random)))
+                // Core Data keeps what is stored outside of its file in an asset beside the field.
+                if month % 12 == 5, day == 1 { photos.append(.one(.landscape("photo-\(month)", seed: UInt64(month)), "CD_photo_ckAsset", of: entry)) }
                 for tag in tags where random.isTrue(oneIn: 4) {
                     batch.append(
                         .put(
@@ -47,7 +50,7 @@ struct JournalDemo {
                             ]))
                 }
             }
-            events.append(save(batch, at: moment, on: month))
+            events.append(save(batch, with: photos, at: moment, on: month))
         }
         let end = start.adding(days: 58 * 30)
         let reread: [RecordOperation] = entries.enumerated().filter { $0.offset % 19 == 5 }.map { index, name in
@@ -55,6 +58,7 @@ struct JournalDemo {
         }
         events.append(save(reread, at: end, on: 1))
         events.append(save(entries.enumerated().filter { $0.offset % 27 == 13 }.map { .remove($0.element) }, at: end.adding(days: 2)))
+        events.append(drawing(in: journals[1].0, at: end.adding(days: 3), &random))
         return DemoStory(container: "iCloud.com.example.Journal", types: [], events: events)
     }
 
@@ -73,7 +77,18 @@ struct JournalDemo {
         return fields
     }
 
-    private func save(_ operations: [RecordOperation], at moment: Timestamp, on turn: Int = 0) -> DemoEvent {
-        .save(operations, in: Self.zoneID, as: people.developer, on: Self.devices[turn % 2], at: moment)
+    /// An entry whose drawing would do something if it were shown as a page of the server's.
+    private func drawing(in journal: Name, at moment: Timestamp, _ random: inout DemoRandom) -> DemoEvent {
+        var fields = fields(of: moment, in: journal, &random)
+        fields["CD_title"] = .string("An SVG with a script inside")
+        fields["CD_body"] = .string("The drawing holds a script and an onload. Look at it in any way you like: nothing happens.")
+        let name: Name = "SVG-WITH-A-SCRIPT-INSIDE"
+        return save([.put("CD_Entry", name, fields)], with: [.one(.drawingWithScript, "CD_drawing_ckAsset", of: name)], at: moment)
+    }
+
+    private func save(
+        _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], at moment: Timestamp, on turn: Int = 0
+    ) -> DemoEvent {
+        .save(operations, with: attachments, in: Self.zoneID, as: people.developer, on: Self.devices[turn % 2], at: moment)
     }
 }

@@ -39,10 +39,13 @@ struct ShoppingDemo {
         var events = [DemoEvent.zones([.create(zoneID)], as: owner, at: moment)]
         for title in lists {
             let list = Name("List/\(title)")
+            var attachments: [DemoAttachment] = []
             var operations: [RecordOperation] = [
                 .put("ShoppingList", list, ["title": .string(title), "openedAt": .timestamp(moment), "isArchived": .int64(0)])
             ]
             for (index, thing) in Self.things.enumerated() where random.number(below: 4) > 0 {
+                // What is on several lists has one picture.
+                if index % 4 == 2 { attachments.append(.one(.pattern(thing.title, seed: UInt64(index)), "photo", of: Name("\(title)-\(index + 1)"))) }
                 operations.append(
                     .put(
                         "Item", Name("\(title)-\(index + 1)"), parent: list,
@@ -53,7 +56,8 @@ struct ShoppingDemo {
                             "labels": .strings(index % 3 == 0 ? ["organic", "local"] : []),
                         ]))
             }
-            events.append(.save(operations, in: zoneID, as: owner, on: "iPhone-\(seed)", at: moment.adding(minutes: 20)))
+            if title == "Weekly" { attachments.append(.list([.prices, .settings], "receipts", of: list)) }
+            events.append(.save(operations, with: attachments, in: zoneID, as: owner, on: "iPhone-\(seed)", at: moment.adding(minutes: 20)))
         }
         return events
     }
@@ -94,7 +98,7 @@ struct ShoppingDemo {
             fields: [
                 "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]),
                 "openedAt": FieldDefinition(type: .timestamp, indexes: [.queryable, .sortable]),
-                "isArchived": FieldDefinition(type: .int64, indexes: .queryable),
+                "isArchived": FieldDefinition(type: .int64, indexes: .queryable), "receipts": FieldDefinition(type: .list(.asset)),
             ], systemIndexes: [.recordID: .queryable]),
         RecordType(
             name: "Item",
@@ -105,7 +109,7 @@ struct ShoppingDemo {
                 "aisle": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
                 "isDone": FieldDefinition(type: .int64, indexes: .queryable), "list": FieldDefinition(type: .reference, indexes: .queryable),
                 "addedAt": FieldDefinition(type: .timestamp, indexes: .sortable), "barcode": FieldDefinition(type: .bytes),
-                "labels": FieldDefinition(type: .list(.string), indexes: .queryable),
+                "labels": FieldDefinition(type: .list(.string), indexes: .queryable), "photo": FieldDefinition(type: .asset),
             ], systemIndexes: [.recordID: .queryable, .modifiedBy: .queryable]),
     ]
 }

@@ -4,4 +4,6 @@ public struct ExportProgress: Sendable, Hashable {
     public var count: Int
     /// Records there were at the start; `nil` when the store keeps no counts.
     public var total: Int?
+    /// Bytes of assets, fetched or found in the folder.
+    public var assetBytes: Int64 = 0
 }

@@ -7,23 +7,30 @@ internal import Records
 /// Records stand in the order of their zones and, within a zone, of their names, so equal databases make equal exports. Fields are copied
 /// as they are stored. Only one page is held in memory. What is saved while an export runs may or may not be in it; every record that
 /// nobody touches is in it once.
+///
+/// The bytes of assets go into a folder beside, each once and named by its checksum, before the records that have them are written. Without a
+/// folder assets are left out, and the report says how many.
 public struct Exporter: Sendable {
     /// Records in a page.
     private static let pageSize = 500
 
     private let database: any RecordDatabase
     private let options: ExportOptions
+    private let assets: AssetExchange?
 
-    public init(_ database: any RecordDatabase, options: ExportOptions = ExportOptions()) {
+    /// - Parameter assets: where the bytes of assets go; `nil` leaves assets out.
+    public init(_ database: any RecordDatabase, options: ExportOptions = ExportOptions(), assets: AssetExchange? = nil) {
         self.database = database
         self.options = options
+        self.assets = assets
     }
 
     /// Exports.
     /// - Parameters:
-    ///   - progress: called after each page.
+    ///   - progress: called after each page, and while the bytes of assets come.
     ///   - write: takes whole lines, many at a time.
-    /// - Throws: ``ExportError`` when what was asked for is not there, `RecordError` when the database refuses, and what `write` throws.
+    /// - Throws: ``ExportError`` when what was asked for is not there, ``AssetFileError`` when the folder of assets can't be written to,
+    ///   `RecordError` when the database refuses, and what `write` throws.
     public func run(
         progress: (ExportProgress) -> Void = { _ in }, write: ([UInt8]) throws -> Void
     ) async throws -> ExportReport {
@@ -48,13 +55,27 @@ public struct Exporter: Sendable {
         var report = ExportReport(records: 0, zones: zones, recordTypes: schema.sortedTypes.map(\.name))
         let total = try await total(of: zones)
         progress(ExportProgress(count: 0, total: total))
+        try assets?.folder.make()
+        var seen: Set<FileChecksum> = []
         for zoneID in zones {
-            try await export(zoneID, from: listing) { lines, count in
-                try write(lines)
-                report.records += count
-                progress(ExportProgress(count: report.records, total: total))
-            }
+            var request = RecordListRequest(zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
+            repeat {
+                let page = try await listing.list(request)
+                var records: [StoredRecord] = []
+                for record in page.records {
+                    let count = report.records
+                    records.append(
+                        try await export(assetsOf: record, &report, &seen) {
+                            progress(ExportProgress(count: count, total: total, assetBytes: $0))
+                        })
+                }
+                try write(lines(of: records, in: zoneID))
+                report.records += records.count
+                progress(ExportProgress(count: report.records, total: total, assetBytes: report.assets.bytes))
+                request.after = page.last
+            } while request.after != nil
         }
+        if !seen.isEmpty { try await assets?.folder.sync() }
         return report
     }
 
@@ -86,25 +107,66 @@ public struct Exporter: Sendable {
         return total
     }
 
-    private func export(_ zoneID: ZoneID, from listing: any RecordListing, _ write: ([UInt8], Int) throws -> Void) async throws {
-        var request = RecordListRequest(zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
-        repeat {
-            let page = try await listing.list(request)
-            var lines: [UInt8] = []
-            for record in page.records {
-                var writer = JSONWriter(capacity: record.fields.bytes.count + 512)
-                writer.exported(record, in: exported(zoneID))
-                lines += writer.bytes
-                lines.append(UInt8(ascii: "\n"))
+    /// Fetches the bytes of a record's assets.
+    /// - Parameter progress: is told the bytes of all assets so far.
+    /// - Returns: the record as it is exported: without its assets where their bytes are not.
+    private func export(
+        assetsOf record: StoredRecord, _ report: inout ExportReport, _ seen: inout Set<FileChecksum>, progress: (Int64) -> Void
+    ) async throws -> StoredRecord {
+        let found = try record.fields.assets()
+        if found.isEmpty { return record }
+        var count = ExportReport.AssetCount()
+        for (field, asset) in found {
+            guard let checksum = FileChecksum(asset.fileChecksum) else {
+                throw ExportError.invalid("The asset in field '\(field)' of '\(record.recordID.recordName)' has no checksum that Skylight gives")
             }
-            try write(lines, page.records.count)
-            request.after = page.last
-        } while request.after != nil
+            count.references += 1
+            guard seen.insert(checksum).inserted else { continue }
+            let before = report.assets.bytes + count.bytes
+            count.files += 1
+            count.bytes += asset.size
+            guard let assets else { continue }
+            do {
+                try await assets.folder.add(checksum, size: asset.size, from: assets.transport) { progress(before + $0) }
+            } catch let error as RecordError {
+                throw RecordError(
+                    error.code, "The asset in field '\(field)' of '\(record.recordID.recordName)' can't be exported: \(error.reason)",
+                    retryAfter: error.retryAfter)
+            }
+        }
+        guard assets == nil else {
+            report.assets += count
+            return record
+        }
+        report.leftOut += count
+        var record = record
+        let left = Set(try record.fields.decoded().map(\.name)).subtracting(found.map(\.field))
+        record.fields = try record.fields.keeping(left)
+        return record
+    }
+
+    private func lines(of records: [StoredRecord], in zoneID: ZoneID) -> [UInt8] {
+        var lines: [UInt8] = []
+        for record in records {
+            var writer = JSONWriter(capacity: record.fields.bytes.count + 512)
+            writer.exported(record, in: exported(zoneID))
+            lines += writer.bytes
+            lines.append(UInt8(ascii: "\n"))
+        }
+        return lines
     }
 
     /// The zone as the export names it: only in a shared database is its owner somebody else.
     private func exported(_ zoneID: ZoneID) -> ZoneID {
         database.address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
+    }
+}
+
+extension ExportReport.AssetCount {
+    fileprivate static func += (total: inout Self, more: Self) {
+        total.references += more.references
+        total.files += more.files
+        total.bytes += more.bytes
     }
 }
 

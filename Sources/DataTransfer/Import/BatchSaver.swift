@@ -13,6 +13,8 @@ struct BatchSaver: Sendable {
     let database: any RecordDatabase
     /// Whether each record is saved or refused by itself; otherwise the first refusal ends the saving.
     var goesPastRefusals = false
+    /// Uploads what the records need first; `nil` when they have no assets, or have had them before.
+    var assets: AssetSupplier?
     /// Records that are there from an earlier pass, which this one saves again; `nil` for a first pass.
     var savedBefore: Int?
 
@@ -92,11 +94,20 @@ struct BatchSaver: Sendable {
 
     /// Saves one batch; waits when the database is busy.
     private func send(_ batch: SaveBatch) async throws -> Ending {
-        let request = ModifyRequest(batch.operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
+        let operations: [RecordOperation]
+        do {
+            operations = try await assets?.supply(batch, through: database) ?? batch.operations
+        } catch let failure as AssetSupplier.Failure {
+            let place = batch.places[failure.index]
+            return Ending(refusal: Refusal(file: place.file, line: place.line, error: failure.error))
+        }
+        let request = ModifyRequest(operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
         var tries = 0
         while true {
             do {
-                return ending(of: batch, try await database.modify(request))
+                let ending = ending(of: batch, try await database.modify(request))
+                if ending.refusal == nil { assets?.note(batch) }
+                return ending
             } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
                 tries += 1
                 try await Task.sleep(for: .milliseconds(50 << tries))

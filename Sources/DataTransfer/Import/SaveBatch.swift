@@ -12,15 +12,21 @@ struct SaveBatch: Sendable {
     private(set) var operations: [RecordOperation] = []
     private(set) var places: [(file: String, line: Int)] = []
     private var size = 0
+    private var assetBytes: Int64 = 0
+    /// Bytes of files that are uploaded before the batch is saved: their receipts are good for an hour.
+    private static let assetLimit: Int64 = 256 << 20
 
     init(zoneID: ZoneID) {
         self.zoneID = zoneID
     }
 
-    var isFull: Bool { operations.count >= Self.operationLimit || size > Self.sizeLimit }
+    var isFull: Bool { operations.count >= Self.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit }
 
-    /// - Parameter size: of the record in bytes, roughly.
-    mutating func add(_ operation: RecordOperation, size: Int, file: String, line: Int) {
+    /// - Parameters:
+    ///   - size: of the record in bytes, roughly.
+    ///   - assetBytes: of the files that belong to it.
+    mutating func add(_ operation: RecordOperation, size: Int, assetBytes: Int64 = 0, file: String, line: Int) {
+        self.assetBytes += assetBytes
         operations.append(operation)
         places.append((file, line))
         self.size += size

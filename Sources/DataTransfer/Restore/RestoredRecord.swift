@@ -84,6 +84,11 @@ struct RestoredRecord: Sendable {
         }
     }
 
+    /// The assets of the record, each with the name of its field.
+    var assets: [(field: Name, asset: Asset)] {
+        fields.flatMap { name, input in (input.value?.assets ?? []).map { (name, $0) } }
+    }
+
     /// Changes every reference.
     mutating func mapReferences(_ change: (Reference) -> Reference) {
         fields = fields.mapValues { input in

@@ -8,15 +8,22 @@ public import RecordStore
 /// record with VALIDATE references is saved without that action at first and again in the end, when all targets are there; so any order
 /// of lines works, circles too; where a target is missing even then, the references of that record keep the action NONE, and the report
 /// names it. A record of the same name is replaced.
+///
+/// The bytes of assets are in a folder beside. They are read and held against their checksums before anything is changed, and uploaded before
+/// the records that have them are saved.
 public struct Restorer: Sendable {
     private let file: ImportFile
     private let header: ExportHeader
     private let places: RestorePlaces
     private let database: any RecordDatabase
+    private let assets: AssetExchange?
 
-    /// - Parameter zoneID: puts all records into this zone; `nil` leaves them in zones of their own names.
+    /// - Parameters:
+    ///   - zoneID: puts all records into this zone; `nil` leaves them in zones of their own names.
+    ///   - assets: where the bytes of assets are; without it an export whose records have assets is refused.
     /// - Throws: `ImportError` when the export does not fit the database.
-    public init(_ export: ExportFile, zoneID: ZoneID? = nil, into database: any RecordDatabase) throws {
+    public init(_ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, into database: any RecordDatabase) throws {
+        self.assets = assets
         file = export.file
         header = export.header
         places = try RestorePlaces(header, into: database.address, as: database.caller, zoneID: zoneID)
@@ -30,7 +37,7 @@ public struct Restorer: Sendable {
         guard let editor = database as? any SchemaEditing else {
             throw ImportError.invalid("This database does not let its schema be changed, so nothing can be restored")
         }
-        let check = try check(progress)
+        let check = try await check(progress)
         let missing = try await missingTypes(in: editor.schema())
         try file.checkUnchanged()
         if !missing.isEmpty { _ = try await editor.edit(missing.map { .addType($0) }) }
@@ -61,6 +68,8 @@ public struct Restorer: Sendable {
         var total = 0
         /// Records that are saved again when their targets are there.
         var again = 0
+        /// Assets in the records.
+        var assets = 0
         var problems: [RowProblem] = []
         var problemCount = 0
 
@@ -71,16 +80,25 @@ public struct Restorer: Sendable {
     }
 
     /// Tries every line.
-    private func check(_ progress: @escaping (ImportProgress) -> Void) throws -> Check {
-        guard let check = try check(SeenNames(keepsAll: false), progress) ?? check(SeenNames(keepsAll: true), progress) else {
-            throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be told apart")
+    private func check(_ progress: @escaping (ImportProgress) -> Void) async throws -> Check {
+        var verified: Set<FileChecksum> = []
+        var check = try await check(SeenNames(keepsAll: false), &verified, progress)
+        if check == nil { check = try await self.check(SeenNames(keepsAll: true), &verified, progress) }
+        guard let check else { throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be told apart") }
+        if check.assets > 0, assets == nil {
+            throw ImportError.invalid(
+                "The records of '\(file.path)' have \(check.assets) asset\(check.assets == 1 ? "" : "s"), whose bytes lie beside the export: give the "
+                    + "folder with --assets")
         }
         if check.problemCount > 0 { throw ImportError.badRows(check.problems, total: check.problemCount) }
         return check
     }
 
     /// - Returns: `nil` when more names must be kept to tell whether a record is there twice.
-    private func check(_ names: SeenNames, _ progress: @escaping (ImportProgress) -> Void) throws -> Check? {
+    /// - Parameter verified: the files that are known to be right.
+    private func check(
+        _ names: SeenNames, _ verified: inout Set<FileChecksum>, _ progress: @escaping (ImportProgress) -> Void
+    ) async throws -> Check? {
         var check = Check()
         var names = names
         var zones: Set<ZoneID> = []
@@ -92,7 +110,7 @@ public struct Restorer: Sendable {
             switch outcome {
             case .bad(let line, let reason): check.add(RowProblem(file: file.path, line: line, reason: reason))
             case .row(let row):
-                do throws(BadRow) {
+                do {
                     let record = try RestoredRecord(row)
                     if !record.zoneID.isDefault, !known.contains(record.zoneID) {
                         throw BadRow("the zone '\(record.zoneID.zoneName)' is not among the header's 'zones'")
@@ -110,7 +128,8 @@ public struct Restorer: Sendable {
                     check.records[record.recordType, default: 0] += 1
                     check.total += 1
                     if record.needsTargets { check.again += 1 }
-                } catch {
+                    check.assets += try await checkAssets(of: record, &verified)
+                } catch let error as BadRow {
                     check.add(RowProblem(file: file.path, line: row.line, reason: error.reason))
                 }
             }
@@ -128,12 +147,32 @@ public struct Restorer: Sendable {
         }
     }
 
+    /// - Returns: how many assets the record has.
+    private func checkAssets(of record: RestoredRecord, _ verified: inout Set<FileChecksum>) async throws -> Int {
+        var count = 0
+        for (name, asset) in record.assets {
+            count += 1
+            guard let checksum = FileChecksum(asset.fileChecksum) else {
+                throw BadRow("the asset in field '\(name)' has the fileChecksum '\(asset.fileChecksum)', which is none of Skylight's: 64 hexadecimal digits")
+            }
+            guard let assets, !verified.contains(checksum) else { continue }
+            do {
+                try await assets.folder.verify(checksum, size: asset.size)
+            } catch let error as AssetFileError {
+                throw BadRow("the file of the asset in field '\(name)' can't be used: \(error)")
+            }
+            verified.insert(checksum)
+        }
+        return count
+    }
+
     /// - Returns: what came of the records that are saved again.
     private func save(_ check: Check, _ progress: @escaping (ImportProgress) -> Void) async throws -> BatchSaver.Outcome {
         let total = max(1, check.total + check.again)
         func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
         report(0)
-        let saved = try await save(with: BatchSaver(database: database), report) { record in
+        let first = BatchSaver(database: database, assets: assets.map { AssetSupplier($0) })
+        let saved = try await save(with: first, report) { record in
             guard record.needsTargets else { return record }
             var record = record
             record.mapReferences { reference in
@@ -178,7 +217,9 @@ public struct Restorer: Sendable {
                 var batch = SaveBatch(zoneID: first.record.zoneID)
                 var offset = first.offset
                 while let item = next, item.record.zoneID == batch.zoneID, !batch.isFull {
-                    batch.add(item.record.operation, size: item.offset - offset, file: file.path, line: item.line)
+                    batch.add(
+                        item.record.operation, size: item.offset - offset, assetBytes: item.record.assets.reduce(0) { $0 + $1.asset.size },
+                        file: file.path, line: item.line)
                     offset = item.offset
                     try advance()
                 }

@@ -40,6 +40,12 @@ public final class InMemoryRecordEngine: RecordEngine {
     public func close() async {}
 }
 
+extension InMemoryRecordEngine: EnvironmentListing {
+    public func environments(of container: ContainerID) async throws -> [Environment] {
+        stores.withLock { stores in Environment.allCases.filter { stores[Key(container: container, environment: $0)] != nil } }
+    }
+}
+
 extension InMemoryRecordEngine: StoreHealthReporting {
     public func health() async -> [StoreHealth] {
         stores.withLock { $0.keys }.map { StoreHealth(container: $0.container, environment: $0.environment, readOnlyBecause: nil) }

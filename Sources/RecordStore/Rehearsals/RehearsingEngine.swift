@@ -25,6 +25,16 @@ public struct RehearsingEngine: RecordEngine {
     }
 }
 
+extension RehearsingEngine: EnvironmentListing {
+    /// - Throws: `RecordError` BAD_REQUEST when the engine behind can't tell.
+    public func environments(of container: ContainerID) async throws -> [Environment] {
+        guard let listing = base as? any EnvironmentListing else {
+            throw RecordError(.badRequest, "This store can't tell which environments its containers have")
+        }
+        return try await listing.environments(of: container)
+    }
+}
+
 extension RehearsingEngine: StoreHealthReporting {
     public func health() async -> [StoreHealth] {
         await (base as? any StoreHealthReporting)?.health() ?? []

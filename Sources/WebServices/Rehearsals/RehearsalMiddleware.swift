@@ -78,7 +78,7 @@ struct RehearsalMiddleware: RouterMiddleware {
         if rehearsals.running.contains(where: { $0.rehearsal.kind == .failure && $0.area.zoneID != nil }) {
             // Which zones are meant stands in the body.
             let body = try await request.bodyBytes()
-            request.body = RequestBody(buffer: ByteBuffer(bytes: body))
+            request.replaceBody(with: body)
             reach = RehearsalArea.Reach(of: request, action: path.action, body: body)
         }
         let place: (RehearsalArea) -> Bool = { area in area.covers(path.container, path.environment, path.scope) && area.covers(reach) }

@@ -10,12 +10,13 @@ struct ChangesPage: Endpoint {
             try body.zoneIdentity(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let page = try await call.database().zoneChanges(request)
+        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.map(\.record))
         try writer.object { writer in
             writer.name("zoneID")
             writer.value(page.zoneID)
             writer.name("changes")
             try writer.array { writer in
-                for change in page.changes { try writer.value(change) }
+                for change in page.changes { try writer.value(change, downloadURL: downloadURL) }
             }
             writer.member("syncToken", page.syncToken.text)
             writer.member("moreComing", page.moreComing)

@@ -7,6 +7,7 @@ internal import Records
 /// A request for a feed: which database, which zone, from where.
 struct FeedRequest: Sendable {
     let database: any RecordDatabase
+    let assets: AssetPlace
     /// `nil` where none is named.
     let zoneID: ZoneID?
     /// Where to begin; `nil` for the beginning, or for now where a feed is followed.
@@ -14,8 +15,9 @@ struct FeedRequest: Sendable {
     private let parameters: [String: String]
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header that an event source sends when it comes back.
-    init(_ request: Request, database: any RecordDatabase) throws {
+    init(_ request: Request, database: any RecordDatabase, assets: AssetPlace) throws {
         self.database = database
+        self.assets = assets
         parameters = Dictionary(
             request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { first, _ in first })
         let owner = parameters["owner"].map { Name($0) }

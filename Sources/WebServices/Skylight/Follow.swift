@@ -26,9 +26,9 @@ struct Follow {
         let commits = signalling.commits()
         let start = if let since = request.since { since } else { try await request.currentToken() }
         let first = try await request.page(of: zoneID, since: start, records: Self.pageSize)
-        let body = ResponseBody { [request] writer in
+        let body = ResponseBody { writer in
             // Even when nothing has happened yet the client learns where it stands.
-            try await writer.write(try Self.event(first))
+            try await writer.write(try await event(first))
             var token = first.syncToken
             var isBehind = first.moreComing
             try await Wake.forEach(of: commits) { wake in
@@ -42,7 +42,7 @@ struct Follow {
                         return false
                     }
                     (token, isBehind) = (page.syncToken, page.moreComing)
-                    if !page.changes.isEmpty { try await writer.write(try Self.event(page)) }
+                    if !page.changes.isEmpty { try await writer.write(try await event(page)) }
                 } while isBehind && !Task.isShuttingDownGracefully
                 // A client whose stream ends early goes on from its last token.
                 if isBehind { return false }
@@ -63,12 +63,13 @@ struct Follow {
         return buffer
     }
 
-    private static func event(_ page: ZoneChangesPage) throws -> ByteBuffer {
+    private func event(_ page: ZoneChangesPage) async throws -> ByteBuffer {
+        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
         var writer = JSONWriter()
         try writer.object { writer in
             writer.name("changes")
             try writer.array { writer in
-                for change in page.changes { try writer.value(change) }
+                for change in page.changes { try writer.value(change, downloadURL: downloadURL) }
             }
             writer.member("syncToken", page.syncToken.text)
         }

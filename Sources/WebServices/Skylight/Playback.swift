@@ -58,9 +58,11 @@ struct Playback {
     private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines {
         let page = try await request.database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: Self.pageLimit))
         let bytes = page.changes.reduce(512) { $0 + $1.record.fields.bytes.count + 640 }
+        // Made anew for each page: a long playback outlives an address.
+        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
         var writer = JSONWriter(capacity: bytes)
         for change in page.changes {
-            try writer.value(change)
+            try writer.value(change, downloadURL: downloadURL)
             writer.endLine()
         }
         let done = done + page.changes.count

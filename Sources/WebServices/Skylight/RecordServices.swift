@@ -28,10 +28,11 @@ struct RecordsList: Endpoint {
             limit: try body.widePageLimit())
         guard let database = try await call.database() as? any RecordListing else { throw call.unable("list records") }
         let page = try await database.list(request)
+        let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in
             writer.name("records")
             try writer.array { writer in
-                for record in page.records { try writer.value(record) }
+                for record in page.records { try writer.value(record, downloadURL: downloadURL) }
             }
             if let last = page.last { writer.member("last", last) }
         }

@@ -21,17 +21,37 @@ enum HealthService: ServerService {
     }
 }
 
-/// `containers`: the containers that exist.
+/// `containers`: the containers that exist, and the environments of each where the engine can tell.
 enum ContainersService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let containers = try await call.engine.containers()
+        let environments = try await environments(of: containers, call.engine)
         writer.object { writer in
             writer.name("containers")
             writer.array { writer in
                 for container in containers { writer.value(container.description) }
             }
+            guard let environments else { return }
+            writer.name("environments")
+            writer.object { writer in
+                for (container, environments) in zip(containers, environments) {
+                    writer.name(Name(container.description))
+                    writer.array { writer in
+                        for environment in environments { writer.value(environment.rawValue) }
+                    }
+                }
+            }
         }
         return .ok
+    }
+}
+
+extension ContainersService {
+    private static func environments(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [[Environment]]? {
+        guard let listing = engine as? any EnvironmentListing else { return nil }
+        var environments: [[Environment]] = []
+        for container in containers { environments.append(try await listing.environments(of: container)) }
+        return environments
     }
 }
 

@@ -5,8 +5,8 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The services that CloudKit does not have: of a database at `/skylight/1/{container}/{environment}/{database}/…`, and of the server at
-/// `/skylight/1/…`. docs/services.md describes them.
+/// The services that CloudKit does not have: of a database at `/skylight/1/{container}/{environment}/{database}/…`, of an environment at
+/// `/skylight/1/{container}/{environment}/…`, and of the server at `/skylight/1/…`. docs/services.md describes them.
 enum SkylightServices {
     static let root = "/skylight/1/"
 
@@ -23,6 +23,7 @@ enum SkylightServices {
 
     /// The services of a database that take and answer JSON.
     static let endpoints: [String: any Endpoint.Type] = [
+        "assets/uses": AssetUsesService.self,
         "changes/page": ChangesPage.self,
         "changes/zones": ChangedZones.self,
         "records/counts": RecordsCounts.self,
@@ -39,6 +40,13 @@ enum SkylightServices {
         "zones/unshare": ZonesUnshare.self,
     ]
 
+    /// The services of a container's environment.
+    static let ofEnvironments: [String: AssetService] = [
+        "assets/facts": AssetService(method: .get, answer: { try await AssetFactsService.answer($0) }),
+        "assets/sweep": AssetService(method: .post, answer: { try await AssetSweepService.answer($0) }),
+        "assets/verify": AssetService(method: .get, answer: { try await AssetVerificationService.answer($0) }),
+    ]
+
     /// The services of the server. They answer to GET.
     static let server: [String: any ServerService.Type] = [
         "containers": ContainersService.self,
@@ -52,8 +60,9 @@ enum SkylightServices {
         let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
         return RecordError(
             .notFound,
-            "There is no service '\(action)' under /skylight/1; there are \(server.keys.sorted().joined(separator: ", ")) and, under "
-                + "{container}/{environment}/{database}, \(ofDatabases)")
+            "There is no service '\(action)' under /skylight/1; there are \(server.keys.sorted().joined(separator: ", ")), under "
+                + "{container}/{environment} \(ofEnvironments.keys.sorted().joined(separator: ", ")), and under "
+                + "{container}/{environment}/{database} \(ofDatabases)")
     }
 
     /// - Throws: ``Refusal`` 405 when the service answers to other methods.

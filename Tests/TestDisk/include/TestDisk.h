@@ -11,11 +11,18 @@ enum {
     disk_truncates = 4,
     disk_syncs = 8,
     disk_removals = 16,
+    disk_renames = 32,
+    disk_new_folders = 64,
+    disk_folder_syncs = 128,
+    disk_reads = 256,
 };
 
 /// Watches the files in a folder, which must not be watched yet; not those in folders below it.
 /// - Returns: the number of the watch, -1 when calls can't be watched here.
 int disk_watch(const char *folder);
+
+/// Watches the files in a folder and in all folders below it; names are paths from there.
+int disk_watch_tree(const char *folder);
 
 /// Ends a watch; its number is used again.
 void disk_unwatch(int watch);

@@ -77,7 +77,6 @@ extension Scenario {
             "what CloudKit has and this version has not says so",
             post("private/subscriptions/modify", "{}", 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has not supported yet>"}"#),
             get("private/subscriptions/list", 400, #"{"reason":"<has not supported yet>"}"#),
-            post("public/assets/upload", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             post("public/records/resolve", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             get("public/users/discover", 400, #"{"reason":"<has not supported yet>"}"#),
             post("public/users/lookup/email", "{}", 400, #"{"reason":"<has not supported yet>"}"#),

@@ -44,4 +44,40 @@ struct RawClient: Sendable {
             return received
         }
     }
+
+    /// Sends bytes and hangs up, when something has happened, without waiting for an answer.
+    func hangUp(after request: [UInt8], when happened: @Sendable () async throws -> Void = {}) async throws {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port).get()
+        try await channel.writeAndFlush(ByteBuffer(bytes: request))
+        try await happened()
+        try await channel.close()
+    }
+
+    /// Sends a request whose answer does not end, and returns what comes up to a mark.
+    func beginning(of request: String, until mark: String, within limit: Duration = .seconds(30)) async throws -> String {
+        try await withThrowingTaskGroup(of: String.self) { group in
+            group.addTask {
+                let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    }
+                }
+                return try await connection.executeThenClose { inbound, outbound in
+                    try await outbound.write(ByteBuffer(string: request))
+                    var received = ""
+                    for try await part in inbound {
+                        received += String(buffer: part)
+                        if received.contains(mark) { break }
+                    }
+                    return received
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw TimedOut()
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? ""
+        }
+    }
 }

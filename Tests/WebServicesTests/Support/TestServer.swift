@@ -1,4 +1,5 @@
 import Accounts
+import AssetStore
 import Foundation
 import HTTPServing
 import Hummingbird
@@ -8,6 +9,7 @@ import NIOCore
 import RecordStore
 import Records
 import SQLiteRecordStore
+import TestSupport
 import Testing
 import WebServices
 
@@ -23,38 +25,60 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 struct TestServer: Sendable {
     let port: Int
     let engine: any RecordEngine
+    let assets: AssetStores
+    /// Where the assets are.
+    let folder: URL
     var client: RawClient { RawClient(port: port) }
 
     /// Runs a server for as long as the body takes.
     static func run(
-        _ kind: EngineKind = .inMemory, trusting trusted: TrustedSites = .loopback, routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
+        _ kind: EngineKind = .inMemory, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        clock: SettableClock = SettableClock(), routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-test-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let engine: any RecordEngine =
+        let folder = try TemporaryFolder()
+        let engine: any RecordEngine & AssetKeeping =
             switch kind {
-            case .inMemory: InMemoryRecordEngine()
-            case .sqlite: try SQLiteRecordEngine(folder: folder)
+            case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
+            case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
             }
-        try await run(on: engine, trusting: trusted, routes: routes, body)
+        let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
+        try await run(on: engine, assets, folder.url, trusting: trusted, routes: routes, body)
+        await assets.close()
         await engine.close()
     }
 
-    /// Runs a server on an engine that the caller closes.
+    /// Runs a server on an engine that keeps a ledger of assets and that the caller closes.
+    static func run(keeping engine: any AssetKeeping, _ body: @Sendable (TestServer) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        try await run(on: engine, assets, folder.url, trusting: .loopback, routes: { _ in }, body)
+        await assets.close()
+    }
+
+    /// Runs a server on an engine that the caller closes, without assets.
     static func run(
-        on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback,
-        routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in }, _ body: @Sendable (TestServer) async throws -> Void
+        on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback, _ body: @Sendable (TestServer) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())
+        try await run(on: engine, assets, folder.url, trusting: trusted, routes: { _ in }, body)
+        await assets.close()
+    }
+
+    private static func run(
+        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, trusting trusted: TrustedSites,
+        routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: trusted)
-        WebServices(engine: engine, accounts: try Accounts(file: nil), trusting: trusted).addRoutes(to: router)
+        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, trusting: trusted).addRoutes(to: router)
         routes(router)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            router: router, server: .guardedHTTP1(),
+            router: router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { channel in
                 port.yield(channel.localAddress?.port ?? 0)
@@ -62,7 +86,9 @@ struct TestServer: Sendable {
             }, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.run() }
-            for await number in ports { try await body(TestServer(port: number, engine: engine)) }
+            for await number in ports {
+                try await body(TestServer(port: number, engine: engine, assets: assets, folder: folder))
+            }
             group.cancelAll()
             try? await group.waitForAll()
         }

@@ -7,6 +7,8 @@ enum Notice: String {
     case unshared
     case indexesChanged = "indexes-changed"
     case userAdded = "user-added"
+    case assetSaved = "asset-saved"
+    case assetRemoved = "asset-removed"
     case rehearsalStarted = "rehearsal-started"
     case rehearsalStopped = "rehearsal-stopped"
     case tokensExpired = "tokens-expired"
@@ -23,6 +25,8 @@ enum Notice: String {
         case .unshared: "The zone is no longer shared. The other user's shared database reports it as deleted."
         case .indexesChanged: "The indexes are changed, and complete for the records there are."
         case .userAdded: "The user is added."
+        case .assetSaved: "The file is uploaded, and the record is saved with it."
+        case .assetRemoved: "The record is saved without the file. Bytes that nothing refers to any more are swept after a while."
         case .rehearsalStarted: "The rehearsal is on. Requests to the web services meet it; the pages here show what is stored."
         case .rehearsalStopped: "The rehearsal is over."
         case .tokensExpired: "All tokens given out so far have expired. Clients must start without one."

@@ -1,3 +1,4 @@
+internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -46,6 +47,8 @@ struct FetchView: Page {
     struct Foot: ViewModel {
         let found: String
         let missing: String?
+        /// How many files there are to fetch, and how large they are together.
+        let files: String?
         let milliseconds: String
     }
 
@@ -56,8 +59,11 @@ struct FetchView: Page {
     let names: String
     let rowsOfText: Int
     let returnsSystemFieldsOnly: Bool
+    let withAssets: Bool
     let complaint: Complaint?
     let rows: [Row]
+    /// In place of the rows, where the assets are fetched too.
+    let assets: AssetTable?
     let zone: String
     let example: Example?
     let noZones: Bool
@@ -70,7 +76,10 @@ extension FetchView {
         let text = visit.fields["names"] ?? ""
         let names = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpaces }.filter { !$0.isEmpty }
         let systemOnly = visit.fields["return"] == "system"
+        let withAssets = visit.fields["assets"] == "with"
+        var results: [Result<StoredRecord, RecordError>] = []
         var rows: [Row] = []
+        var assets: AssetTable?
         var complaint: Complaint?
         if names.count > nameLimit {
             complaint = Complaint(
@@ -78,43 +87,52 @@ extension FetchView {
                 advice: ["Fetch them in several steps."])
         } else if let zoneID, !names.isEmpty {
             do {
-                rows = try await Self.rows(names, in: zoneID, systemOnly: systemOnly, visit: visit)
+                let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }
+                results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil) }
+                let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
+                if withAssets {
+                    assets = try AssetTable(names, results, links: links, visit: visit)
+                } else {
+                    rows = try Self.rows(names, results, links: links, visit: visit)
+                }
             } catch let error as RecordError {
                 complaint = Complaint(error)
             }
         }
         let there = zoneID.map { visit.inZone($0) } ?? visit
         let example = names.isEmpty ? try await Example(there) : nil
-        let foundCount = rows.count { $0.found != nil }
+        let foundCount = results.count { (try? $0.get()) != nil }
         return FetchView(
             title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch", action: "\(visit.place.path)/fetch",
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
-            returnsSystemFieldsOnly: systemOnly, complaint: complaint, rows: rows, zone: zoneID.map(visit.zoneName) ?? "", example: example,
+            returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, zone: zoneID.map(visit.zoneName) ?? "", example: example,
             noZones: zoneID == nil,
-            foot: rows.isEmpty
+            foot: results.isEmpty
                 ? nil
                 : Foot(
-                    found: Digits.count(foundCount, "record"), missing: foundCount < rows.count ? "\(rows.count - foundCount) not found" : nil,
+                    found: Digits.count(foundCount, "record"),
+                    missing: foundCount < results.count ? "\(results.count - foundCount) not found" : nil,
+                    files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
                     milliseconds: visit.stopwatch.elapsed.millisecondsText))
     }
 
-    private static func rows(_ names: [String], in zoneID: ZoneID, systemOnly: Bool, visit: Visit) async throws -> [Row] {
-        let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }
-        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil) }
-        return try zip(names, results).map { name, result in
+    private static func rows(
+        _ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit
+    ) throws -> [Row] {
+        try zip(names, results).map { name, result in
             switch result {
             case .failure(let error): Row(recordName: name, found: nil, complaint: Complaint(error))
-            case .success(let record): Row(recordName: name, found: try Found(record, visit: visit), complaint: nil)
+            case .success(let record): Row(recordName: name, found: try Found(record, links: links, visit: visit), complaint: nil)
             }
         }
     }
 }
 
 extension FetchView.Found {
-    fileprivate init(_ record: StoredRecord, visit: Visit) throws {
+    fileprivate init(_ record: StoredRecord, links: AssetLinks?, visit: Visit) throws {
         let zoneID = record.recordID.zoneID
-        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID)
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
         let type = visit.schema?.types[record.recordType]
         let fields = try record.fields.decoded().filter { !$0.value.elements.isEmpty }.sorted { left, right in
             guard let left = type?.queryField(named: left.name), let right = type?.queryField(named: right.name) else { return left.name < right.name }
@@ -123,7 +141,7 @@ extension FetchView.Found {
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         self.type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
-        self.fields = fields.prefix(FetchView.shownFields).map { FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value)) }
+        self.fields = fields.prefix(FetchView.shownFields).map { FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value, of: $0.name)) }
         more = fields.count > FetchView.shownFields ? "\(fields.count - FetchView.shownFields) more" : nil
         modified = ValueView(.time(record.modified.timestamp))
         by = visit.people.name(of: record.modified.userRecordName)
@@ -161,8 +179,8 @@ extension Visit {
     /// The same visit to one zone.
     func inZone(_ zoneID: ZoneID) -> Visit {
         Visit(
-            place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, stopwatch: stopwatch,
-            people: people, containers: containers, zones: zones, schema: schema)
+            place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, assets: assets,
+            stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
     }
 }
 

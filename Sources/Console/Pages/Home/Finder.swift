@@ -17,12 +17,12 @@ enum Finder {
     }
 
     /// Looks in all containers, as the developer.
-    static func answer(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> Answer {
+    static func answer(_ fields: FormFields, console: Console) async throws -> Answer {
         let text = (fields["q"] ?? "").trimmedSpaces
-        let containers = try await engine.containers()
+        let containers = try await console.engine.containers()
         if let container = container(named: text, in: containers) { return .redirect(place(container).link("query")) }
         for container in containers {
-            let visit = try await Visit(place(container), fields: fields, engine: engine, accounts: accounts)
+            let visit = try await Visit(place(container), fields: fields, console: console)
             if let match = try await match(text, in: visit) { return .redirect(match) }
         }
         return .page(NothingFoundView(text: text, back: "/", isSomewhere: false))

@@ -32,15 +32,16 @@ struct HomeView: Page {
     let example: Example?
     let milliseconds: String
 
-    static func load(engine: any RecordEngine, accounts: Accounts) async throws -> HomeView {
+    static func load(_ console: Console) async throws -> HomeView {
         let stopwatch = Stopwatch()
-        let developer = try People(accounts, actingAs: nil).actor
+        let engine = console.engine
+        let developer = try People(console.accounts, actingAs: nil).actor
         let containers = try await stopwatch.measure { try await engine.containers() }
         var rows: [Row] = []
         for container in containers {
             rows.append(try await Row(container, caller: Caller(userRecordName: developer.userRecordName), engine: engine, stopwatch: stopwatch))
         }
-        let example = try await Example(containers, engine: engine, accounts: accounts)
+        let example = try await Example(containers, console: console)
         return HomeView(rows: rows, isEmpty: rows.isEmpty, example: example, milliseconds: stopwatch.elapsed.millisecondsText)
     }
 
@@ -59,11 +60,11 @@ struct HomeView: Page {
 
 extension HomeView.Example {
     /// - Returns: `nil` when no container has a type that can be listed.
-    fileprivate init?(_ containers: [ContainerID], engine: any RecordEngine, accounts: Accounts) async throws {
+    fileprivate init?(_ containers: [ContainerID], console: Console) async throws {
         for container in containers {
             let address = DatabaseAddress(container: container, environment: .development, scope: .private)
             let place = Place(address: address, user: nil, zone: .unspecified)
-            let visit = try await Visit(place, fields: FormFields(), engine: engine, accounts: accounts)
+            let visit = try await Visit(place, fields: FormFields(), console: console)
             guard let type = try await visit.usualType(), type.isListable else { continue }
             path = "/database/1/\(container)/development/private/records/query"
             self.type = type.name.string

@@ -83,7 +83,9 @@ extension QueryView {
             let answer = try await visit.measure { try await visit.database.query(request) }
             let foot = try await Foot(answer, form: form, plan: plan, visit: visit)
             if answer.records.isEmpty { return page(noMatch: try await NoMatch(form, plan: plan, visit: visit), foot: foot) }
-            let table = try ResultTable(answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, visit: visit)
+            let links = try await visit.links(toAssetsOf: answer.records)
+            let table = try ResultTable(
+                answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             return page(table: table, foot: foot)
         } catch let error as RecordError {
             return page(complaint: Complaint(error))

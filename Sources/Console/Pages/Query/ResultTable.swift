@@ -1,3 +1,4 @@
+internal import AssetStore
 internal import JSON
 internal import Records
 
@@ -34,8 +35,10 @@ struct ResultTable: ViewModel {
     let columns: [Column]
     let rows: [Row]
 
-    /// - Parameter showsZones: whether the records may be of different zones.
-    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, visit: Visit) throws {
+    /// - Parameters:
+    ///   - showsZones: whether the records may be of different zones.
+    ///   - links: where their assets can be fetched.
+    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) throws {
         caption = "Records of type \(type.name)"
         let decoded = try records.map { record in
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -60,10 +63,10 @@ struct ResultTable: ViewModel {
         self.columns = columns
         rows = zip(records, decoded).map { record, values in
             let zoneID = record.recordID.zoneID
-            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID)
+            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
             var cells: [ValueView] = []
             if showsZones { cells.append(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))) }
-            cells += fields.map { presenter.view(values[$0.name]) }
+            cells += fields.map { presenter.view(values[$0.name], of: $0.name) }
             cells += shownSystem.map { field, _ in ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp)) }
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string, cells: cells)

@@ -1,12 +1,14 @@
+internal import AssetStore
 internal import JSON
 internal import Records
 
 /// A record as answers of the web services carry it, laid out for people.
 enum RecordJSON {
+    /// - Parameter links: where its assets can be fetched, if it has some.
     /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
-    static func text(of record: StoredRecord) throws -> String {
+    static func text(of record: StoredRecord, links: AssetLinks?) throws -> String {
         var writer = JSONWriter()
-        try writer.value(record)
+        try writer.value(record, downloadURL: links.map { links in { links.downloadURL(of: $0, in: $1) } })
         do {
             return try laidOut(JSONReader.value(of: writer.bytes))
         } catch {

@@ -1,3 +1,4 @@
+internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -42,6 +43,8 @@ struct RecordView: Page {
         let typeHref: String
         let fields: [FieldRow]
         let facts: [Fact]
+        /// The fields that have assets or could have some, and what scripts need to upload into them.
+        let assets: RecordAssets?
         let parent: Frame.Link?
         let referrers: [ReferrerRow]
         /// `nil` when the engine can't tell.
@@ -56,6 +59,7 @@ struct RecordView: Page {
     }
 
     let title: String
+    let notice: String?
     let recordName: String
     let zone: String
     let body: Body?
@@ -82,7 +86,7 @@ extension RecordView {
             complaint = Complaint(error)
         }
         return RecordView(
-            title: "\(name)", recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
+            title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -99,7 +103,8 @@ extension RecordView.Body {
     fileprivate init(_ record: StoredRecord, visit: Visit) async throws {
         let zoneID = record.recordID.zoneID
         let place = visit.place
-        let presenter = ValuePresenter(place: place, zoneID: zoneID, isFull: true)
+        let links = try await visit.links(toAssetsOf: [record])
+        let presenter = ValuePresenter(place: place, zoneID: zoneID, links: links, isFull: true)
         let type = visit.schema?.types[record.recordType]
         self.type = record.recordType.string
         typeHref = place.link("type", [("type", record.recordType.string)])
@@ -107,9 +112,10 @@ extension RecordView.Body {
             RecordView.FieldRow(
                 name: field.name.string, type: field.value.typeName, isEncrypted: field.isEncrypted,
                 indexes: (type?.fields[field.name]?.indexes ?? []).names.map { Pill(text: $0, tone: "has", explanation: "Index of the field") },
-                value: presenter.view(field.value))
+                value: presenter.view(field.value, of: field.name))
         }
         facts = Self.facts(record, visit: visit)
+        assets = try await RecordAssets(record, links: links, visit: visit)
         parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
         var rows: [RecordView.ReferrerRow]?
         var hasMore = false
@@ -125,7 +131,7 @@ extension RecordView.Body {
         referrerQueries = queries
         moreReferrers = hasMore
         referrersTitle = rows.map { $0.isEmpty ? "Referred to by nothing" : "Referred to by \(Digits.count($0.count, "record"))\(hasMore ? " and more" : "")" }
-        json = try RecordJSON.text(of: record)
+        json = try RecordJSON.text(of: record, links: links)
         delete = place.link("record/delete", [("name", record.recordID.recordName.string)])
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])

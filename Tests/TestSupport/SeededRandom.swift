@@ -1,13 +1,13 @@
 /// SplitMix64: the same seed gives the same history on every machine.
-struct SeededRandom: RandomNumberGenerator {
+public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) {
+    public init(seed: UInt64) {
         state = seed &* 0xD6E8_FEB8_6659_FD93
         state = next()
     }
 
-    mutating func next() -> UInt64 {
+    public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state
         z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -1,0 +1,96 @@
+// A worker that fetches one file into the private file system, from where it stopped, and adds up its checksum on the way.
+// What is in memory is one piece at a time.
+import { SHA256 } from './sha256.js'
+
+// Milliseconds between two reports.
+const pause = 100
+
+const abort = new AbortController()
+
+addEventListener('message', ({ data }) => {
+  if (data === 'stop') abort.abort()
+  else fetchFile(data).then(postMessage)
+})
+
+async function fetchFile({ url, folder, name, size, checksum, received, digest }) {
+  let access
+  let hash = new SHA256(digest)
+  let isOver = false
+  const end = (kind, more) => ({ end: kind, received, digest: hash.snapshot(), ...more })
+  // Another beginning: what was received does not fit to what comes.
+  const startOver = () => {
+    received = 0
+    hash = new SHA256()
+    access.truncate(0)
+  }
+  try {
+    const root = await navigator.storage.getDirectory()
+    const file = await (await root.getDirectoryHandle(folder)).getFileHandle(name, { create: true })
+    access = await file.createSyncAccessHandle()
+    if (access.getSize() < received) startOver()
+    access.truncate(received)
+    // A file that is all there was stopped just before it was checked.
+    if (received < size || size === 0) {
+      let answer = await ask(url, received, checksum)
+      if (answer.status === 416 && received > 0) {
+        isOver = true
+        startOver()
+        answer = await ask(url, 0, checksum)
+      }
+      if (answer.status === 200 && received > 0) {
+        isOver = true
+        startOver()
+      } else if (answer.status === 206 ? !begins(answer, received, size) : answer.status !== 200) {
+        return end('failed', { isExpired: answer.status === 404 || answer.status === 410, reason: await reason(answer) })
+      }
+      postMessage({ received, isOver })
+      let reported = performance.now()
+      for (const reader = answer.body.getReader(); ;) {
+        const { value, done } = await reader.read()
+        if (done) break
+        if (received + value.length > size) {
+          startOver()
+          return end('failed', { reason: 'The server sent more bytes than the record says' })
+        }
+        if (access.write(value, { at: received }) < value.length) throw new DOMException('full', 'QuotaExceededError')
+        hash.update(value)
+        received += value.length
+        if (performance.now() - reported < pause) continue
+        reported = performance.now()
+        postMessage({ received, isOver })
+      }
+    }
+    if (received < size) return end('failed', { reason: 'The connection ended early' })
+    access.flush()
+    const snapshot = hash.snapshot()
+    if (new SHA256(snapshot).digest() === checksum) return end('done')
+    startOver()
+    return end('failed', { reason: 'The bytes are not those of the checksum' })
+  } catch (error) {
+    if (abort.signal.aborted) return end('stopped')
+    if (error.name === 'QuotaExceededError') return end('failed', { reason: "There is no room for it in the browser's storage" })
+    return end('failed', { reason: error instanceof TypeError ? 'The connection was lost' : String(error.message ?? error) })
+  } finally {
+    // Whatever still comes is of no use.
+    abort.abort()
+    access?.close()
+  }
+}
+
+// A range is asked for without compression, and only of the very same bytes.
+function ask(url, received, checksum) {
+  const headers = received > 0 ? { Range: `bytes=${received}-`, 'If-Range': `"${checksum}"` } : {}
+  return fetch(url, { headers, signal: abort.signal, cache: 'no-store' })
+}
+
+function begins(answer, received, size) {
+  return answer.headers.get('Content-Range') === `bytes ${received}-${size - 1}/${size}`
+}
+
+async function reason(answer) {
+  try {
+    return (await answer.json()).reason ?? `The server answered ${answer.status}`
+  } catch {
+    return `The server answered ${answer.status}`
+  }
+}

@@ -1,0 +1,243 @@
+// The tab Fetch with assets: every record shows how much of its files has come, as perRecordProgressBlock of
+// CKFetchRecordsOperation tells it, and the foot shows all of them together.
+import { Download, Downloads, limit } from './downloads.js'
+import { FetchedFiles, canKeepFiles } from './fetched.js'
+import { bytes, part, percent, seconds, Pace } from './sizes.js'
+
+// Milliseconds between looks at the counters.
+const pause = 200
+
+export function enableFetching() {
+  const table = document.querySelector('[data-fetching]')
+  const whole = document.querySelector('[data-whole]')
+  if (!table || !whole || !canKeepFiles()) return
+  new Fetching(table, whole).start()
+}
+
+class Fetching {
+  #files = new FetchedFiles()
+  #downloads = new Downloads(this.#files, { changed: download => this.#turned(download), renew: renewedAddress })
+  #records
+  #rows
+  #whole
+  #clock = null
+
+  constructor(table, whole) {
+    let number = 0
+    this.#records = [...table.querySelectorAll('[data-record]')].map(body => {
+      const rows = [...body.querySelectorAll('[data-file]')].map(row => {
+        const { file, href, bytes, checksum } = row.dataset
+        number += 1
+        return new Row(row, [new Download({ name: file, url: href, size: Number(bytes), checksum, number })], this)
+      })
+      const group = body.querySelector('[data-group]')
+      const downloads = rows.flatMap(row => row.downloads)
+      return { downloads, rows: group ? [new Row(group, downloads, this), ...rows] : rows }
+    }).filter(record => record.downloads.length > 0)
+    this.#rows = this.#records.flatMap(record => record.rows)
+    this.#whole = new Whole(whole, this.#records, this)
+  }
+
+  get #all() { return this.#records.flatMap(record => record.downloads) }
+
+  async start() {
+    for (const link of document.querySelectorAll('[data-plain]')) link.hidden = true
+    const total = this.#all.reduce((sum, download) => sum + download.size, 0)
+    if (await this.#files.room() < total) this.#whole.warn(`The browser has no room for ${bytes(total)}; the names are links that save a file at once.`)
+    this.go(this.#all)
+  }
+
+  go(downloads) {
+    for (const download of downloads) this.#downloads.start(download)
+  }
+
+  stop(downloads) {
+    // Those that wait first, so that they don't begin in the place of others.
+    for (const state of ['waiting', 'fetching']) {
+      for (const download of downloads) if (download.state === state) this.#downloads.stop(download)
+    }
+  }
+
+  // Hands files over to be saved where downloads go. They are on disk already.
+  async save(downloads) {
+    for (const download of downloads) {
+      const file = await this.#files.file(download.keptAs)
+      const url = URL.createObjectURL(file.slice(0, file.size, 'application/octet-stream'))
+      const link = document.createElement('a')
+      link.href = url
+      link.download = download.name
+      link.click()
+      setTimeout(() => URL.revokeObjectURL(url), 60_000)
+    }
+  }
+
+  #turned(download) {
+    if (download.state === 'done') this.#whole.say(`${download.name} is fetched`)
+    if (download.state === 'failed') this.#whole.say(`${download.name}: ${download.reason}`)
+    if (download.state === 'paused') this.#whole.say(`${download.name} is paused`)
+    this.#draw()
+    const isRunning = this.#all.some(download => download.isUnderWay)
+    if (isRunning) this.#clock ??= setInterval(() => this.#draw(), pause)
+    else {
+      clearInterval(this.#clock)
+      this.#clock = null
+    }
+  }
+
+  #draw() {
+    for (const row of this.#rows) row.draw()
+    this.#whole.draw()
+  }
+}
+
+// What several files are together. A group that is fetched in part waits for the rest.
+function stateOf(downloads) {
+  for (const state of ['fetching', 'waiting', 'failed', 'paused', 'new']) if (downloads.some(download => download.state === state)) return state
+  return 'done'
+}
+
+function sum(downloads, key) {
+  return downloads.reduce((sum, download) => sum + download[key], 0)
+}
+
+function parts(root, names) {
+  return Object.fromEntries(names.map(name => [name, root.querySelector(`[data-${name}]`)]))
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text
+}
+
+function setProgress(progress, done, total) {
+  // Nothing of nothing is all of it.
+  Object.assign(progress, total === 0 ? { max: 1, value: 1 } : { max: total, value: done })
+}
+
+// A line of the table: a file, or a record with several.
+class Row {
+  #part
+  #progress
+  #element
+
+  constructor(element, downloads, fetching) {
+    this.downloads = downloads
+    this.#element = element
+    this.#part = parts(element, ['meter', 'percent', 'does', 'now', 'turn', 'save'])
+    this.#progress = element.querySelector('progress')
+    this.#part.meter.hidden = this.#part.does.hidden = false
+    this.#part.turn.addEventListener('click', () => {
+      if (stateOf(downloads) === 'fetching' || stateOf(downloads) === 'waiting') fetching.stop(downloads)
+      else fetching.go(downloads)
+    })
+    this.#part.save.addEventListener('click', () => fetching.save(downloads))
+    this.#part.save.setAttribute('aria-label', `Save ${this.#name}`)
+  }
+
+  get #name() { return this.#element.dataset.file ?? `all of ${this.#element.closest('[data-record]').dataset.record}` }
+
+  draw() {
+    const { percent: share, now, turn, save } = this.#part
+    const total = sum(this.downloads, 'size')
+    const received = sum(this.downloads, 'received')
+    const state = stateOf(this.downloads)
+    this.#element.dataset.state = state
+    setProgress(this.#progress, received, total)
+    setText(share, state === 'done' ? '100 %' : percent(received, total))
+    setText(now, this.#words(state, received, total))
+    now.title = state === 'done' ? 'All bytes are here, and their SHA-256 is the checksum of the record' : ''
+    turn.hidden = state === 'done'
+    const verb = { fetching: 'Cancel', waiting: 'Cancel', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Fetch'
+    if (turn.textContent !== verb) {
+      turn.textContent = verb
+      turn.setAttribute('aria-label', `${verb} ${this.#name}`)
+    }
+    if (state === 'done' && save.hidden && document.activeElement === turn) requestAnimationFrame(() => save.focus())
+    save.hidden = state !== 'done'
+  }
+
+  #words(state, received, total) {
+    const [download] = this.downloads
+    if (state === 'waiting') return 'waiting'
+    if (state === 'paused') return received > 0 ? `paused at ${bytes(received)}` : 'cancelled'
+    if (state === 'failed') return this.downloads.find(download => download.state === 'failed').reason
+    if (state === 'done') return 'verified'
+    if (state === 'new') return ''
+    if (received === total) return 'checking'
+    const rate = this.downloads.reduce((sum, download) => sum + (download.state === 'fetching' ? download.pace.rate() : 0), 0)
+    const over = this.downloads.length === 1 && download.isOver ? 'from the start, the server had no part of it · ' : ''
+    return `${over}${part(received, total)} · ${pace(rate, total - received)}`
+  }
+}
+
+function pace(rate, left) {
+  if (rate === 0) return 'fetching'
+  return `${bytes(Math.round(rate))}/s · ${seconds(left / rate)} left`
+}
+
+// The foot: all records together.
+class Whole {
+  #root
+  #part
+  #records
+  #pace = new Pace()
+  #said = ''
+
+  constructor(root, records, fetching) {
+    this.#root = root
+    this.#records = records
+    this.#part = parts(root, ['state', 'progress', 'bytes', 'records', 'pace', 'turn', 'said'])
+    root.hidden = records.length === 0
+    this.#part.turn.addEventListener('click', () => {
+      const all = this.#downloads
+      if (all.some(download => download.isUnderWay)) fetching.stop(all)
+      else fetching.go(all)
+    })
+  }
+
+  get #downloads() { return this.#records.flatMap(record => record.downloads) }
+
+  say(text) { this.#part.said.textContent = text }
+
+  warn(text) {
+    const note = document.createElement('p')
+    note.className = 'note'
+    note.setAttribute('role', 'alert')
+    note.textContent = text
+    document.querySelector('.answer').prepend(note)
+  }
+
+  draw() {
+    const { state: word, progress, bytes: count, records, pace: speed, turn } = this.#part
+    const all = this.#downloads
+    const total = sum(all, 'size')
+    const received = sum(all, 'received')
+    const isRunning = all.some(download => download.isUnderWay)
+    const state = isRunning ? 'fetching' : stateOf(all)
+    const done = this.#records.filter(record => stateOf(record.downloads) === 'done').length
+    this.#root.dataset.state = state
+    setText(word, { fetching: 'Fetching', failed: 'Incomplete', paused: 'Paused', done: 'Fetched' }[state] ?? 'Fetch')
+    word.className = `state ${{ fetching: 'modified', failed: 'bad', paused: 'warn', done: 'good' }[state] ?? 'faint'}`
+    setProgress(progress, received, total)
+    setText(count, state === 'done' ? bytes(total) : part(received, total))
+    setText(records, `${done} of ${this.#records.length} ${this.#records.length === 1 ? 'record' : 'records'}`)
+    if (isRunning) this.#pace.note(received)
+    else this.#pace.clear()
+    setText(speed, isRunning ? `${limit} at a time · ${pace(this.#pace.rate(), total - received)}` : '')
+    turn.hidden = state === 'done'
+    setText(turn, isRunning ? 'Cancel all' : 'Resume all')
+    if (state !== this.#said && state === 'done') this.say(`All ${this.#records.length} records are fetched, ${bytes(total)}`)
+    this.#said = state
+  }
+}
+
+// The page, asked for again, has new addresses of the same files.
+async function renewedAddress(download) {
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: 'text/html' }, cache: 'no-store' })
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const row = [...page.querySelectorAll('[data-file]')].find(row => row.dataset.checksum === download.checksum && row.dataset.file === download.name)
+    return row?.dataset.href ?? null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,55 @@
+// Bytes, rates and times as the pages write them: powers of 1000, as Digits does on the server.
+
+export function bytes(count) {
+  if (count === 1) return '1 byte'
+  if (count < 1000) return `${count} bytes`
+  const units = ['kB', 'MB', 'GB', 'TB', 'PB']
+  let value = count
+  for (const unit of units) {
+    value /= 1000
+    if (value < 999.5 || unit === 'PB') return `${value.toFixed(value < 99.5 ? 1 : 0)} ${unit}`
+  }
+}
+
+// '214 of 419 MB': the unit of the whole for both, so that the first number grows evenly.
+export function part(done, total) {
+  if (total < 1000) return `${done} of ${bytes(total)}`
+  const [, unit] = bytes(total).split(' ')
+  const scale = 1000 ** (['kB', 'MB', 'GB', 'TB', 'PB'].indexOf(unit) + 1)
+  const digits = total / scale < 99.5 ? 1 : 0
+  return `${(done / scale).toFixed(digits)} of ${bytes(total)}`
+}
+
+// Never 100 before all is there.
+export function percent(done, total) {
+  if (total === 0) return '100 %'
+  return `${Math.floor(done / total * 100)} %`
+}
+
+export function seconds(count) {
+  if (!Number.isFinite(count)) return ''
+  if (count < 1) return 'less than 1 s'
+  if (count < 90) return `${Math.round(count)} s`
+  if (count < 5400) return `${Math.round(count / 60)} min`
+  return `${(count / 3600).toFixed(1)} h`
+}
+
+// How fast something grows, over the last few seconds.
+export class Pace {
+  #samples = []
+
+  note(total, now = performance.now()) {
+    this.#samples.push([now, total])
+    while (this.#samples.length > 2 && now - this.#samples[0][0] > 3000) this.#samples.shift()
+  }
+
+  // Bytes a second; 0 while nothing can be said.
+  rate(now = performance.now()) {
+    const [first] = this.#samples
+    const last = this.#samples.at(-1)
+    if (!first || now - first[0] < 200) return 0
+    return Math.max(0, (last[1] - first[1]) / (now - first[0]) * 1000)
+  }
+
+  clear() { this.#samples = [] }
+}

@@ -1,0 +1,83 @@
+public import Records
+
+/// A path below `/assets`: `/assets/{container}/{environment}/upload/{ticket}` or `/assets/{container}/{environment}/download/{ticket}/{name}`.
+public struct AssetPath: Sendable, Hashable {
+    public enum Purpose: Sendable, Hashable {
+        case upload(ticket: String)
+        /// With the name that the file is to have.
+        case download(ticket: String, fileName: String)
+    }
+
+    public static let root = "/assets/"
+    /// Longest name of a file, in bytes.
+    public static let fileNameLimit = 255
+
+    public let container: ContainerID
+    public let environment: Environment
+    public let purpose: Purpose
+
+    /// - Returns: `nil` when there is nothing at such a path.
+    public init?(_ path: String) {
+        guard path.hasPrefix(Self.root) else { return nil }
+        let parts = path.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 4, let container = ContainerID(parts[0]), let environment = Environment(rawValue: parts[1]) else { return nil }
+        self.container = container
+        self.environment = environment
+        switch (parts[2], parts.count) {
+        case ("upload", 4): purpose = .upload(ticket: parts[3])
+        case ("download", 5):
+            guard let name = Self.decoded(parts[4]) else { return nil }
+            purpose = .download(ticket: parts[3], fileName: name)
+        default: return nil
+        }
+    }
+
+    /// A name that is safe as the name of a file anywhere, and in a URL: without slashes, control characters and marks that turn the
+    /// direction of writing around, and not too long.
+    public static func fileName(_ name: String) -> String {
+        let unsafe: Set<Unicode.Scalar> = ["/", "\\", ":", "*", "?", "\"", "<", ">", "|"]
+        var safe = String.UnicodeScalarView()
+        var length = 0
+        for scalar in name.unicodeScalars {
+            // Formatting characters are invisible; those among them that turn the direction around make a name look like another.
+            let isInvisible = [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+            if isInvisible { continue }
+            let scalar = unsafe.contains(scalar) ? "_" : scalar
+            length += UTF8.width(scalar)
+            if length > fileNameLimit { break }
+            safe.append(scalar)
+        }
+        let text = String(safe)
+        return text.isEmpty || text.allSatisfy { $0 == "." } ? "asset" : text
+    }
+
+    /// A name as a part of a URL (RFC 3986): all but letters, digits and `.-_~` percent-encoded.
+    public static func encoded(_ name: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func decoded(_ text: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let digits = String(rest.prefix(2)), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

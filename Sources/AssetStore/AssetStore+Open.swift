@@ -1,0 +1,100 @@
+internal import Foundation
+public import RecordStore
+internal import Records
+
+extension AssetStore {
+    /// Opens a file for reading. No database is asked.
+    /// - Parameter coding: `gzip` for the compressed form, where one is kept or can quickly be made; else the file itself is opened.
+    /// - Throws: ``AssetTicketExpired``; `RecordError` NOT_FOUND when the file was swept, INTERNAL_ERROR when it is missing or has another size
+    ///   than it had, TRY_AGAIN_LATER when too many files are open.
+    public func open(_ ticket: DownloadTicket, coding: AssetFile.Coding) async throws -> AssetFile {
+        guard clock() < ticket.expires else { throw AssetTicketExpired.download }
+        let hold = await holds.hold(ticket.checksum)
+        return try await reportingDiskFailures {
+            var file = try await find(ticket, held: hold, coding: coding)
+            guard coding == .gzip, file.coding == .identity, known.facts(of: ticket.checksum).compressedForm == nil else { return file }
+            if await compressor.demand(ticket.checksum, size: ticket.size, type: file.type) {
+                file = try await find(ticket, held: hold, coding: coding)
+            }
+            return file
+        }
+    }
+
+    private func find(_ ticket: DownloadTicket, held hold: FileHold, coding: AssetFile.Coding) async throws -> AssetFile {
+        let (folder, known) = (folder, known)
+        if !threads.isStopped, let file = Self.openAtHand(ticket, in: folder, held: hold, coding: coding, known: known) { return file }
+        let file: AssetFile?
+        do {
+            file = try await threads.run(.reading) {
+                try Self.open(ticket, in: folder, held: hold, coding: coding, known: known)
+            }
+        } catch let failure as DiskFailure where failure.isMissing {
+            file = nil
+        }
+        if let file { return file }
+        // Only now is the database asked, for what to say.
+        if try await ledger.entry(of: ticket.checksum) == nil {
+            throw RecordError(.notFound, "The asset is no longer stored: no record refers to it any more")
+        }
+        throw RecordError(
+            .internalError, "The asset's file is missing or was changed on the server's disk; `skylight assets verify` tells which files are")
+    }
+
+    /// Opens a file of which everything is known already and at hand: the way to a thread that may wait takes longer than that.
+    private static func openAtHand(
+        _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
+    ) -> AssetFile? {
+        let facts = known.facts(of: ticket.checksum)
+        guard let type = facts.type, coding == .identity || facts.compressedForm == .notWorthIt || !type.isCompressible,
+            let file = DiskFile(readingAtHand: folder.path(of: ticket.checksum)), let status = try? file.status(), status.size == ticket.size
+        else { return nil }
+        return AssetFile(
+            file, held: hold, coding: .identity, size: status.size, identitySize: status.size, modified: status.modified / 1000, type: type)
+    }
+
+    /// - Returns: `nil` when the file has not the size that it should have.
+    private static func open(
+        _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
+    ) throws -> AssetFile? {
+        let facts = known.facts(of: ticket.checksum)
+        if coding == .gzip, let type = facts.type, facts.compressedForm == .kept {
+            guard let status = try folder.status(of: ticket.checksum), status.size == ticket.size else { return nil }
+            if let file = try compressedForm(of: ticket, in: folder, held: hold, modified: status.modified, type: type, known: known) { return file }
+        }
+        let file = try DiskFile(reading: folder.path(of: ticket.checksum))
+        let status = try file.status()
+        guard status.size == ticket.size else { return nil }
+        let type = try facts.type ?? AssetType(beginningOf: file, size: status.size)
+        if facts.type == nil { known.note(type, of: ticket.checksum) }
+        if coding == .gzip, facts.compressedForm == nil, type.isCompressible {
+            if let file = try compressedForm(of: ticket, in: folder, held: hold, modified: status.modified, type: type, known: known) { return file }
+        }
+        return AssetFile(
+            file, held: hold, coding: .identity, size: status.size, identitySize: status.size, modified: status.modified / 1000, type: type)
+    }
+
+    /// - Returns: `nil` when no compressed form is kept, or it is not whole.
+    private static func compressedForm(
+        of ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, modified: Int64, type: AssetType, known: KnownFiles
+    ) throws -> AssetFile? {
+        let file: DiskFile
+        do throws(DiskFailure) {
+            file = try DiskFile(reading: folder.compressedPath(of: ticket.checksum))
+        } catch {
+            guard error.isMissing else { throw error }
+            known.note(nil, of: ticket.checksum)
+            return nil
+        }
+        let size = try file.status().size
+        if size == 0 {
+            known.note(.notWorthIt, of: ticket.checksum)
+            return nil
+        }
+        if known.facts(of: ticket.checksum).compressedForm != .kept {
+            // The format ends with the length of what is inside.
+            guard try GzipTrailer(of: file, size: size)?.length == UInt32(truncatingIfNeeded: ticket.size) else { return nil }
+            known.note(.kept, of: ticket.checksum)
+        }
+        return AssetFile(file, held: hold, coding: .gzip, size: size, identitySize: ticket.size, modified: modified / 1000, type: type)
+    }
+}

@@ -1,0 +1,146 @@
+public import Foundation
+internal import Logging
+public import RecordStore
+public import Records
+internal import Synchronization
+
+/// The asset stores of a data folder: `FOLDER/iCloud.com.example.App/development.assets`, one for each container and environment.
+///
+/// The engine keeps other processes out of the folder, so it must be open as long as this is used.
+public final class AssetStores: Sendable {
+    /// Bytes that an upload may have unless the server says otherwise: 50 MB, as in CloudKit.
+    public static let defaultSizeLimit: Int64 = 50 << 20
+    /// How long unused files are kept unless the server says otherwise: a day.
+    public static let defaultGraceTime = Duration.seconds(86_400)
+    /// How often files are looked for that nothing uses, at most.
+    private static let sweepInterval = Duration.seconds(900)
+
+    public let sizeLimit: Int64
+    public let graceTime: Duration
+
+    private struct Key: Hashable {
+        let container: ContainerID
+        let environment: Records.Environment
+    }
+
+    private let folder: URL
+    private let engine: any AssetKeeping
+    private let clock: @Sendable () -> Timestamp
+    private let threads = FileThreads()
+    private let logger = Logger(label: "skylight.assets")
+    /// The stores that are open or being opened; `nil` once all are closed.
+    private let stores = Mutex<[Key: Task<AssetStore, any Error>]?>([:])
+
+    /// - Parameters:
+    ///   - folder: the data folder.
+    ///   - engine: whose records the files belong to.
+    ///   - sizeLimit: bytes that an upload may have.
+    ///   - graceTime: how long files are kept that nothing uses.
+    ///   - clock: what tickets take for the present.
+    public init(
+        folder: URL, engine: any AssetKeeping, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) {
+        self.folder = folder
+        self.engine = engine
+        self.sizeLimit = sizeLimit
+        self.graceTime = graceTime
+        self.clock = clock
+    }
+
+    /// What tickets take for the present.
+    public func now() -> Timestamp { clock() }
+
+    /// The store of a container's environment. Opened at first use, when what a killed process left half-done is removed.
+    ///
+    /// The container is made if need be; where nothing is to be made, ask ``existingStore(_:_:)``.
+    public func store(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore {
+        let key = Key(container: container, environment: environment)
+        let task = try stores.withLock { stores in
+            guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
+            if let task = stores?[key] { return task }
+            let task = Task { [folder, engine, sizeLimit, threads, clock] in
+                let ledger = try await engine.assetLedger(container, environment)
+                return try await AssetStore(
+                    folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads, clock: clock)
+            }
+            stores?[key] = task
+            return task
+        }
+        do {
+            return try await task.value
+        } catch {
+            // The next request tries again: what was wrong may have been put right.
+            stores.withLock { stores in
+                if stores?[key] == task { stores?[key] = nil }
+            }
+            throw error
+        }
+    }
+
+    /// The store of a container that exists: for requests that must not make one, such as a download by whoever knows an address.
+    /// - Returns: `nil` when there is no such container.
+    public func existingStore(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore? {
+        let isOpen = stores.withLock { $0?[Key(container: container, environment: environment)] != nil }
+        if !isOpen, try await !engine.containers().contains(container) { return nil }
+        return try await store(container, environment)
+    }
+
+    /// Where a container's assets can be fetched at present.
+    /// - Parameter origin: scheme, host and port; empty for links within the server's own pages.
+    public func links(_ container: ContainerID, _ environment: Records.Environment, origin: String) async throws -> AssetLinks {
+        let ledger = try await store(container, environment).ledger
+        return AssetLinks(origin: origin, container: container, environment: environment, tickets: ledger.tickets, now: clock())
+    }
+
+    /// Sweeps every store now and then, until the task is cancelled.
+    public func sweepRegularly() async {
+        // Within a short grace time more often, so that nothing is kept for much longer than it.
+        await sweepRegularly(every: min(Self.sweepInterval, max(graceTime / 4, .seconds(1))))
+    }
+
+    func sweepRegularly(every interval: Duration) async {
+        while (try? await Task.sleep(for: interval)) != nil {
+            await sweepAll()
+        }
+    }
+
+    private func sweepAll() async {
+        for container in (try? await engine.containers()) ?? [] {
+            for environment in Records.Environment.allCases where isThere(Key(container: container, environment: environment)) {
+                if Task.isCancelled { return }
+                do {
+                    let sweep = try await store(container, environment).sweepAgain(graceTime: graceTime)
+                    if sweep.removed.isEmpty { continue }
+                    logger.info("\(container)/\(environment.rawValue): \(sweep.removed.count) unused assets removed, \(sweep.removedBytes) bytes")
+                } catch let error as RecordError where error.code == .tryAgainLater {
+                    // Somebody verifies or sweeps; there will be a next time.
+                    continue
+                } catch is CancellationError {
+                    return
+                } catch {
+                    logger.warning("The assets of \(container)/\(environment.rawValue) could not be swept: \(error)")
+                }
+            }
+        }
+    }
+
+    /// Whether a container's environment has assets on the disk; where it has none its database need not be opened.
+    private func isThere(_ key: Key) -> Bool {
+        AssetFolder(Self.folder(of: key, in: folder)).isThere
+    }
+
+    private static func folder(of key: Key, in folder: URL) -> URL {
+        folder.appending(path: key.container.description).appending(path: "\(key.environment.rawValue).assets")
+    }
+
+    /// Ends what is under way. The stores can't be used afterwards.
+    public func close() async {
+        let open = stores.withLock { stores in
+            defer { stores = nil }
+            return stores ?? [:]
+        }
+        for task in open.values { await (try? task.value)?.close() }
+        await threads.stop()
+    }
+}

@@ -1,0 +1,14 @@
+public import Records
+
+/// An upload or a download was begun after its time; HTTP's status for it is 410.
+public struct AssetTicketExpired: Error, Sendable, Hashable, CustomStringConvertible {
+    /// In the protocol's terms, with what to do.
+    public let error: RecordError
+
+    public var description: String { error.description }
+
+    static let upload = AssetTicketExpired(
+        error: RecordError(.badRequest, "The upload URL has expired: it is good for 15 minutes. Get a new one with assets/upload"))
+    static let download = AssetTicketExpired(
+        error: RecordError(.badRequest, "The download URL has expired. Fetch the record again: it comes with a new one"))
+}

@@ -1,0 +1,123 @@
+internal import CCachedReading
+internal import Foundation
+
+/// An open file. All calls but one block: they belong on ``FileThreads``.
+final class DiskFile: Sendable {
+    let descriptor: Int32
+
+    init(reading path: String) throws(DiskFailure) {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw DiskFailure("open the asset's file") }
+    }
+
+    /// Opens a file only if that waits for no disk, so that any thread can do it.
+    /// - Returns: `nil` where it would have to wait, can't be told, or fails.
+    init?(readingAtHand path: String) {
+        let descriptor = CCachedReading_open(path)
+        if descriptor < 0 { return nil }
+        self.descriptor = descriptor
+    }
+
+    /// Makes a file that must not be there yet.
+    init(creating path: String) throws(DiskFailure) {
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw DiskFailure("make a file for the asset") }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func status() throws(DiskFailure) -> FileStatus {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw DiskFailure("look at the asset's file") }
+        return FileStatus(status)
+    }
+
+    /// Reads as much as there is room for; less at the end of the file only.
+    func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskFailure) -> Int {
+        var done = 0
+        while done < space.count {
+            let count = pread(descriptor, space.baseAddress?.advanced(by: done), space.count - done, off_t(offset) + off_t(done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw DiskFailure("read the asset's file") }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskFailure) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw DiskFailure("write the asset's file") }
+            done += count
+        }
+    }
+
+    /// Makes the file empty.
+    func truncate() throws(DiskFailure) {
+        guard ftruncate(descriptor, 0) == 0 else { throw DiskFailure("write the asset's file") }
+    }
+
+    /// Asks for a part to be carried to the disk already, so that the sync at the end finds little left to do.
+    func beginSync(from offset: Int64, length: Int64) {
+        #if os(Linux)
+            // Bytes that won't be needed in memory soon are written out first. Help, not a promise: the sync at the end does the rest.
+            _ = posix_fadvise(descriptor, off_t(offset), off_t(length), POSIX_FADV_DONTNEED)
+        #endif
+    }
+
+    /// Returns when all that was written lies on the disk. After a failure nobody knows what does, and a second try would tell nothing.
+    func sync() throws(DiskFailure) {
+        guard Self.sync(descriptor) == 0 else { throw DiskFailure("sync the asset's file") }
+    }
+
+    private static func sync(_ descriptor: Int32) -> Int32 {
+        #if canImport(Darwin)
+            // There a plain sync leaves the bytes in the drive's own memory.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+        #endif
+        return fsync(descriptor)
+    }
+
+    /// Makes the names in a folder durable.
+    static func syncFolder(_ path: String) throws(DiskFailure) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw DiskFailure("open the folder of assets") }
+        defer { close(descriptor) }
+        // Some file systems can't sync a folder and say so; they keep names in another way.
+        guard sync(descriptor) == 0 || errno == EINVAL else { throw DiskFailure("sync the folder of assets") }
+    }
+}
+
+/// What the file system says of a file.
+struct FileStatus: Sendable, Hashable {
+    /// Bytes.
+    let size: Int64
+    /// Milliseconds since 1970.
+    let modified: Int64
+
+    init(_ status: stat) {
+        size = Int64(status.st_size)
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        modified = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// - Returns: `nil` when there is no such file.
+    init?(ofFileAt path: String) throws(DiskFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let failure = DiskFailure("look at the asset's file")
+            if failure.isMissing { return nil }
+            throw failure
+        }
+        self.init(status)
+    }
+}

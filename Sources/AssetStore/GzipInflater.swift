@@ -1,0 +1,47 @@
+internal import CZlib
+
+/// Unpacks bytes of gzip format as they come. Several streams one after the other are one, as the format has it.
+final class GzipInflater {
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var space = [UInt8](repeating: 0, count: 64 << 10)
+    /// Whether the bytes so far end where a stream does.
+    private(set) var isWhole = false
+
+    init() throws(GzipDeflater.Failed) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let code = CZlib_openGunzip(stream)
+        guard code == Z_OK else {
+            stream.deallocate()
+            throw GzipDeflater.Failed(code: code)
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Takes bytes in and hands out what is in them.
+    /// - Throws: `GzipDeflater.Failed` when the bytes are not of gzip format, or were damaged.
+    func inflate(_ input: UnsafeRawBufferPointer, to output: (UnsafeRawBufferPointer) throws -> Void) throws {
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: Bytef.self).baseAddress)
+        stream.pointee.avail_in = uInt(input.count)
+        repeat {
+            if isWhole {
+                if stream.pointee.avail_in == 0 { return }
+                inflateReset(stream)
+                isWhole = false
+            }
+            try space.withUnsafeMutableBytes { space in
+                stream.pointee.next_out = space.bindMemory(to: Bytef.self).baseAddress
+                stream.pointee.avail_out = uInt(space.count)
+                let code = CZlib.inflate(stream, Z_NO_FLUSH)
+                guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw GzipDeflater.Failed(code: code) }
+                isWhole = code == Z_STREAM_END
+                let ready = space.count - Int(stream.pointee.avail_out)
+                if ready > 0 { try output(UnsafeRawBufferPointer(rebasing: space[..<ready])) }
+            }
+        } while stream.pointee.avail_out == 0 || stream.pointee.avail_in > 0
+    }
+}

@@ -1,0 +1,112 @@
+internal import Crypto
+internal import NIOCore
+internal import Records
+internal import Synchronization
+
+/// A file that is on its way in: written and hashed, part by part, under a name that nobody looks for. All calls block.
+final class IncomingFile: Sendable {
+    private struct State {
+        var file: DiskFile?
+        var path = ""
+        var hash = SHA256()
+        var size: Int64 = 0
+        /// Up to where the disk was asked to begin.
+        var syncing: Int64 = 0
+        var beginning: [UInt8] = []
+    }
+
+    /// Bytes after which the disk is asked to begin.
+    private static let syncStep: Int64 = 8 << 20
+
+    private let folder: AssetFolder
+    private let state = Mutex(State())
+
+    init(in folder: AssetFolder) {
+        self.folder = folder
+    }
+
+    /// Takes the bytes that follow.
+    func append(_ bytes: ByteBuffer) throws(DiskFailure) {
+        let folder = folder
+        try state.withLock { (state) throws(DiskFailure) in
+            let file: DiskFile
+            if let open = state.file {
+                file = open
+            } else {
+                state.path = try folder.makeIncomingPath()
+                file = try DiskFile(creating: state.path)
+                state.file = file
+            }
+            if state.beginning.count < AssetType.beginningLength {
+                state.beginning += bytes.readableBytesView.prefix(AssetType.beginningLength - state.beginning.count)
+            }
+            var failure: DiskFailure?
+            bytes.withUnsafeReadableBytes { bytes in
+                // Hashed while the processor has them at hand.
+                state.hash.update(bufferPointer: bytes)
+                do throws(DiskFailure) { try file.write(bytes, at: state.size) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            state.size += Int64(bytes.readableBytes)
+            if state.size - state.syncing >= Self.syncStep {
+                file.beginSync(from: state.syncing, length: state.size - state.syncing)
+                state.syncing = state.size
+            }
+        }
+    }
+
+    /// What came in.
+    func finish() throws(DiskFailure) -> Received {
+        try state.withLock { (state) throws(DiskFailure) in
+            guard let checksum = FileChecksum(bytes: state.hash.finalize()) else { preconditionFailure("SHA-256 has 32 bytes") }
+            let type = AssetType(beginning: state.beginning, isWhole: state.size <= state.beginning.count)
+            return Received(checksum: checksum, size: state.size, type: type)
+        }
+    }
+
+    struct Received: Sendable {
+        let checksum: FileChecksum
+        let size: Int64
+        let type: AssetType
+    }
+
+    /// Puts the file into its place. What is there already is read again, so that an upload mends a file that was damaged.
+    func place(as received: Received) throws(DiskFailure) {
+        let folder = folder
+        try state.withLock { (state) throws(DiskFailure) in
+            guard let file = state.file else { return }
+            if try Self.isStored(received, in: folder) {
+                folder.discard(state.path)
+                try folder.keep(received.checksum)
+            } else {
+                try file.sync()
+                try folder.place(state.path, as: received.checksum)
+            }
+            state.file = nil
+        }
+    }
+
+    private static func isStored(_ received: Received, in folder: AssetFolder) throws(DiskFailure) -> Bool {
+        guard try folder.status(of: received.checksum)?.size == received.size else { return false }
+        do {
+            let file = try DiskFile(reading: folder.path(of: received.checksum))
+            let hashing = FileHashing(file)
+            while try hashing.step() {}
+            guard hashing.checksum == received.checksum else { return false }
+            try file.sync()
+            return true
+        } catch {
+            // What can't be read is replaced.
+            return false
+        }
+    }
+
+    /// Leaves nothing.
+    func discard() {
+        let folder = folder
+        state.withLock { state in
+            if state.file != nil { folder.discard(state.path) }
+            state.file = nil
+        }
+    }
+}

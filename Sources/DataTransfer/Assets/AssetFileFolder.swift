@@ -1,0 +1,141 @@
+internal import Crypto
+public import Foundation
+internal import NIOCore
+internal import NIOPosix
+internal import Records
+internal import Synchronization
+
+/// The folder beside an export, in which the bytes of each asset lie once, in a file that is named by their checksum.
+///
+/// A file is there whole or not at all. What else is in the folder stays as it is.
+public struct AssetFileFolder: Sendable {
+    private let url: URL
+    private let partials = PartialFiles()
+
+    public init(_ url: URL) {
+        self.url = url
+    }
+
+    func path(of checksum: FileChecksum) -> String {
+        url.appending(path: checksum.description).path(percentEncoded: false)
+    }
+
+    /// Makes the folder unless it is there.
+    /// - Throws: ``AssetFileError``.
+    func make() throws {
+        do {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        } catch {
+            throw AssetFileError(url.path(percentEncoded: false), error.localizedDescription)
+        }
+    }
+
+    /// Opens the file of an asset.
+    /// - Throws: ``AssetFileError`` when it is not there or of another size.
+    func file(of checksum: FileChecksum, size: Int64) throws -> FileBytes {
+        let path = path(of: checksum)
+        let file = try FileBytes(path: path)
+        guard file.size == size else { throw AssetFileError(path, "it has \(file.size) bytes, and the asset \(size)") }
+        return file
+    }
+
+    /// Reads the file of an asset and holds it against its checksum.
+    /// - Throws: ``AssetFileError`` when it is not there, or is not what it is named.
+    func verify(_ checksum: FileChecksum, size: Int64) async throws {
+        let file = try file(of: checksum, size: size)
+        var hash = SHA256()
+        for try await part in file { part.withUnsafeReadableBytes { hash.update(bufferPointer: $0) } }
+        guard FileChecksum(bytes: hash.finalize()) == checksum else {
+            throw AssetFileError(path(of: checksum), "its bytes are not those that its name says: it was changed or is damaged")
+        }
+    }
+
+    /// Puts an asset into the folder, unless its bytes are there already.
+    /// - Parameter progress: is told how many bytes have come.
+    /// - Throws: ``AssetFileError`` when the folder can't be written to; what the transport throws, and `RecordError` INTERNAL_ERROR when what
+    ///   it brought is not the asset.
+    func add(_ checksum: FileChecksum, size: Int64, from transport: any AssetTransport, progress: (Int64) -> Void) async throws {
+        if (try? await verify(checksum, size: size)) != nil { return }
+        let final = path(of: checksum)
+        let temporary = "\(final).\(UUID().uuidString.prefix(8)).part"
+        partials.paths.withLock { _ = $0.insert(temporary) }
+        defer { partials.paths.withLock { _ = $0.remove(temporary) } }
+        let file = try await Self.blocking { try PartialFile(temporary) }
+        do {
+            var hash = SHA256()
+            var count: Int64 = 0
+            try await transport.download(checksum, size: size) { part in
+                part.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+                try await Self.blocking { try file.write(part) }
+                count += Int64(part.readableBytes)
+                progress(count)
+            }
+            guard FileChecksum(bytes: hash.finalize()) == checksum else {
+                throw RecordError(.internalError, "The bytes of the asset \(checksum) are not those of its checksum; `skylight assets verify` tells which files are damaged")
+            }
+            try await Self.blocking { try file.finish(as: final) }
+        } catch {
+            file.abandon()
+            throw error
+        }
+    }
+
+    /// Removes what is half-written, for a process that is about to end.
+    public func abandon() {
+        for path in partials.paths.withLock({ $0 }) { unlink(path) }
+    }
+
+    /// Syncs the names of the files.
+    func sync() async throws {
+        let path = url.path(percentEncoded: false)
+        try await Self.blocking {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw AssetFileError(path, String(cString: strerror(errno))) }
+            defer { close(descriptor) }
+            guard fsync(descriptor) == 0 else { throw AssetFileError(path, String(cString: strerror(errno))) }
+        }
+    }
+
+    private static func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await NIOThreadPool.singleton.runIfActive(work)
+    }
+}
+
+/// The files that are being written.
+private final class PartialFiles: Sendable {
+    let paths = Mutex<Set<String>>([])
+}
+
+/// A file that is being written under another name than it is to have.
+private final class PartialFile: Sendable {
+    private let path: String
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw AssetFileError(path, String(cString: strerror(errno))) }
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ part: ByteBuffer) throws {
+        try part.withUnsafeReadableBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count >= 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw failure }
+            }
+        }
+    }
+
+    func finish(as final: String) throws {
+        guard fsync(descriptor) == 0, rename(path, final) == 0 else { throw failure }
+    }
+
+    func abandon() {
+        unlink(path)
+    }
+
+    private var failure: AssetFileError { AssetFileError(path, String(cString: strerror(errno))) }
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+public import NIOCore
+internal import NIOPosix
+
+/// The bytes of a file, read part by part as they are asked for.
+public struct FileBytes: AsyncSequence, Sendable {
+    public typealias Element = ByteBuffer
+
+    private static let partLength = 256 << 10
+
+    /// Bytes that the file had when it was opened.
+    public let size: Int64
+    fileprivate let descriptor: Descriptor
+
+    /// An open file, closed with whoever holds it last.
+    fileprivate final class Descriptor: Sendable {
+        let number: Int32
+        let path: String
+
+        init(_ number: Int32, _ path: String) {
+            self.number = number
+            self.path = path
+        }
+
+        deinit { Foundation.close(number) }
+    }
+
+    /// Opens a file.
+    /// - Throws: ``AssetFileError`` when there is no regular file, or it can't be read.
+    init(path: String) throws {
+        // Without waiting, which the opening of a pipe would do for ever.
+        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard number >= 0 else { throw AssetFileError(path, errno == ENOENT ? "there is no such file" : Self.lastFailure) }
+        descriptor = Descriptor(number, path)
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw AssetFileError(path, Self.lastFailure) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw AssetFileError(path, "it is no regular file") }
+        size = Int64(status.st_size)
+    }
+
+    private static var lastFailure: String { String(cString: strerror(errno)) }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let descriptor: Descriptor
+        private var offset: Int64 = 0
+
+        init(_ file: FileBytes) {
+            descriptor = file.descriptor
+        }
+
+        public mutating func next() async throws -> ByteBuffer? {
+            let part = try await NIOThreadPool.singleton.runIfActive { [descriptor, offset] in try FileBytes.part(of: descriptor, at: offset) }
+            offset += Int64(part?.readableBytes ?? 0)
+            return part
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+    private static func part(of descriptor: Descriptor, at offset: Int64) throws -> ByteBuffer? {
+        var part = ByteBufferAllocator().buffer(capacity: partLength)
+        let count = try part.writeWithUnsafeMutableBytes(minimumWritableBytes: partLength) { space in
+            while true {
+                let count = pread(descriptor.number, space.baseAddress, space.count, off_t(offset))
+                if count >= 0 { return count }
+                if errno != EINTR { throw AssetFileError(descriptor.path, lastFailure) }
+            }
+        }
+        return count == 0 ? nil : part
+    }
+}

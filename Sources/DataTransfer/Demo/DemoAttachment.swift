@@ -1,0 +1,18 @@
+internal import JSON
+
+/// Files that a demo record is saved with.
+struct DemoAttachment: Sendable {
+    let recordName: Name
+    let fieldName: Name
+    let files: [DemoFile]
+    /// Whether the field is a list of assets.
+    let isList: Bool
+
+    static func one(_ file: DemoFile, _ fieldName: Name, of recordName: Name) -> DemoAttachment {
+        DemoAttachment(recordName: recordName, fieldName: fieldName, files: [file], isList: false)
+    }
+
+    static func list(_ files: [DemoFile], _ fieldName: Name, of recordName: Name) -> DemoAttachment {
+        DemoAttachment(recordName: recordName, fieldName: fieldName, files: files, isList: true)
+    }
+}

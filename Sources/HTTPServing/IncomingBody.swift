@@ -1,0 +1,81 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Records
+
+/// The body of a request as it comes over the wire, watched for size and speed.
+struct IncomingBody {
+    enum Coding {
+        case identity
+        case gzip
+    }
+
+    /// After the first ten seconds a body must have come at this rate, in bytes per second, or it is given up.
+    private static let slowestRate = 1024.0
+
+    private let limit: Int64
+    private let offered: Result<Coding, Refusal>
+    private var parts: RequestBody.AsyncIterator
+    private let start = ContinuousClock.now
+    private var isBegun = false
+    /// Bytes that the head says are to come.
+    let declared: Int64?
+    private(set) var received: Int64 = 0
+
+    /// - Parameter limit: bytes that the body may have without its coding.
+    init(_ body: RequestBody, headers: HTTPFields, limit: Int64) {
+        self.limit = limit
+        offered = Self.coding(headers)
+        declared = headers[.contentLength].flatMap { Int64($0) }
+        parts = body.makeAsyncIterator()
+    }
+
+    /// - Throws: ``Refusal`` 415 for what can't be read.
+    var coding: Coding {
+        get throws { try offered.get() }
+    }
+
+    private static func coding(_ headers: HTTPFields) -> Result<Coding, Refusal> {
+        let codings = headers[values: .contentEncoding].joined(separator: ",").lowercased().split(separator: ",")
+            .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
+        switch codings {
+        case []: return .success(.identity)
+        case ["gzip"], ["x-gzip"]: return .success(.gzip)
+        default:
+            let names = codings.joined(separator: ", ").prefix(100)
+            return .failure(
+                Refusal(
+                    .unsupportedMediaType, .badRequest, "The request body is in the coding '\(names)', which is not understood; send gzip or no coding",
+                    headers: [.acceptEncoding: "gzip"], endsConnection: true))
+        }
+    }
+
+    /// The next bytes, still in their coding.
+    /// - Throws: ``Refusal`` 413 when there are too many, before any is read if the head says so; 408 when they come too slowly.
+    mutating func next() async throws -> ByteBuffer? {
+        // What does not compress grows a little when it is compressed.
+        let limit = try coding == .gzip ? self.limit + self.limit / 1000 + 1024 : self.limit
+        if !isBegun {
+            isBegun = true
+            if let declared, declared > limit { throw Self.tooLarge(self.limit) }
+        }
+        guard let part = try await parts.next() else { return nil }
+        received += Int64(part.readableBytes)
+        if received > limit { throw Self.tooLarge(self.limit) }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        if seconds > 10, Double(received) < seconds * Self.slowestRate {
+            throw Refusal(.requestTimeout, .badRequest, "The request body comes too slowly", endsConnection: true)
+        }
+        return part
+    }
+
+    static func tooLarge(_ limit: Int64) -> Refusal {
+        Refusal(
+            .contentTooLarge, .badRequest, "The request body is larger than \(limit) bytes; send less at a time, or raise the server's limit",
+            endsConnection: true)
+    }
+
+    static func damaged() -> Refusal {
+        Refusal(.badRequest, .badRequest, "The request body is not whole and sound gzip, as Content-Encoding says it is", endsConnection: true)
+    }
+}

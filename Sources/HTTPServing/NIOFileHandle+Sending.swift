@@ -1,0 +1,67 @@
+internal import Hummingbird
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+// The one place that knows how a file gets to the socket without passing through the process (sendfile). Hummingbird writes buffers only,
+// so regions of the file are handed past it to the handler behind the HTTP/1 encoder, between the head and the end that Hummingbird writes.
+
+extension NIOFileHandle {
+    /// Bytes handed to the kernel before the task is heard of again. It takes as long as the client does; what has to end sooner
+    /// (a cancelled task, a client that is gone or stands still) closes the connection.
+    private static let regionSize = 4 << 20
+    /// Bytes that are held in memory for a connection where the file has to pass through it.
+    private static let chunkSize = 64 << 10
+
+    /// Sends bytes of the file as the body of an answer, or a part of it, as fast as the client takes them.
+    func send(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
+        // Below this the way through memory is as fast.
+        guard bytes.count > Self.chunkSize, await channel.takesFileRegions else { return try await sendThroughMemory(bytes, to: &writer) }
+        for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.regionSize) {
+            let end = min(start + Int64(Self.regionSize), bytes.upperBound)
+            // A region that ends beyond the file would never be sent and never fail.
+            let size = try currentSize()
+            guard end <= size else { throw FileEndedEarly(size: size, expected: bytes.upperBound) }
+            try await channel.send(FileRegion(fileHandle: self, readerIndex: Int(start), endIndex: Int(end)))
+        }
+    }
+
+    private func sendThroughMemory(_ bytes: Range<Int64>, to writer: inout any ResponseBodyWriter) async throws {
+        for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.chunkSize) {
+            let count = min(Self.chunkSize, Int(bytes.upperBound - start))
+            let buffer = try await NIOThreadPool.singleton.runIfActive { try self.read(count, from: start) }
+            try await writer.write(buffer)
+        }
+    }
+}
+
+extension Channel {
+    /// Whether a file can be sent without passing through memory: the handler that does it is there, and nobody encrypts behind it.
+    fileprivate var takesFileRegions: Bool {
+        get async {
+            let answer = eventLoop.submit {
+                try self.pipeline.syncOperations.handler(type: ConnectionGuardHandler.self).takesFileRegions
+            }
+            return (try? await answer.get()) ?? false
+        }
+    }
+
+    fileprivate func send(_ region: FileRegion) async throws {
+        let sent = eventLoop.makePromise(of: Void.self)
+        try await withTaskCancellationHandler {
+            triggerUserOutboundEvent(SentFileRegion(region: region), promise: sent)
+            try await sent.futureResult.get()
+        } onCancel: {
+            close(promise: nil)
+        }
+    }
+}
+
+/// Sent down the channel in place of a part of the body.
+struct SentFileRegion: Sendable {
+    let region: FileRegion
+
+    func write(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
+        context.writeAndFlush(NIOAny(HTTPServerResponsePart.body(.fileRegion(region))), promise: promise)
+    }
+}

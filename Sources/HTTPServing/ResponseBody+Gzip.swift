@@ -1,0 +1,71 @@
+public import Hummingbird
+public import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+extension ResponseBody {
+    /// A file compressed while it is sent, for clients that take nothing else. Its length is not known before.
+    /// - Parameters:
+    ///   - handle: the file, open for reading. Whoever holds it closes it; nobody else may read through it meanwhile.
+    ///   - size: how many bytes it has.
+    ///   - level: from 1, the fastest, to 9, the smallest.
+    ///   - owner: kept alive until the last byte is sent or the client is gone.
+    public static func gzip(of handle: NIOFileHandle, size: Int64, level: Int, holding owner: any Sendable) -> ResponseBody {
+        ResponseBody { writer in
+            let file = try CompressedFile(handle, size: size, level: level)
+            var piece = try await file.next()
+            while let ready = piece {
+                // While the client takes one piece the next one is made.
+                async let following = file.next()
+                try await writer.write(ready)
+                piece = try await following
+            }
+            withExtendedLifetime(owner) {}
+            try await writer.finish(nil)
+        }
+    }
+}
+
+/// The pieces of a file that is compressed. They are made on threads that may block and compute for long.
+private final class CompressedFile: Sendable {
+    /// Bytes that are read at a time, and about as many as wait to be sent.
+    private static let chunkSize = 64 << 10
+    /// Bytes that are worth sending.
+    private static let pieceSize = 32 << 10
+
+    private struct State {
+        let deflater: Deflater
+        var offset: Int64 = 0
+        var isFinished = false
+    }
+
+    private let handle: NIOFileHandle
+    private let size: Int64
+    private let state: Mutex<State>
+
+    init(_ handle: NIOFileHandle, size: Int64, level: Int) throws {
+        self.handle = handle
+        self.size = size
+        state = Mutex(State(deflater: try Deflater(level: level)))
+    }
+
+    /// - Returns: `nil` after the last piece.
+    func next() async throws -> ByteBuffer? {
+        try await NIOThreadPool.singleton.runIfActive { try self.makePiece() }
+    }
+
+    private func makePiece() throws -> ByteBuffer? {
+        try state.withLock { state in
+            if state.isFinished { return nil }
+            var output = ByteBufferAllocator().buffer(capacity: Self.chunkSize)
+            while output.readableBytes < Self.pieceSize, !state.isFinished {
+                let count = min(Self.chunkSize, Int(size - state.offset))
+                let input = try handle.read(count, from: state.offset)
+                state.offset += Int64(count)
+                state.isFinished = state.offset == size
+                try state.deflater.compress(input, state.isFinished ? .last : .whenFull, into: &output)
+            }
+            return output
+        }
+    }
+}

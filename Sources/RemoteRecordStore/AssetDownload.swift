@@ -1,0 +1,41 @@
+internal import AsyncHTTPClient
+public import NIOCore
+internal import Records
+
+/// The bytes of an asset as they come from a server: no more of them are asked for than are read.
+public struct AssetDownload: AsyncSequence, Sendable {
+    public typealias Element = ByteBuffer
+
+    /// Bytes that are to come.
+    public let size: Int64
+    private let body: HTTPClientResponse.Body
+    private let server: Server
+
+    init(_ body: HTTPClientResponse.Body, size: Int64, from server: Server) {
+        self.body = body
+        self.size = size
+        self.server = server
+    }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var body: HTTPClientResponse.Body.AsyncIterator
+        private let server: Server
+
+        init(_ body: HTTPClientResponse.Body.AsyncIterator, _ server: Server) {
+            self.body = body
+            self.server = server
+        }
+
+        /// - Throws: `RecordError` TRY_AGAIN_LATER when the connection broke; the download can be resumed after the bytes that came.
+        public mutating func next() async throws -> ByteBuffer? {
+            do {
+                return try await body.next()
+            } catch {
+                try Task.checkCancellation()
+                throw server.failure(error, .reads)
+            }
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body.makeAsyncIterator(), server) }
+}

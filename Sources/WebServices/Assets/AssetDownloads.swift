@@ -1,0 +1,83 @@
+internal import AssetStore
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import RecordStore
+internal import Records
+
+/// Gives out the bytes of a file, to whoever knows an address that stood in a record as `downloadURL`.
+///
+/// No database is asked. Whatever a file holds, a browser that opens it keeps it apart from everything else: it is an attachment, of a type
+/// that is not run, without rights and without an origin.
+struct AssetDownloads: Sendable {
+    let place: AssetPlace
+
+    func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String) async throws -> Response {
+        guard let store = try await place.existingStore(), let ticket = store.ledger.tickets.openDownload(text, name: fileName) else {
+            throw Self.unknown
+        }
+        let accepted = AcceptEncoding(request)
+        let file = try await store.open(ticket, coding: accepted.prefersGzip ? .gzip : .identity)
+        let secondsLeft = max(0, ticket.expires.milliseconds - place.stores.now().milliseconds) / 1000
+        let headers = Self.headers(of: file, named: fileName, secondsLeft: secondsLeft)
+        if file.coding == .identity, accepted.forbidsIdentity { return Self.compressed(file, headers, for: request) }
+        return ServedFile(
+            handle: file.handle, size: file.size, etag: Self.tag(of: file.checksum, file.coding), lastModified: file.modified, headers: headers,
+            holding: file
+        ).response(to: request, in: context)
+    }
+
+    /// A file that is compressed as it is sent. How long it will be is not known, and no part of it can be asked for.
+    private static func compressed(_ file: AssetFile, _ headers: HTTPFields, for request: Request) -> Response {
+        var response = Response(status: .ok, headers: headers)
+        response.headers[.contentEncoding] = "gzip"
+        response.headers[.acceptRanges] = "none"
+        // A weak one: another run may give other bytes.
+        response.headers[.eTag] = "W/\"\(tag(of: file.checksum, .gzip))\""
+        response.body =
+            request.method == .head
+            ? ResponseBody { writer in try await writer.finish(nil) }
+            : .gzip(of: file.handle, size: file.size, level: compressionLevel, holding: file)
+        return response
+    }
+
+    private static let compressionLevel = 6
+
+    private static func tag(of checksum: FileChecksum, _ coding: AssetFile.Coding) -> String {
+        coding == .gzip ? "\(checksum)-gzip" : "\(checksum)"
+    }
+
+    private static func headers(of file: AssetFile, named fileName: String, secondsLeft: Int64) -> HTTPFields {
+        var headers: HTTPFields = [
+            .contentType: file.type.mediaType,
+            .contentDisposition: disposition(fileName),
+            .cacheControl: "private, max-age=\(secondsLeft), immutable",
+            .vary: "Accept-Encoding",
+            .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "sandbox; default-src 'none'",
+        ]
+        if file.coding == .gzip { headers[.contentEncoding] = "gzip" }
+        let more: [(String, String)] = [
+            // Both forms say how large the file is in the end.
+            ("X-Skylight-Size", String(file.identitySize)),
+            // Pages of other origins may show the file as a part of themselves: which ones, OriginGuard says.
+            ("Cross-Origin-Resource-Policy", "cross-origin"),
+        ]
+        for (name, value) in more { HTTPField.Name(name).map { headers[$0] = value } }
+        return headers
+    }
+
+    /// The name for browsers that read UTF-8 (RFC 8187), and one for all others.
+    private static func disposition(_ fileName: String) -> String {
+        let plain = String(
+            String.UnicodeScalarView(
+                fileName.unicodeScalars.map { scalar in
+                    let isPlain = (0x20...0x7E).contains(scalar.value) && !["\"", "\\", "%"].contains(scalar)
+                    return isPlain ? scalar : "_"
+                }))
+        return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(AssetPath.encoded(fileName))"
+    }
+
+    private static let unknown = RecordError(
+        .notFound, "There is no file at this address: it did not stand in a record of this server, or it was altered; fetch the record again")
+}

@@ -1,0 +1,52 @@
+internal import AssetStore
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import Records
+
+/// Takes in the bytes of a file, at an address that `assets/upload` gave out (Apple's reference page "Uploading Assets").
+///
+/// Nothing of the body is read before it is known that the upload is allowed. An upload that fails ends its connection: what is left of the
+/// body is not wanted.
+struct AssetUploads: Sendable {
+    /// What the file is called where it comes from, percent-encoded UTF-8. Skylight's own.
+    private static let fileNameHeader = HTTPField.Name("X-Skylight-File-Name")
+
+    let place: AssetPlace
+
+    func response(to request: Request, ticket: String) async throws -> Response {
+        guard let store = try await place.existingStore() else { throw Self.unknown }
+        let fileName = try Self.fileName(of: request)
+        let asset: Asset
+        do {
+            let body = UploadBody(base: request.decodedBody(limit: store.sizeLimit))
+            asset = try await store.receive(body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
+        } catch let refusal as Refusal where refusal.status == .contentTooLarge {
+            throw RecordError(
+                .quotaExceeded, "The asset has more than \(store.sizeLimit) bytes, which is the limit of this server (--asset-size-limit)")
+        }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.name("singleFile")
+            writer.object { $0.members(ofUploaded: asset) }
+        }
+        return .json(writer.bytes)
+    }
+
+    private static let unknown = RecordError(
+        .notFound, "Nothing can be uploaded here: the address was not given out by assets/upload of this server, or it was altered")
+
+    private static func fileName(of request: Request) throws -> String? {
+        guard let header = fileNameHeader.flatMap({ request.headers[$0] }), !header.isEmpty else { return nil }
+        guard let name = header[...].removingPercentEncodingStrictly else {
+            throw RecordError(.badRequest, "X-Skylight-File-Name must be the file's name in UTF-8, percent-encoded")
+        }
+        return name
+    }
+
+    /// What a client says of the file's size. Of a compressed body it says how much is sent.
+    private static func declaredSize(of request: Request) -> Int64? {
+        request.headers.contains(.contentEncoding) ? nil : request.headers[.contentLength].flatMap { Int64($0) }
+    }
+}

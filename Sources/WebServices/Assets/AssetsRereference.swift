@@ -1,0 +1,36 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `assets/rereference`: assets of records that exist, as values that other records can be saved with, without a second upload (Apple's
+/// reference page "Referencing Existing Assets").
+struct AssetsRereference: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let zoneID = try body.zoneID() ?? .default
+        let targetZoneID = try body.zoneID("targetZoneID") ?? zoneID
+        let sources = try body.items("assets").map { asset in
+            AssetSource(
+                recordName: try asset.required("recordName", "a string", asset.name("recordName")),
+                fieldName: try asset.required("fieldName", "a string", asset.name("fieldName")), index: try asset.wholeNumber("index", from: 0))
+        }
+        guard let database = try await call.database() as? any AssetUploading else { throw call.unable("take assets") }
+        let assets = try await database.rereference(sources, from: zoneID, to: targetZoneID)
+        writer.object { writer in
+            writer.name("assets")
+            writer.array { writer in
+                for (source, asset) in zip(sources, assets) {
+                    writer.object { writer in
+                        switch asset {
+                        case .success(let asset): writer.members(ofUploaded: asset)
+                        case .failure(let error):
+                            writer.member("recordName", source.recordName)
+                            writer.member("fieldName", source.fieldName)
+                            writer.members(of: error)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import AssetStore
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `assets/upload`: for each field that is to hold a file, where to send its bytes; good for 15 minutes (Apple's reference page
+/// "Uploading Assets").
+struct AssetsUpload: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let zoneID = try body.zoneID() ?? .default
+        let slots = try body.items("tokens").map { token in
+            AssetSlot(
+                recordType: try token.required("recordType", "a string", token.name("recordType")),
+                fieldName: try token.required("fieldName", "a string", token.name("fieldName")), recordName: try token.name("recordName"))
+        }
+        guard let database = try await call.database() as? any AssetUploading else { throw call.unable("take assets") }
+        let grants = try await database.grantUploads(slots, in: zoneID)
+        let links = try await call.assets.links()
+        writer.object { writer in
+            writer.name("tokens")
+            writer.array { writer in
+                for (slot, grant) in zip(slots, grants) {
+                    writer.object { writer in
+                        switch grant {
+                        case .success(let grant):
+                            writer.member("recordName", grant.recordName)
+                            writer.member("fieldName", grant.fieldName)
+                            writer.member("url", links.uploadURL(grant))
+                        case .failure(let error):
+                            if let recordName = slot.recordName { writer.member("recordName", recordName) }
+                            writer.member("fieldName", slot.fieldName)
+                            writer.members(of: error)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+internal import AssetStore
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+
+extension WebServices {
+    /// Answers everything below `/assets`: the bytes of files, in and out.
+    func assets(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
+        let response = try await guarded(request, context) { try await asset(request, context) }
+        let isRefusedUpload = response.status != .ok && [.post, .put].contains(request.method)
+        // What is left of a body that was refused is not wanted.
+        return isRefusedUpload && response.headers[.connection] != "close" ? response.endingConnection(of: context) : response
+    }
+
+    private func asset(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
+        guard let path = AssetPath(request.uri.path) else {
+            throw RecordError(
+                .notFound,
+                "There is nothing at this address; expected /assets/{container}/{environment}/upload/{ticket} as assets/upload answers it, or "
+                    + "/assets/{container}/{environment}/download/{ticket}/{name} as records have it")
+        }
+        let place = AssetPlace(assets, path.container, path.environment, for: request)
+        switch path.purpose {
+        case .upload(let ticket):
+            try SkylightServices.check(request.method, of: "upload", allowing: .post, .put)
+            return try await AssetUploads(place: place).response(to: request, ticket: ticket)
+        case .download(let ticket, let fileName):
+            try SkylightServices.check(request.method, of: "download", allowing: .get, .head)
+            return try await AssetDownloads(place: place).response(to: request, in: context, ticket: ticket, fileName: fileName)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `assets/uses`: which records refer to the same bytes.
+struct AssetUsesService: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let checksum = try body.fileChecksum()
+        let limit = try body.widePageLimit().records
+        guard let database = try await call.database() as? any AssetUploading else { throw call.unable("have assets") }
+        let uses = try await database.uses(of: checksum, limit: limit)
+        writer.object { writer in
+            writer.name("visible")
+            writer.array { writer in
+                for use in uses.visible { writer.value(use) }
+            }
+            writer.member("total", Int64(uses.total))
+        }
+    }
+}
+
+extension RequestObject {
+    /// - Throws: `RecordError` BAD_REQUEST when there is no checksum.
+    func fileChecksum() throws -> FileChecksum {
+        let kind = "64 hexadecimal digits in lower case"
+        let text = try required("fileChecksum", kind, string("fileChecksum"))
+        guard let checksum = FileChecksum(text) else { throw RecordError.unexpectedInput("Expected 'fileChecksum' to be \(kind)") }
+        return checksum
+    }
+}

@@ -1,0 +1,57 @@
+import AssetStore
+import DataTransfer
+import NIOCore
+import Records
+import RecordStore
+import RemoteRecordStore
+
+/// The files of one container's environment: those of an open folder, or of a running server.
+struct AssetPlace: Sendable, CustomStringConvertible {
+    private enum Way {
+        case local(AssetStores)
+        case remote(RemoteRecordEngine)
+    }
+
+    /// Bytes of a file that a command may bring in: as many as receipts can say.
+    static let sizeLimit: Int64 = 1 << 47
+
+    let container: ContainerID
+    let environment: Environment
+    private let way: Way
+
+    init(_ container: ContainerID, _ environment: Environment, of stores: AssetStores) {
+        (self.container, self.environment) = (container, environment)
+        way = .local(stores)
+    }
+
+    init(_ container: ContainerID, _ environment: Environment, of server: RemoteRecordEngine) {
+        (self.container, self.environment) = (container, environment)
+        way = .remote(server)
+    }
+
+    var description: String { "\(container) (\(environment.rawValue))" }
+
+    func verify(_ progress: @Sendable (AssetVerification) async -> Void) async throws -> AssetVerification {
+        switch way {
+        case .local(let stores): try await stores.store(container, environment).verify(progress)
+        case .remote(let engine): try await engine.verifyAssets(container, environment, progress)
+        }
+    }
+
+    /// - Parameter graceTime: how long unused files are kept; `nil` for as long as the server does, or a day.
+    func sweep(graceTime: Duration?, dryRun: Bool) async throws -> AssetSweep {
+        switch way {
+        case .local(let stores):
+            try await stores.store(container, environment).sweep(graceTime: graceTime ?? AssetStores.defaultGraceTime, dryRun: dryRun)
+        case .remote(let engine): try await engine.sweepAssets(container, environment, graceTime: graceTime, dryRun: dryRun)
+        }
+    }
+
+    /// The way of bytes into the place and out of it.
+    func transport() async throws -> any AssetTransport {
+        switch way {
+        case .local(let stores): StoredAssets(try await stores.store(container, environment))
+        case .remote(let engine): RemoteAssets(engine: engine, container: container, environment: environment)
+        }
+    }
+}

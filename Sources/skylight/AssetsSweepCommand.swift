@@ -1,0 +1,90 @@
+import ArgumentParser
+import AssetStore
+import JSON
+import Records
+import RecordStore
+
+struct AssetsSweepCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sweep", abstract: "Remove the files that no record refers to any more, and what broken uploads left.",
+        discussion: """
+            A file is kept for a grace time after its last use, and as long as it is being uploaded or downloaded. A server sweeps by itself every \
+            now and then; this does it at once, and lists what goes.
+
+            Examples:
+              skylight assets sweep --dry-run
+                Only says what would be removed.
+              skylight assets sweep --grace 0 --container iCloud.com.example.Chat
+            """)
+
+    @Flag(help: "Remove nothing; only list what would be.")
+    var dryRun = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How long files are kept after their last use: hours, or a number with s, m, h or d. (default: that of the server, else 24 hours)",
+            valueName: "time"))
+    var grace: GraceTime?
+
+    @OptionGroup var places: AssetPlaceOptions
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let swept = try await store.withStore(isNew: false) { store in
+            var swept: [(place: AssetPlace, files: AssetSweep)] = []
+            for place in try await places.places(in: store) {
+                swept.append((place, try await place.sweep(graceTime: grace?.duration, dryRun: dryRun)))
+            }
+            return swept
+        }
+        if store.json { sayJSON(swept) } else { say(swept) }
+    }
+
+    private func say(_ swept: [(place: AssetPlace, files: AssetSweep)]) {
+        for (place, files) in swept where !files.removed.isEmpty {
+            Output.say("\(place)")
+            for file in files.removed {
+                Output.say("  \(file.name)  \(ByteCount(file.bytes))\(file.checksum == nil ? "  (no record ever referred to it)" : "")")
+            }
+        }
+        let (count, bytes) = Self.sum(swept)
+        let waiting = swept.reduce(0) { $0 + $1.files.waiting }
+        Output.say("\(dryRun ? "Would remove" : "Removed") \(Output.files(count)), \(ByteCount(bytes)).")
+        if waiting > 0 {
+            Output.say("Kept: \(Output.files(waiting)) that no record refers to, within the grace time or in use.")
+        }
+    }
+
+    private static func sum(_ swept: [(place: AssetPlace, files: AssetSweep)]) -> (count: Int, bytes: Int64) {
+        swept.reduce((0, 0)) { ($0.0 + $1.files.removed.count, $0.1 + $1.files.removedBytes) }
+    }
+
+    private func sayJSON(_ swept: [(place: AssetPlace, files: AssetSweep)]) {
+        let (count, bytes) = Self.sum(swept)
+        Output.say { writer in
+            writer.member("dryRun", dryRun)
+            writer.name("containers")
+            writer.array { writer in
+                for (place, files) in swept {
+                    writer.object { writer in
+                        writer.members(of: place)
+                        writer.name("removed")
+                        writer.array { writer in
+                            for file in files.removed {
+                                writer.object { writer in
+                                    writer.member("name", file.name)
+                                    if let checksum = file.checksum { writer.member("fileChecksum", checksum.description) }
+                                    writer.member("bytes", file.bytes)
+                                }
+                            }
+                        }
+                        writer.member("removedBytes", files.removedBytes)
+                        writer.member("waiting", Int64(files.waiting))
+                    }
+                }
+            }
+            writer.member("removedFiles", Int64(count))
+            writer.member("removedBytes", bytes)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import AssetStore
+import JSON
+import Records
+import RecordStore
+
+struct AssetsVerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Read every file of assets and compare it with its checksum, and every record's reference with the files.",
+        discussion: """
+            Says for each container what was looked at, and names every problem with what to do about it. Ends with exit code 1 when there is one. \
+            Nothing is changed. While a server has the data folder open the server does the work, and goes on serving.
+
+            Examples:
+              skylight assets verify
+              skylight assets verify --container iCloud.com.example.Chat --json
+            """)
+
+    @OptionGroup var places: AssetPlaceOptions
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let found = try await store.withStore(isNew: false) { store in
+            var found: [(place: AssetPlace, findings: AssetVerification)] = []
+            for place in try await places.places(in: store) {
+                let bar = ProgressBar()
+                defer { bar.finish() }
+                let findings = try await place.verify { bar.show($0) }
+                found.append((place, findings))
+            }
+            return found
+        }
+        if store.json { sayJSON(found) } else { say(found) }
+        let problems = found.reduce(0) { $0 + $1.findings.problems.count }
+        if problems > 0 {
+            throw CommandFailure(
+                .failed, "\(Output.grouped(problems)) problem\(problems == 1 ? "" : "s") with assets \(problems == 1 ? "was" : "were") found",
+                code: "ASSETS_DAMAGED", remedy: store.json ? "Each problem's 'explanation' says what to do" : "The lines above say what to do")
+        }
+    }
+
+    private func say(_ found: [(place: AssetPlace, findings: AssetVerification)]) {
+        if found.isEmpty { return Output.say("There is nothing to verify.") }
+        for (place, findings) in found {
+            let state = findings.problems.isEmpty ? "all right" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
+            let unused = findings.unusedFiles == 0 ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
+            Output.say(
+                "\(place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "
+                    + "reference\(findings.referencesDone == 1 ? "" : "s")\(unused): \(state)")
+            for problem in findings.problems {
+                Output.say("  \(problem.kind.rawValue)  \(problem.checksum)")
+                if let use = problem.use { Output.say("    in \(Self.words(for: use))") }
+                Output.say("    \(problem.explanation)")
+            }
+        }
+    }
+
+    private static func words(for use: AssetUse) -> String {
+        let owner = use.zoneID.ownerRecordName.map { " of \($0)" } ?? ""
+        let zone = use.isPublic ? "the public database" : "zone \(use.zoneID.zoneName)\(owner)"
+        return "field '\(use.fieldName)' of \(use.recordType) '\(use.recordName)' in \(zone)"
+    }
+
+    private func sayJSON(_ found: [(place: AssetPlace, findings: AssetVerification)]) {
+        Output.say { writer in
+            writer.name("containers")
+            writer.array { writer in
+                for (place, findings) in found {
+                    writer.object { writer in
+                        writer.members(of: place)
+                        writer.member("files", Int64(findings.filesDone))
+                        writer.member("bytes", findings.bytesDone)
+                        writer.member("references", Int64(findings.referencesDone))
+                        writer.member("unusedFiles", Int64(findings.unusedFiles))
+                        writer.member("unusedBytes", findings.unusedBytes)
+                        writer.name("problems")
+                        writer.array { writer in for problem in findings.problems { writer.value(problem) } }
+                    }
+                }
+            }
+            writer.member("problemCount", Int64(found.reduce(0) { $0 + $1.findings.problems.count }))
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Whose files they are.
+    mutating func members(of place: AssetPlace) {
+        member("container", place.container.description)
+        member("environment", place.environment.rawValue)
+    }
+
+    fileprivate mutating func value(_ problem: AssetVerification.Problem) {
+        object { writer in
+            writer.member("problem", problem.kind.rawValue)
+            writer.member("fileChecksum", problem.checksum)
+            writer.member("explanation", problem.explanation)
+            guard let use = problem.use else { return }
+            writer.name("use")
+            writer.object { writer in
+                writer.member("database", (use.isPublic ? DatabaseScope.public : .private).rawValue)
+                writer.name("zoneID")
+                writer.value(use.zoneID)
+                writer.member("recordName", use.recordName)
+                writer.member("recordType", use.recordType)
+                writer.member("fieldName", use.fieldName)
+            }
+        }
+    }
+}

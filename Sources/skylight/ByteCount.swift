@@ -1,0 +1,40 @@
+import ArgumentParser
+
+/// A number of bytes, as people write it: `50MB`, `2GB`, `1048576`. A kilobyte has 1024 bytes here, as everywhere in CloudKit's limits.
+struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
+    let bytes: Int64
+
+    private static let units: [(suffixes: [String], shift: Int64)] = [
+        (["t", "tb", "tib"], 40), (["g", "gb", "gib"], 30), (["m", "mb", "mib"], 20), (["k", "kb", "kib"], 10), (["", "b"], 0),
+    ]
+
+    init(_ bytes: Int64) {
+        self.bytes = bytes
+    }
+
+    /// - Returns: `nil` unless the text is a whole number above zero with a unit or none, and fits 64 bits.
+    init?(argument: String) {
+        let digits = argument.prefix { $0.isASCII && $0.isNumber }
+        let suffix = argument.dropFirst(digits.count).drop { $0 == " " }.lowercased()
+        guard let number = Int64(digits), number > 0, let unit = Self.units.first(where: { $0.suffixes.contains(suffix) }) else { return nil }
+        let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: 1 << unit.shift)
+        if isTooLarge { return nil }
+        self.bytes = bytes
+    }
+
+    var defaultValueDescription: String { description }
+
+    /// In the largest unit that leaves a number of at least 1: `512 bytes`, `1.4 KB`, `50 MB`.
+    var description: String {
+        if bytes < 1024 { return bytes == 1 ? "1 byte" : "\(bytes) bytes" }
+        var (value, unit) = (Double(bytes) / 1024, 0)
+        let names = ["KB", "MB", "GB", "TB"]
+        // What would be shown as 1,024 of one unit is 1 of the next.
+        while value >= 1023.95, unit < names.count - 1 { (value, unit) = (value / 1024, unit + 1) }
+        let tenths = (value * 10).rounded()
+        let number = tenths.truncatingRemainder(dividingBy: 10) == 0 ? Output.grouped(Int(tenths / 10)) : "\(tenths / 10)"
+        return "\(number) \(names[unit])"
+    }
+}
+
+extension ByteCount: CustomStringConvertible {}

@@ -1,0 +1,146 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AssetStore
+
+@Suite struct SweepTests {
+    @Test(arguments: AssetFixture.Engine.allCases)
+    func whatNothingUsesIsRemovedAfterTheGraceTime(engine: AssetFixture.Engine) async throws {
+        let fixture = try await AssetFixture(engine)
+        let (used, unused) = ([UInt8].text(5000, seed: 1), [UInt8].text(6000, seed: 2))
+        try await fixture.save(used, as: "used")
+        try await fixture.upload(unused, for: "unused")
+        await fixture.store.compressor.finishWaiting()
+        let bytes = try [unused].reduce(Int64(0)) { try $0 + Int64($1.count + Data(contentsOf: fixture.compressedURL(of: $1)).count) }
+        // Within the hour of the receipt, and then within the grace time.
+        for wait in [0, 3601, 80_000] {
+            fixture.clock.advance(.seconds(wait))
+            let sweep = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false)
+            #expect(sweep.removed.isEmpty && sweep.waiting == 1)
+        }
+        fixture.clock.advance(.seconds(10_000))
+        let dry = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: true)
+        #expect(dry.isDryRun && dry.waiting == 0)
+        #expect(dry.removed == [AssetSweep.File(checksum: unused.checksum, name: AssetFolder.name(of: unused.checksum), bytes: bytes)])
+        #expect(try await fixture.allFiles().count == 4)
+        let sweep = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false)
+        #expect(sweep.removed == dry.removed && sweep.waiting == 0 && !sweep.isDryRun)
+        #expect(try await fixture.allFiles().count == 2)
+        #expect(try await fixture.store.ledger.entry(of: unused.checksum) == nil)
+        #expect(try await fixture.open(used).bytes() == used)
+        // When the record is gone the other one's grace time begins.
+        try await fixture.database().delete("used")
+        #expect(try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false).waiting == 1)
+        fixture.clock.advance(.seconds(90_000))
+        #expect(try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false).removed.count == 1)
+        #expect(try await fixture.files() == [])
+        await fixture.close()
+    }
+
+    @Test func whatIsBeingDownloadedStays() async throws {
+        let fixture = try await AssetFixture()
+        let bytes = [UInt8].text(5000)
+        try await fixture.upload(bytes)
+        var file: AssetFile? = try await fixture.open(bytes, .gzip)
+        fixture.clock.advance(.seconds(4000))
+        for dryRun in [true, false] {
+            let sweep = try await fixture.store.sweep(graceTime: .zero, dryRun: dryRun)
+            #expect(sweep.removed.isEmpty && sweep.waiting == 1)
+        }
+        #expect(try file?.bytes().isEmpty == false)
+        file = nil
+        #expect(try await fixture.store.sweep(graceTime: .zero, dryRun: false).removed.count == 1)
+        #expect(try await fixture.files() == [])
+        await fixture.close()
+    }
+
+    @Test func straysAreRemovedAndForeignFilesAreNot() async throws {
+        let fixture = try await AssetFixture(.sqlite)
+        try await fixture.save([1], as: "record")
+        let stray = [UInt8].random(100)
+        let (path, compressed) = (fixture.url(of: stray), fixture.compressedURL(of: [5]))
+        for file in [path, compressed, fixture.url(of: [1]).deletingLastPathComponent().appending(path: "notes.txt")] {
+            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(stray).write(to: file)
+        }
+        let early = try await fixture.store.sweep(graceTime: .seconds(3600), dryRun: false)
+        #expect(early.removed.isEmpty && early.waiting == 2)
+        for dryRun in [true, false] {
+            let sweep = try await fixture.store.sweep(graceTime: .seconds(-60), dryRun: dryRun)
+            #expect(Set(sweep.removed.map(\.name)) == [AssetFolder.name(of: stray.checksum), AssetFolder.name(of: [5].checksum)])
+            #expect(sweep.removedBytes == 200)
+        }
+        #expect(try await fixture.files().count == 2)
+        await fixture.close()
+    }
+
+    @Test func theServerSweepsNowAndThen() async throws {
+        let fixture = try await AssetFixture(.sqlite)
+        try await fixture.upload([1, 2, 3])
+        let task = Task { [stores = fixture.stores] in await stores.sweepRegularly(every: .milliseconds(10)) }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await fixture.files().count == 1)
+        fixture.clock.advance(.seconds(100_000))
+        for _ in 0..<500 where try await !fixture.files().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await fixture.files() == [])
+        task.cancel()
+        await task.value
+        await fixture.close()
+    }
+
+    /// Uploads of the same bytes while everything that can go is swept: what an upload answered is there, and a record can be saved with it.
+    @Test(.timeLimit(.minutes(3)))
+    func anUploadNeverLosesItsFileToASweep() async throws {
+        let fixture = try await AssetFixture()
+        let files = (0..<3).map { [UInt8].random(2000 + $0, seed: UInt64($0)) }
+        let rounds = 2000 / files.count * files.count
+        let (removed, uploaded) = (Tally(), Tally())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while uploaded.count < rounds {
+                    // With a moment far ahead even what was entered just now may go.
+                    let sweep = try await fixture.store.sweepAgain(graceTime: .seconds(-7200))
+                    removed.add(sweep.removed.count)
+                    await Task.yield()
+                }
+            }
+            for bytes in files {
+                group.addTask {
+                    for round in 0..<(rounds / files.count) {
+                        try await Self.uploadAndOpen(bytes, round: round, fixture)
+                        uploaded.add()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(removed.count > 50, "the sweep had something to do")
+        #expect(try await fixture.files().filter { $0.hasPrefix("incoming") } == [])
+        let result = try await fixture.store.verify { _ in }
+        #expect(result.problems == [])
+        await fixture.close()
+    }
+
+    private static func uploadAndOpen(_ bytes: [UInt8], round: Int, _ fixture: AssetFixture) async throws {
+        try await fixture.upload(bytes)
+        let entry = try await fixture.store.ledger.entry(of: bytes.checksum)
+        do {
+            let file = try await fixture.open(bytes)
+            #expect(try file.bytes() == bytes, "round \(round)")
+        } catch let error as RecordError where error.code == .notFound {
+            // Swept since, entry and all: nothing used it, as far as this sweep was told.
+        }
+        // Whatever is entered is there: asked for while it is held, so that no sweep comes in between.
+        let hold = await fixture.store.holds.hold(bytes.checksum)
+        if try await fixture.store.ledger.entry(of: bytes.checksum) != nil {
+            #expect(try fixture.store.folder.status(of: bytes.checksum)?.size == Int64(bytes.count), "round \(round), \(String(describing: entry))")
+        }
+        hold.release()
+    }
+}

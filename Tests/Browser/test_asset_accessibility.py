@@ -1,0 +1,106 @@
+"""What assets look like on their way and in dialogs: axe finds nothing, light and dark, wide and narrow."""
+
+import random
+import time
+import urllib.parse
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from pages import CHAT
+from slow_line import SlowLine
+
+CONTAINER = "iCloud.com.example.Shown"
+THERE = f"/c/{CONTAINER}/development/private"
+
+
+@pytest.fixture(scope="module")
+def files(server):
+    for number in range(1, 6):
+        server.attach(CONTAINER, "Files", f"record-{number}", (f"part-{number}.bin", random.Random(number).randbytes(600_000)))
+    several = [(f"page-{number}.bin", random.Random(10 + number).randbytes(300_000)) for number in range(3)]
+    server.attach(CONTAINER, "Files", "several", *several)
+
+
+def check(page):
+    for scheme in ["light", "dark"]:
+        for width in [1440, 390]:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 860})
+            results = Axe().run(page)
+            assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1440, "height": 860})
+
+
+def test_files_on_their_way(open_page, server, files):
+    line = SlowLine(server.address, rate=30_000)
+    names = ["several", *[f"record-{number}" for number in range(1, 6)], "nobody"]
+    page = open_page(
+        f"{THERE}/fetch?zone=Files&assets=with&names=" + urllib.parse.quote("\n".join(names)), at=line, reduced_motion="reduce"
+    )
+    expect(page.locator("[data-state=fetching]").first).to_be_visible()
+    expect(page.locator("tr[data-state=waiting]").first).to_be_visible()
+    check(page)
+    page.get_by_role("button", name="Cancel page-0.bin").click()
+    expect(page.locator("tr[data-state=paused]").first).to_be_visible()
+    line.is_down = True
+    line.cut()
+    expect(page.locator("tr[data-state=failed]").first).to_be_visible()
+    expect(page.locator("tr[data-state=fetching]")).to_have_count(0)
+    check(page)
+    line.is_down = False
+    line.rate = None
+    page.get_by_role("button", name="Resume all", exact=True).click()
+    expect(page.locator("[data-whole] [data-state]")).to_have_text("Fetched")
+    check(page)
+    line.stop()
+
+
+def test_progress_is_said_sparingly(open_page, server, files):
+    """What is said aloud are turning points; the numbers that run are for eyes, and for who asks the progress bars."""
+    line = SlowLine(server.address, rate=200_000)
+    page = open_page(f"{THERE}/fetch?zone=Files&assets=with&names=record-1%0Arecord-2", at=line)
+    said = set()
+    end = time.monotonic() + 20
+    while page.locator("[data-whole] [data-state]").inner_text() != "Fetched":
+        assert time.monotonic() < end
+        said.add(page.locator("[data-said]").inner_text())
+        time.sleep(0.1)
+    said.add(page.locator("[data-said]").inner_text())
+    assert len(said) <= 4, said
+    for bar in page.get_by_role("progressbar").all():
+        assert bar.get_attribute("aria-label")
+    line.stop()
+
+
+@pytest.mark.parametrize("file", ["settings", "landscape", "melody"])
+def test_previews(open_page, file):
+    record = {"settings": "Message/papers", "landscape": "Message/pictures", "melody": "Message/melody"}[file]
+    zone = "Family" if record == "Message/pictures" else "Chats"
+    page = open_page(f"{CHAT}/record?zone={zone}&name={urllib.parse.quote(record, safe='')}", reduced_motion="reduce")
+    page.get_by_role("button", name="Preview").first.click()
+    expect(page.get_by_role("dialog").locator("[data-content]")).not_to_contain_text("Looking…")
+    check(page)
+
+
+def test_removal_is_asked_and_can_be_left(open_page):
+    page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers", reduced_motion="reduce")
+    remove = page.get_by_role("button", name="Remove").first
+    remove.click()
+    expect(page.get_by_role("button", name="Really remove")).to_have_count(1)
+    check(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Really remove")).to_have_count(0)
+
+
+def test_everything_is_reached_with_the_keyboard(open_page):
+    page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers")
+    seen = set()
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"))
+    starts = ["Download ", "Preview ", "Remove ", "File for voice", "Add files to attachments"]
+    for start in starts:
+        assert any(text.startswith(start) for text in seen), start

@@ -1,0 +1,341 @@
+"""The tab Fetch with assets: every record's own progress, cancelled and resumed, and what is saved in the end."""
+
+import glob
+import hashlib
+import os
+import random
+import re
+import time
+import urllib.parse
+
+import pytest
+from playwright.sync_api import expect
+
+from chromium import chromium
+from page_server import Server
+from slow_line import SlowLine
+
+CONTAINER = "iCloud.com.example.Files"
+THERE = f"/c/{CONTAINER}/development/private"
+
+
+def content(size: int, seed: int) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def address(*names: str, zone="Files") -> str:
+    return f"{THERE}/fetch?zone={zone}&assets=with&names=" + urllib.parse.quote("\n".join(names))
+
+
+def row(page, name):
+    return page.locator(f"tr[data-file='{name}']")
+
+
+def received(row) -> int:
+    return row.locator("progress").evaluate("it => it.value")
+
+
+def until(condition):
+    end = time.monotonic() + 15
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def kept(page) -> list:
+    """Folders in the private file system of the pages' origin."""
+    return page.evaluate("(async () => { const names = []; for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name); return names })()")
+
+
+@pytest.fixture(scope="module")
+def files(server):
+    """Five records with a file each, one with three, one without any."""
+    made = {}
+    for number in range(1, 6):
+        name = f"part-{number}.bin"
+        made[name] = content(400_000 + number * 40_000, number)
+        server.attach(CONTAINER, "Files", f"record-{number}", (name, made[name]))
+    several = [(f"page-{number}.bin", content(28_000, 10 + number)) for number in range(1, 4)]
+    server.attach(CONTAINER, "Files", "several", *several)
+    made |= dict(several)
+    server.save(CONTAINER, "Files", {"recordType": "Note", "recordName": "bare", "fields": {"n": {"value": 1}}})
+    return made
+
+
+@pytest.fixture
+def line(server):
+    line = SlowLine(server.address)
+    yield line
+    line.stop()
+
+
+def test_five_records_at_once_one_cancelled_and_resumed(open_page, files, line):
+    line.rate = 160_000
+    names = [f"part-{number}.bin" for number in range(1, 6)]
+    page = open_page(address(*[f"record-{number}" for number in range(1, 6)]), at=line)
+    seen = {name: [0] for name in names}
+    overall = [0]
+    states = {name: [] for name in names}
+    chosen = "part-2.bin"
+    was_resumed = False
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        look = page.evaluate(
+            "[[...document.querySelectorAll('tr[data-file]')].map(row => [row.dataset.file, row.dataset.state, row.querySelector('progress').value]),"
+            " document.querySelector('[data-whole] progress').value]"
+        )
+        for name, state, value in look[0]:
+            seen[name].append(value)
+            if not states[name] or states[name][-1] != state:
+                states[name].append(state)
+        overall.append(look[1])
+        assert sum(1 for _, state, _ in look[0] if state == "fetching") <= 3
+        current = {name: state for name, state, _ in look[0]}
+        if not was_resumed and current[chosen] == "fetching" and seen[chosen][-1] > 100_000:
+            page.get_by_role("button", name=f"Cancel {chosen}").click()
+            expect(row(page, chosen)).to_have_attribute("data-state", "paused")
+            expect(row(page, chosen)).to_contain_text(re.compile(r"paused at \d+ kB"))
+            stopped = received(row(page, chosen))
+            states[chosen].append("paused")
+            time.sleep(0.6)
+            assert received(row(page, chosen)) == stopped >= 100_000
+            page.get_by_role("button", name=f"Resume {chosen}").click()
+            was_resumed = True
+        if all(state == "done" for state in current.values()):
+            break
+        time.sleep(0.1)
+    assert was_resumed
+    for name in names:
+        values = seen[name]
+        assert values == sorted(values), f"{name} went backwards"
+        assert len(set(values)) >= 6, f"{name} was seen at {set(values)} only"
+        assert values[-1] == len(files[name])
+        assert states[name][-1] == "done"
+    assert "waiting" in states["part-4.bin"] and "waiting" in states["part-5.bin"]
+    assert states[chosen].index("paused") < states[chosen].index("done")
+    assert overall == sorted(overall) and overall[-1] == sum(len(files[name]) for name in names)
+    assert 2 <= line.most <= 3
+    ranges = [request for request in line.requests if "\r\nrange:" in request.lower()]
+    assert len(ranges) == 1
+    assert f"range: bytes={int(stopped)}-" in ranges[0].lower()
+    assert f'if-range: "{hashlib.sha256(files[chosen]).hexdigest()}"' in ranges[0].lower()
+    expect(page.locator("[data-whole]")).to_contain_text("5 of 5 records")
+    expect(page.locator("[data-said]")).to_contain_text("All 5 records are fetched")
+    for name in names:
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save {name}").click()
+        assert download.value.suggested_filename == name
+        with open(download.value.path(), "rb") as saved:
+            assert hashlib.sha256(saved.read()).digest() == hashlib.sha256(files[name]).digest()
+
+
+def test_what_is_shown_on_the_way(open_page, files, line):
+    line.rate = 120_000
+    page = open_page(address("record-5", "bare", "nobody"), at=line)
+    part = row(page, "part-5.bin")
+    expect(part.locator("[data-percent]")).to_have_text(re.compile(r"^[1-9]\d? %$"))
+    expect(part.locator("[data-now]")).to_have_text(re.compile(r"^\d+ of 600 kB · \d+(\.\d)? kB/s · (\d+ s|less than 1 s) left$"))
+    assert part.get_by_role("progressbar").get_attribute("aria-label") == "part-5.bin, 600 kB"
+    expect(page.locator("[data-whole]")).to_contain_text("0 of 1 record")
+    expect(page.locator("tbody[data-record=bare]")).to_contain_text("no assets")
+    expect(page.locator("tr.missing")).to_contain_text("NOT_FOUND")
+    page.get_by_role("button", name="Cancel all").click()
+    expect(page.locator("[data-whole] [data-state]")).to_have_text("Paused")
+    line.rate = None
+    page.get_by_role("button", name="Resume all").click()
+    expect(part).to_have_attribute("data-state", "done")
+    expect(part.locator("[data-now]")).to_have_text("verified")
+    expect(page.get_by_role("button", name="Save part-5.bin")).to_be_visible()
+
+
+def test_a_broken_line_is_said_and_mended(open_page, files, line):
+    line.rate = 150_000
+    page = open_page(address("record-4"), at=line)
+    part = row(page, "part-4.bin")
+    until(lambda: received(part) > 150_000)
+    line.cut()
+    expect(part).to_have_attribute("data-state", "failed")
+    expect(part.locator("[data-now]")).to_have_text("The connection was lost")
+    line.rate = None
+    page.get_by_role("button", name="Resume part-4.bin").click()
+    expect(part).to_have_attribute("data-state", "done")
+    assert "\r\nrange:" in line.requests[-1].lower()
+
+
+def test_a_server_without_ranges_starts_over_and_it_is_said(open_page, files, line):
+    line.rate = 150_000
+    page = open_page(address("record-4"), at=line)
+    part = row(page, "part-4.bin")
+    until(lambda: received(part) > 150_000)
+    page.get_by_role("button", name="Cancel part-4.bin").click()
+    expect(part).to_have_attribute("data-state", "paused")
+    line.drops_ranges = True
+    page.get_by_role("button", name="Resume part-4.bin").click()
+    expect(part.locator("[data-now]")).to_contain_text("from the start, the server had no part of it")
+    line.rate = None
+    expect(part).to_have_attribute("data-state", "done", timeout=15_000)
+
+
+def test_wrong_bytes_are_not_taken(open_page, files, line):
+    line.flips = 1
+    page = open_page(address("record-1"), at=line)
+    part = row(page, "part-1.bin")
+    expect(part).to_have_attribute("data-state", "failed")
+    expect(part.locator("[data-now]")).to_have_text("The bytes are not those of the checksum")
+    expect(part.get_by_role("button", name="Save")).to_have_count(0)
+    page.get_by_role("button", name="Retry part-1.bin").click()
+    expect(part).to_have_attribute("data-state", "done")
+
+
+def refusal(status: str, reason: str) -> bytes:
+    body = f'{{"serverErrorCode":"NOT_FOUND","reason":"{reason}"}}'
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def test_an_expired_address_is_renewed_once(browser, files, line):
+    context = browser.new_context(base_url=line.address)
+    page = context.new_page()
+    line.answers = [refusal("410 Gone", "The address has expired")]
+    page.goto(address("record-1"))
+    expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
+    line.answers = [refusal("404 Not Found", "No such file")] * 2
+    page.reload()
+    expect(row(page, "part-1.bin")).to_have_attribute("data-state", "failed")
+    expect(row(page, "part-1.bin").locator("[data-now]")).to_have_text("No such file")
+    context.close()
+
+
+def test_compressible_files_have_a_true_percentage(open_page, server, line):
+    text = b"".join(b'{"line":%d,"text":"the same words again and again"}\n' % number for number in range(60_000))
+    server.attach(CONTAINER, "Text", "log", ("log.ndjson", text))
+    line.rate = 100_000
+    page = open_page(address("log", zone="Text"), at=line)
+    part = row(page, "log.ndjson")
+    values = []
+    while part.get_attribute("data-state") != "done":
+        values.append(part.locator("progress").evaluate("it => it.value / it.max"))
+        assert len(values) < 400
+        time.sleep(0.1)
+    assert len({value for value in values if 0.05 < value < 0.95}) >= 3, values
+    assert all(value <= 1 for value in values)
+    assert "gzip" in line.requests[0].lower()
+
+
+def test_a_record_with_several_files_has_their_sum(open_page, files, line):
+    line.rate = 20_000
+    page = open_page(address("several", "record-1"), at=line)
+    group = page.locator("tr[data-group]")
+    expect(group).to_contain_text("3 assets")
+    expect(group.get_by_role("progressbar")).to_have_attribute("aria-label", "3 assets of several, 84.0 kB")
+    page.get_by_role("button", name="Cancel all of several").click()
+    expect(group).to_have_attribute("data-state", "paused")
+    for number in range(1, 4):
+        expect(row(page, f"page-{number}.bin")).to_have_attribute("data-state", "paused")
+    line.rate = None
+    page.get_by_role("button", name="Resume page-2.bin").click()
+    expect(row(page, "page-2.bin")).to_have_attribute("data-state", "done")
+    page.get_by_role("button", name="Resume all of several").click()
+    expect(group).to_have_attribute("data-state", "done")
+    saved = []
+    page.on("download", lambda download: saved.append(download))
+    page.get_by_role("button", name="Save all of several").click()
+    page.wait_for_timeout(1500)
+    assert sorted(download.suggested_filename for download in saved) == [f"page-{number}.bin" for number in range(1, 4)]
+
+
+def test_files_are_gone_when_the_page_is(open_page, files, line):
+    page = open_page(address("record-1"), at=line)
+    expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
+    assert len(kept(page)) == 1
+    other = page.context.new_page()
+    other.goto(THERE + "/zones")
+    other.wait_for_timeout(300)
+    # The page that fetched is still there, and so are its files.
+    assert len(kept(other)) == 1
+    with page.expect_download():
+        page.get_by_role("button", name="Save part-1.bin").click()
+    page.close()
+    other.reload()
+    until(lambda: kept(other) == [])
+
+
+def test_without_scripts_the_links_download(open_page, files):
+    page = open_page(address("record-1", "several"), java_script_enabled=False)
+    expect(page.get_by_label("with assets")).to_be_checked()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="part-1.bin").click()
+    with open(download.value.path(), "rb") as saved:
+        assert saved.read() == files["part-1.bin"]
+    with page.expect_download() as download:
+        row(page, "page-2.bin").get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "page-2.bin"
+    with open(download.value.path(), "rb") as saved:
+        assert saved.read() == files["page-2.bin"]
+    page.get_by_label("with assets").uncheck()
+    page.get_by_role("button", name="Fetch", exact=True).click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator("tbody tr").first.get_by_role("link", name="part-1.bin")).to_be_visible()
+    assert "assets" not in page.url
+
+
+def test_without_a_private_file_system_there_are_links(browser, server, files):
+    context = browser.new_context(base_url=server.address)
+    context.add_init_script("delete StorageManager.prototype.getDirectory")
+    page = context.new_page()
+    page.goto(address("record-1"))
+    expect(row(page, "part-1.bin").get_by_role("link", name="Download")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel part-1.bin")).to_have_count(0)
+    context.close()
+
+
+def memory(folder: str) -> int:
+    """Bytes that the browser's processes with a profile folder have to themselves."""
+    total = 0
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as command:
+                if folder.encode() not in command.read():
+                    continue
+            with open(path.replace("cmdline", "smaps_rollup")) as rollup:
+                total += sum(int(line.split()[1]) * 1024 for line in rollup if line.startswith("Private_"))
+        except OSError:
+            continue
+    return total
+
+
+def test_a_large_file_is_not_held_in_memory(playwright, tmp_path):
+    """In a browser with a profile on disk: one without keeps its private file system in memory."""
+    size = int(os.environ.get("SKYLIGHT_LARGE_FILE", "300000000"))
+    server = Server("--asset-size-limit", "2GB")
+    try:
+        data = content(1_000_000, 7) * (size // 1_000_000)
+        digest = hashlib.sha256(data).digest()
+        server.attach(CONTAINER, "Files", "large", ("large.bin", data))
+        del data
+        folder = str(tmp_path / "profile")
+        context = playwright.chromium.launch_persistent_context(
+            folder, executable_path=chromium(), args=["--no-sandbox"], base_url=server.address, accept_downloads=True
+        )
+        page = context.new_page()
+        page.goto(THERE + "/zones")
+        page.wait_for_timeout(1000)
+        before = memory(folder)
+        page.goto(address("large"))
+        most = 0
+        part = row(page, "large.bin")
+        end = time.monotonic() + 120
+        while part.get_attribute("data-state") != "done":
+            assert time.monotonic() < end, part.inner_text()
+            most = max(most, memory(folder))
+            time.sleep(0.1)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save large.bin").click()
+        saved = download.value.path()
+        most = max(most, memory(folder))
+        with open(saved, "rb") as file:
+            assert hashlib.file_digest(file, "sha256").digest() == digest
+        print(f"{size / 1e6:.0f} MB fetched and saved; the browser took {(most - before) / 1e6:.0f} MB more memory")
+        assert most - before < 150_000_000, f"{(most - before) / 1e6:.0f} MB more"
+        context.close()
+    finally:
+        server.stop()

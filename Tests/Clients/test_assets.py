@@ -1,0 +1,297 @@
+"""Assets through clients that know nothing of Skylight: pyicloud and curl, and readers that are in no hurry.
+
+SKYLIGHT_ASSET_MEGABYTES says how large the large file is.
+"""
+
+import concurrent.futures
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.parse
+import uuid
+import zlib
+
+import pytest
+import requests
+from pyicloud.common.cloudkit import CKModifyOperation, CKWriteRecord, CKZoneIDReq
+from pyicloud.common.cloudkit import client as pyicloud_client
+from pyicloud.common.cloudkit.client import CloudKitContainerClient
+from server_binary import binary
+
+SIZE = int(os.environ.get("SKYLIGHT_ASSET_MEGABYTES", "64")) << 20
+READERS = 64
+# What the server's memory may grow by, in bytes.
+GROWTH = 32 << 20
+PLACE = "iCloud.com.example.Files/development"
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    """A server that takes large files, and is gone when the tests are."""
+    folder = tmp_path_factory.mktemp("assets")
+    process = subprocess.Popen(
+        [binary(), "serve", "--data", str(folder / "data"), "--port", "0", "--asset-size-limit", "2GB"], stdout=subprocess.PIPE, text=True
+    )
+    line = process.stdout.readline()
+    assert line.startswith("Skylight is listening on http://"), f"The server did not start: {line!r}"
+    process.address = line.split()[-1]
+    yield process
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0, "The server did not end as it should"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder for what is too large to be kept."""
+    yield tmp_path
+    shutil.rmtree(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def database(process):
+    """The address of a database's services."""
+    return f"{process.address}/database/1/{PLACE}/private"
+
+
+def resident(process) -> int:
+    """Bytes of memory that a process holds."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+
+def digest(path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def upload_address(database: str, record: str) -> str:
+    body = {"tokens": [{"recordType": "File", "fieldName": "file", "recordName": record}]}
+    return requests.post(f"{database}/assets/upload", json=body, timeout=20).json()["tokens"][0]["url"]
+
+
+def save(database: str, record: str, asset: dict) -> str:
+    """Saves a record with an asset, and returns where it can be fetched."""
+    fields = {"file": {"value": asset, "type": "ASSETID"}}
+    operation = {"operationType": "forceReplace", "record": {"recordType": "File", "recordName": record, "fields": fields}}
+    [saved] = requests.post(f"{database}/records/modify", json={"operations": [operation]}, timeout=20).json()["records"]
+    return saved["fields"]["file"]["value"]["downloadURL"]
+
+
+def curl(*arguments: str) -> str:
+    return subprocess.run(["curl", "-sS", "--fail-with-body", *arguments], check=True, capture_output=True, text=True, timeout=600).stdout
+
+
+# MARK: pyicloud
+
+
+def test_pyicloud_uploads_and_downloads(database, monkeypatch):
+    # It sends files to https addresses alone; this machine's own are safe as well.
+    split = pyicloud_client.urlsplit
+    monkeypatch.setattr(pyicloud_client, "urlsplit", lambda url: split(url)._replace(scheme="https"))
+    client = CloudKitContainerClient(database, requests.Session(), {"clientId": str(uuid.uuid4())}, timeout=(5, 20))
+    content = "Käsefondue 🫕\n".encode() * 5000
+    zone = CKZoneIDReq(zoneName="_defaultZone")
+    token = client.upload_asset(record_type="File", field_name="file", record_name="from pyicloud", data=content, zone_id=zone)
+    record = CKWriteRecord(
+        recordName="from pyicloud", recordType="File", fields={"file": {"type": "ASSETID", "value": token.model_dump(mode="json", exclude_none=True)}}
+    )
+    client.modify(operations=[CKModifyOperation(operationType="create", record=record)], zone_id=zone, atomic=False)
+    [read] = client.lookup(["from pyicloud"], zone_id=zone).records
+    asset = read.fields["file"].value
+    assert asset.size == len(content)
+    assert client.download_asset_bytes(asset.downloadURL) == content
+    assert b"".join(client.download_asset_stream(asset.downloadURL, chunk_size=1000)) == content
+
+
+# MARK: curl
+
+
+@pytest.fixture(scope="module")
+def large_file(tmp_path_factory):
+    """A large file of text that compresses to some part of it."""
+    path = tmp_path_factory.mktemp("large") / "large file.txt"
+    source = random.Random(1)
+    with open(path, "wb") as file:
+        while file.tell() < SIZE:
+            block = source.randbytes(128 << 10).hex().encode()
+            file.write(block[: SIZE - file.tell()])
+    yield path
+    path.unlink()
+
+
+@pytest.fixture(scope="module")
+def large_asset(database, large_file):
+    """Where the large file can be fetched, after curl uploaded it."""
+    address = upload_address(database, "large")
+    answer = json.loads(curl("-H", "X-Skylight-File-Name: large%20file.txt", "-H", "Expect: 100-continue", "-T", str(large_file), "-X", "POST", address))
+    asset = answer["singleFile"]
+    assert asset["size"] == SIZE and asset["fileChecksum"] == digest(large_file)
+    return save(database, "large", asset)
+
+
+def head(address: str, *codings: str) -> dict:
+    return {name.lower(): value for name, value in requests.head(address, headers={"Accept-Encoding": ", ".join(codings) or "identity"}, timeout=60).headers.items()}
+
+
+def wait_for_compressed_form(address: str) -> dict:
+    """Large files are compressed in the background: until then they come as they are."""
+    end = time.monotonic() + 60 + SIZE / (2 << 20)
+    while time.monotonic() < end:
+        headers = head(address, "gzip")
+        if headers.get("content-encoding") == "gzip":
+            return headers
+        time.sleep(0.5)
+    pytest.fail("The compressed form was not made")
+
+
+def break_off(address: str, path, *arguments: str):
+    """Downloads with curl until some of the file is there, and kills it."""
+    with subprocess.Popen(["curl", "-sS", "--limit-rate", str(max(SIZE // 4, 1 << 20)), "-o", str(path), *arguments, address]) as download:
+        while download.poll() is None and (not path.exists() or path.stat().st_size < SIZE // 8):
+            time.sleep(0.02)
+        download.kill()
+    assert 0 < path.stat().st_size < SIZE
+
+
+def test_curl_resumes_a_download(large_file, large_asset, folder):
+    path = folder / "copy"
+    headers = head(large_asset)
+    assert int(headers["content-length"]) == int(headers["x-skylight-size"]) == SIZE and "content-encoding" not in headers
+    break_off(large_asset, path)
+    curl("-C", "-", "-H", f"If-Range: {headers['etag']}", "-o", str(path), large_asset)
+    assert digest(path) == digest(large_file)
+
+
+def test_curl_resumes_a_compressed_download(large_file, large_asset, folder):
+    path = folder / "copy.gz"
+    headers = wait_for_compressed_form(large_asset)
+    assert int(headers["x-skylight-size"]) == SIZE and int(headers["content-length"]) < SIZE * 0.9
+    break_off(large_asset, path, "-H", "Accept-Encoding: gzip")
+    curl("-C", "-", "-H", "Accept-Encoding: gzip", "-H", f"If-Range: {headers['etag']}", "-o", str(path), large_asset)
+    assert path.stat().st_size == int(headers["content-length"])
+    with gzip.open(path) as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == digest(large_file)
+    # And as browsers do it.
+    inflated = folder / "copy"
+    curl("--compressed", "-o", str(inflated), large_asset)
+    assert digest(inflated) == digest(large_file)
+
+
+def test_curl_uploads_compressed(database, large_file, folder):
+    compressed = folder / "large.gz"
+    with open(compressed, "wb") as file:
+        subprocess.run(["gzip", "-1", "-c", str(large_file)], stdout=file, check=True)
+    address = upload_address(database, "compressed")
+    answer = json.loads(curl("-H", "Content-Encoding: gzip", "-T", str(compressed), "-X", "POST", address))
+    assert answer["singleFile"]["size"] == SIZE and answer["singleFile"]["fileChecksum"] == digest(large_file)
+
+
+# MARK: Memory
+
+
+class SlowReader:
+    """Takes a little of a file now and then, through a small window."""
+
+    def __init__(self, address: str, coding: str, part: range):
+        url = urllib.parse.urlsplit(address)
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
+        self.socket.settimeout(30)
+        self.socket.connect((url.hostname, url.port))
+        self.socket.sendall(
+            f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nAccept-Encoding: {coding}\r\nRange: bytes={part.start}-{part.stop - 1}\r\n\r\n".encode()
+        )
+        self.received = b""
+        self.read(1)
+        while b"\r\n\r\n" not in self.received:
+            self.read(4096)
+        self.head, _, self.received = self.received.partition(b"\r\n\r\n")
+        assert self.head.startswith(b"HTTP/1.1 206"), self.head
+
+    def read(self, count: int):
+        data = self.socket.recv(count)
+        assert data, "The connection was closed"
+        self.received += data
+
+
+def test_slow_readers_cost_no_memory(process, database, large_file, large_asset):
+    wait_for_compressed_form(large_asset)
+    curl("-o", os.devnull, large_asset)
+    before = resident(process)
+    chance = random.Random(2)
+    # From anywhere in the file, each to its end; half of them the compressed form.
+    sizes = {"identity": SIZE, "gzip": int(head(large_asset, "gzip")["content-length"])}
+    readers = []
+    for number in range(READERS):
+        coding = "gzip" if number % 2 else "identity"
+        readers.append((chance.randrange(sizes[coding] // 2), coding))
+    with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
+        slow = list(pool.map(lambda reader: SlowReader(large_asset, reader[1], range(reader[0], sizes[reader[1]])), readers))
+        highest = resident(process)
+        for _ in range(50):
+            for reader in slow:
+                reader.read(8 << 10)
+            highest = max(highest, resident(process))
+        # Nothing of the database waits for them.
+        start = time.monotonic()
+        save(database, "meanwhile", json.loads(curl("--data-binary", "x", upload_address(database, "meanwhile")))["singleFile"])
+        assert time.monotonic() - start < 5
+        highest = max(highest, resident(process))
+    with open(large_file, "rb") as file:
+        for (offset, coding), reader in zip(readers, slow):
+            if coding == "identity":
+                file.seek(offset)
+                assert file.read(len(reader.received)) == reader.received
+            reader.socket.close()
+    print(f"{READERS} slow readers of {SIZE >> 20} MiB: {(highest - before) / (1 << 20):.1f} MiB more memory")
+    assert highest - before < GROWTH
+
+
+def test_a_bomb_is_refused_early(server_process):
+    # Ten gigabytes of nothing in ten megabytes: the same ten megabytes again and again.
+    process, database = server_process, f"{server_process.address}/database/1/{PLACE}/private"
+    deflater = zlib.compressobj(9, zlib.DEFLATED, 31)
+    zeros = bytes(10 << 20)
+    first = deflater.compress(zeros) + deflater.flush(zlib.Z_FULL_FLUSH)
+    again = (deflater.compress(zeros) + deflater.flush(zlib.Z_FULL_FLUSH)) * 1024
+    requests.get(f"{process.address}/skylight/1/health", timeout=20)
+    before = resident(process)
+    for address, code in [(upload_address(database, "bomb"), "QUOTA_EXCEEDED"), (f"{database}/records/modify", "BAD_REQUEST")]:
+        url = urllib.parse.urlsplit(address)
+        start = time.monotonic()
+        with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+            connection.sendall(
+                f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Encoding: gzip\r\nContent-Length: {len(first) + len(again)}\r\n\r\n".encode()
+            )
+            try:
+                connection.sendall(first + again)
+            except OSError:
+                pass  # Refused before all of it was sent.
+            answer = b""
+            while b"serverErrorCode" not in answer and (part := connection.recv(4096)):
+                answer += part
+        assert b" 413 " in answer.split(b"\r\n")[0] and code.encode() in answer
+        assert time.monotonic() - start < 15
+        assert resident(process) - before < 16 << 20
+    verification = requests.get(f"{process.address}/skylight/1/{PLACE}/assets/verify", timeout=600).text.splitlines()
+    assert json.loads(verification[-1])["verification"] == "finished" and json.loads(verification[-1])["problems"] == []
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(process, database):
+    url = urllib.parse.urlsplit(upload_address(database, "broken"))
+    for _ in range(3):
+        with socket.create_connection((url.hostname, url.port), timeout=20) as connection:
+            connection.sendall(f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 10000000\r\n\r\n".encode() + bytes(100_000))
+    time.sleep(0.5)
+    lines = requests.post(f"{process.address}/skylight/1/{PLACE}/assets/sweep", json={"dryRun": True, "graceSeconds": 0}, timeout=60).text
+    sweep = json.loads(lines.splitlines()[-1])
+    assert sweep["sweep"] == "finished" and not [file for file in sweep["removed"] if "fileChecksum" not in file]

@@ -1,0 +1,142 @@
+import Accounts
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// Assets on the pages: where they are fetched, what is known of them, and what may be uploaded.
+@Suite struct AssetPageTests {
+    private static let there = "/c/iCloud.com.example.App/development/private"
+    private static let zone = ZoneID(zoneName: "Notes")
+
+    /// What a test needs besides the pages.
+    private struct Stage: Sendable {
+        let client: any TestClientProtocol
+        let database: any RecordDatabase
+        let store: AssetStore
+
+        func page(_ path: String) async throws -> String {
+            String(buffer: try await client.execute(uri: "\(AssetPageTests.there)/\(path)", method: .get) { $0 }.body)
+        }
+
+        /// Uploads as a client does.
+        func upload(_ text: String, named fileName: String?, to record: Name, _ field: Name) async throws -> Asset {
+            let uploading = try #require(database as? any AssetUploading)
+            let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: record)
+            let grants = try await uploading.grantUploads([slot], in: AssetPageTests.zone)
+            let grant = try #require(try grants.first?.get())
+            let body = AsyncStream { continuation in
+                continuation.yield(ByteBuffer(string: text))
+                continuation.finish()
+            }
+            return try await store.receive(body, ticket: grant.ticket, fileName: fileName, declaredSize: nil)
+        }
+
+        func save(_ record: Name, _ fields: [Name: FieldInput]) async throws {
+            let operation = RecordOperation(.forceUpdate, recordName: record, recordType: "Note", fields: fields)
+            for result in try await database.modify(ModifyRequest([operation], zoneID: AssetPageTests.zone)) { _ = try result.get() }
+        }
+    }
+
+    private func withStage(_ body: @Sendable (Stage) async throws -> Void) async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
+        _ = try await database.modifyZones([.create(Self.zone)])
+        let store = try await assets.store(container, .development)
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            try await body(Stage(client: client, database: database, store: store))
+        }
+        await assets.close()
+    }
+
+    @Test func queryAndFetchLinkToTheFile() async throws {
+        try await withStage { stage in
+            let asset = try await stage.upload("hello", named: "greeting.txt", to: "one", "file")
+            try await stage.save("one", ["file": FieldInput(.asset(asset)), "title": FieldInput(.string("x"))])
+            let fetched = try await stage.page("fetch?zone=Notes&names=one")
+            #expect(fetched.contains(/<a href="\/assets\/iCloud\.com\.example\.App\/development\/download\/[^"\/]+\/greeting\.txt" download="greeting\.txt">greeting\.txt<\/a> <span class="faint">5 bytes<\/span>/))
+            #expect(!fetched.contains("data-fetching"))
+            let feed = try await stage.page("record?zone=Notes&name=one")
+            #expect(feed.contains("\(asset.fileChecksum)</code>"))
+            #expect(feed.contains("only this field"))
+        }
+    }
+
+    @Test func eachRecordHasItsLineAndEachOfSeveralFilesToo() async throws {
+        try await withStage { stage in
+            let one = try await stage.upload("hello", named: "greeting.txt", to: "one", "file")
+            try await stage.save("one", ["file": FieldInput(.asset(one))])
+            let parts = [
+                try await stage.upload("first", named: "1.txt", to: "many", "files"), try await stage.upload("second!", named: "2.txt", to: "many", "files"),
+            ]
+            try await stage.save("many", ["files": FieldInput(.list(parts.map { .asset($0) }, of: .asset))])
+            try await stage.save("none", ["title": FieldInput(.string("x"))])
+            let page = try await stage.page("fetch?zone=Notes&assets=with&names=one%0Amany%0Anone%0Anobody")
+            #expect(page.matches(of: /<tbody data-record="/).count == 3)
+            #expect(page.matches(of: /data-file="/).count == 3)
+            #expect(page.contains("data-group=\"12\"") && page.contains("2 assets of many"))
+            #expect(page.contains("data-checksum=\"\(one.fileChecksum)\""))
+            #expect(page.contains("no assets") && page.contains("NOT_FOUND"))
+            #expect(page.contains("3 assets, 17 bytes"))
+            let system = try await stage.page("fetch?zone=Notes&assets=with&return=system&names=one")
+            #expect(system.contains("not asked for") && !system.contains("data-file="))
+        }
+    }
+
+    @Test func theRecordOffersEveryAssetFieldEvenEmptyOnes() async throws {
+        try await withStage { stage in
+            let asset = try await stage.upload("same", named: nil, to: "one", "file")
+            try await stage.save("one", ["file": FieldInput(.asset(asset))])
+            let again = try await stage.upload("same", named: "again.txt", to: "two", "files")
+            try await stage.save("two", ["files": FieldInput(.list([.asset(again)], of: .asset))])
+            let page = try await stage.page("record?zone=Notes&name=one")
+            #expect(page.contains("data-field=\"file\"") && page.contains("data-field=\"files\" data-list"))
+            #expect(page.contains("No files."))
+            // Without a name of its own, the field's.
+            #expect(page.contains("download=\"file\">file</a>"))
+            #expect(page.contains("2 fields, the bytes are kept once"))
+            #expect(page.contains(/href="[^"]*record\?zone=Notes&amp;name=two"/))
+            #expect(page.contains("52.4 MB"))
+            try await stage.save("three", ["title": FieldInput(.string("x"))])
+            #expect(try await stage.page("record?zone=Notes&name=three").contains("data-assets"))
+        }
+    }
+
+    @Test func aTypeWithoutAssetsSaysNothingOfThem() async throws {
+        try await withStage { stage in
+            try await stage.save("one", ["title": FieldInput(.string("x"))])
+            #expect(!(try await stage.page("record?zone=Notes&name=one").contains("data-assets")))
+        }
+    }
+
+    @Test(arguments: ["\"><script>alert(1)</script>.html", "a\r\nb\u{202E}gpj.exe", "../../etc/passwd", "'\"\u{301}<i>", ""])
+    func namesOfFilesAreShownAndNeverInterpreted(name: String) async throws {
+        try await withStage { stage in
+            let asset = try await stage.upload("<script>alert(1)</script>", named: name, to: "one", "file")
+            try await stage.save("one", ["file": FieldInput(.asset(asset))])
+            for path in ["fetch?zone=Notes&names=one", "fetch?zone=Notes&assets=with&names=one", "record?zone=Notes&name=one"] {
+                let page = try await stage.page(path)
+                #expect(!page.contains("<script>alert") && !page.contains("\u{202E}") && !page.contains("<i>"))
+                for match in page.matches(of: /download="([^"]*)"/) {
+                    #expect(!match.output.1.contains("/") && !match.output.1.contains("<") && !match.output.1.isEmpty)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import AssetStore
+import Crypto
+@testable import DataTransfer
+import Foundation
+import JSON
+import NIOCore
+import Records
+import RecordStore
+import SQLiteRecordStore
+import TestSupport
+import Testing
+
+/// Bytes of assets that leave with an export and come back with an import.
+@Suite struct AssetExchangeTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private static let zoneID = ZoneID(zoneName: "Notes")
+
+    /// A folder of data with assets.
+    private struct Place {
+        let engine: SQLiteRecordEngine
+        let stores: AssetStores
+        let container: ContainerID
+
+        func database(as user: Name = "_ada") async throws -> any RecordDatabase {
+            let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+            return try await engine.database(address, as: Caller(userRecordName: user, deviceID: "phone"))
+        }
+
+        func store() async throws -> AssetStore { try await stores.store(container, .development) }
+
+        func close() async {
+            await stores.close()
+            await engine.close()
+        }
+
+        /// Saves a record with files, as a client does.
+        func save(_ name: Name, in zoneID: ZoneID = AssetExchangeTests.zoneID, files: [Name: [(name: String?, bytes: [UInt8])]]) async throws {
+            let database = try await database()
+            let uploading = try #require(database as? any AssetUploading)
+            var fields: [Name: FieldInput] = ["title": FieldInput(.string(name.string))]
+            for (field, files) in files {
+                var assets: [FieldValue] = []
+                for file in files {
+                    let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: name)
+                    let grant = try await uploading.grantUploads([slot], in: zoneID)[0].get()
+                    let body = AsyncStream { continuation in
+                        continuation.yield(ByteBuffer(bytes: file.bytes))
+                        continuation.finish()
+                    }
+                    assets.append(.asset(try await store().receive(body, ticket: grant.ticket, fileName: file.name, declaredSize: nil)))
+                }
+                fields[field] = FieldInput(field == "file" ? assets[0] : .list(assets, of: .asset))
+            }
+            let operation = RecordOperation(.forceReplace, recordName: name, recordType: "Note", fields: fields)
+            for outcome in try await database.modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try outcome.get() }
+        }
+    }
+
+    private func place(_ name: String) throws -> Place {
+        let url = folder.url.appending(path: name)
+        let engine = try SQLiteRecordEngine(folder: url)
+        return Place(
+            engine: engine, stores: AssetStores(folder: url, engine: engine), container: try #require(ContainerID("iCloud.com.example.Files")))
+    }
+
+    private func exchange(_ place: Place, _ name: String = "files") async throws -> AssetExchange {
+        AssetExchange(folder: AssetFileFolder(folder.url.appending(path: name)), transport: StoredAssets(try await place.store()))
+    }
+
+    private func exported(_ place: Place, _ assets: AssetExchange?) async throws -> (bytes: [UInt8], report: ExportReport) {
+        var bytes: [UInt8] = []
+        let report = try await Exporter(place.database(), assets: assets).run { bytes += $0 }
+        return (bytes, report)
+    }
+
+    private func file(_ bytes: [UInt8]) throws -> ExportFile {
+        try #require(try ExportFile(folder.write(bytes, to: "export.ndjson")))
+    }
+
+    private func names(in name: String = "files") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.appending(path: name).path(percentEncoded: false)).sorted()
+    }
+
+    private func checksum(_ bytes: [UInt8]) -> String { SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined() }
+
+    private static let large = [UInt8](repeating: 7, count: 3 << 20) + [1, 2, 3]
+    private static let hostile = "a \u{202E}\"b\"/c.html"
+
+    private func fill(_ place: Place) async throws {
+        let zones = try await place.database().modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Other"))])
+        for zone in zones { _ = try zone.get() }
+        try await place.save("empty", files: ["file": [("", [])]])
+        try await place.save("large", files: ["file": [("größe.bin", Self.large)], "files": [(nil, [1]), ("two", [2]), ("again", [1])]])
+        // The same bytes elsewhere, under another name.
+        try await place.save("same", in: ZoneID(zoneName: "Other"), files: ["file": [(Self.hostile, Self.large)]])
+        try await place.save("none", files: [:])
+    }
+
+    private func stop(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "no error"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func everyByteGoesAndComesBack() async throws {
+        let (source, target) = (try place("source"), try place("target"))
+        try await fill(source)
+        let first = try await exported(source, exchange(source))
+        #expect(first.report.assets == ExportReport.AssetCount(references: 6, files: 4, bytes: Int64(Self.large.count) + 2))
+        #expect(try names() == [checksum([]), checksum([1]), checksum([2]), checksum(Self.large)].sorted())
+        for name in try names() {
+            let bytes = try Data(contentsOf: folder.url.appending(path: "files").appending(path: name))
+            #expect(checksum(Array(bytes)) == name)
+        }
+        let report = try await Restorer(file(first.bytes), assets: exchange(target), into: target.database()).run()
+        #expect(report.saved == 4)
+        let second = try await exported(target, exchange(target, "others"))
+        #expect(second.bytes == first.bytes)
+        #expect(try names(in: "others") == names())
+        let verification = try await target.store().verify { _ in }
+        #expect(verification.problems.isEmpty && verification.referencesDone == 6 && verification.filesDone == 4)
+        // Again, over what is there.
+        #expect(try await Restorer(file(first.bytes), assets: exchange(target), into: target.database()).run().saved == 4)
+        #expect(try await exported(target, exchange(target, "others")).bytes == first.bytes)
+        await source.close()
+        await target.close()
+    }
+
+    @Test func withoutAFolderAssetsAreLeftOut() async throws {
+        let (source, target) = (try place("source"), try place("target"))
+        try await fill(source)
+        let export = try await exported(source, nil)
+        #expect(export.report.leftOut == ExportReport.AssetCount(references: 6, files: 4, bytes: Int64(Self.large.count) + 2))
+        #expect(export.report.assets == ExportReport.AssetCount())
+        #expect(!String(decoding: export.bytes, as: UTF8.self).contains("fileChecksum"))
+        #expect(try await Restorer(file(export.bytes), into: target.database()).run().saved == 4)
+        #expect(try await exported(target, nil).bytes == export.bytes)
+        await source.close()
+        await target.close()
+    }
+
+    @Test func whatIsMissingIsToldBeforeAnythingIsChanged() async throws {
+        let (source, target) = (try place("source"), try place("target"))
+        try await fill(source)
+        let bytes = try await exported(source, exchange(source)).bytes
+        let noFolder = await stop { _ = try await Restorer(file(bytes), into: target.database()).run() }
+        #expect(noFolder.contains("have 6 assets, whose bytes lie beside the export: give the folder with --assets"))
+        let files = folder.url.appending(path: "files")
+        try FileManager.default.removeItem(at: files.appending(path: checksum([2])))
+        try Data(repeating: 8, count: Self.large.count).write(to: files.appending(path: checksum(Self.large)))
+        try Data([1, 1]).write(to: files.appending(path: checksum([1])))
+        let refused = await stop { _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run() }
+        #expect(refused.contains("export.ndjson:"))
+        #expect(refused.contains("its bytes are not those that its name says") || refused.contains("it has 2 bytes, and the asset 1"), "\(refused)")
+        #expect(refused.contains("2 bad rows"))
+        #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
+        // An export mends what it finds damaged, and leaves the rest.
+        try Data("mine".utf8).write(to: files.appending(path: "notes.txt"))
+        #expect(try await exported(source, exchange(source)).bytes == bytes)
+        #expect(try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run().saved == 4)
+        #expect(try names().count == 5)
+        await source.close()
+        await target.close()
+    }
+
+    @Test func aDamagedFileEndsAnExportAndLeavesNothingHalfThere() async throws {
+        let source = try place("source")
+        try await fill(source)
+        let stored = try #require(FileManager.default.enumerator(at: folder.url.appending(path: "source"), includingPropertiesForKeys: nil)?
+            .compactMap { $0 as? URL }.first { $0.lastPathComponent.contains(checksum(Self.large)) && $0.pathExtension.isEmpty })
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: stored.path(percentEncoded: false))
+        try Data(repeating: 9, count: Self.large.count).write(to: stored)
+        let refused = await stop { _ = try await exported(source, exchange(source)) }
+        #expect(refused.contains("The asset in field 'file' of 'large' can't be exported") && refused.contains("assets verify"), "\(refused)")
+        #expect(try !names().contains { $0.contains("part") || $0 == checksum(Self.large) })
+        await source.close()
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Testing
+
+/// How the bytes of files get to clients of all kinds.
+@Suite("Delivery", .serialized)
+struct DeliveryTests {
+    @Test("Sizes around what is sent at a time", arguments: [1, 65_535, 65_536, 65_537, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9_000_000])
+    func sizes(size: Int) async throws {
+        let file = try TestFile(TestFile.noise(size))
+        for guarded in [true, false] {
+            try await FileServer.run(serving: file, guarded: guarded) { server in
+                let answer = try await server.answer("GET", "/file", ["Accept-Encoding: gzip"])
+                #expect(answer.body == file.bytes)
+                // The middleware that compresses leaves files alone, text or not.
+                #expect(answer["content-encoding"] == nil)
+                #expect(answer["content-length"] == "\(size)")
+            }
+        }
+    }
+
+    @Test("Answers that follow each other on a connection keep their order")
+    func pipelined() async throws {
+        let file = try TestFile(TestFile.noise(6_000_000))
+        let small = try TestFile(TestFile.noise(100, seed: 2))
+        try await FileServer.run(routes: { router in
+            router.serve(file, at: "file")
+            router.serve(small, at: "small")
+            router.get("text") { _, _ in Response.text("text") }
+        }) { server in
+            try await TestSocket.with(port: server.port) { socket in
+                let requests: [(String, String, [String])] = [
+                    ("GET", "/file", []), ("GET", "/small", []), ("HEAD", "/file", []), ("GET", "/file", ["If-None-Match: *"]), ("GET", "/text", []),
+                    ("GET", "/file", ["Range: bytes=1000000-4999999"]), ("GET", "/file", ["Range: bytes=6000000-"]), ("GET", "/nothing", []),
+                    ("GET", "/file", ["Connection: close"]),
+                ]
+                try socket.send(requests.flatMap { FileServer.head($0.0, $0.1, $0.2) })
+                var answers: [Answer] = []
+                for (method, _, _) in requests { answers.append(try socket.readAnswer(to: method)) }
+                #expect(answers.map(\.status) == [200, 200, 200, 304, 200, 206, 416, 404, 200])
+                #expect(answers[0].body == file.bytes)
+                #expect(answers[1].body == small.bytes)
+                #expect(answers[4].text == "text")
+                #expect(answers[5].body.elementsEqual(file.bytes[1_000_000..<5_000_000]))
+                #expect(answers[8].body == file.bytes)
+                #expect(try socket.read(upTo: 1).isEmpty)
+            }
+        }
+    }
+
+    @Test("A client that hangs up in the middle lets go of the file at once", arguments: [true, false])
+    func hangUp(guarded: Bool) async throws {
+        let file = try TestFile([])
+        try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
+        try await FileServer.run(guarded: guarded, routes: { $0.serve(file, size: 1 << 30) }) { server in
+            for read in [0, 1, 5_000_000] {
+                try await TestSocket.with(port: server.port) { socket in
+                    try socket.send(FileServer.head("GET", "/file"))
+                    _ = try socket.readHead()
+                    _ = try socket.read(exactly: read)
+                    #expect(file.openCount == 1)
+                }
+                #expect(try await file.isReleased())
+            }
+            // The server lives.
+            #expect(try await server.answer("HEAD").status == 200)
+        }
+    }
+
+    @Test("Many slow readers of a large file cost no memory")
+    func slowReaders() async throws {
+        let file = try TestFile([])
+        try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
+        try await FileServer.run(routes: { $0.serve(file, size: 1 << 30) }) { server in
+            _ = try await server.answer("HEAD")
+            let growth = try await Memory.leastGrowth {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<20 {
+                        group.addTask {
+                            try await TestSocket.with(port: server.port, receiveBuffer: 64 << 10) { socket in
+                                try socket.send(FileServer.head("GET", "/file"))
+                                _ = try socket.readHead()
+                                for _ in 0..<20 {
+                                    #expect(try socket.read(exactly: 10_000).allSatisfy { $0 == 0 })
+                                    Thread.sleep(forTimeInterval: 0.05)
+                                }
+                            }
+                        }
+                    }
+                    while file.openCount < 20 { try await Task.sleep(for: .milliseconds(20)) }
+                    try await Task.sleep(for: .milliseconds(300))
+                    let resident = try Memory.resident()
+                    try await group.waitForAll()
+                    return resident
+                }
+            }
+            #expect(growth < 16 << 20)
+            #expect(try await file.isReleased())
+        }
+    }
+
+    @Test("Who is slow and steady is served, who takes nothing is not")
+    func patience() async throws {
+        let file = try TestFile([])
+        try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
+        try await FileServer.run(idleTimeout: .seconds(1), routes: { $0.serve(file, size: 1 << 30) }) { server in
+            async let steady: Int = TestSocket.with(port: server.port, receiveBuffer: 64 << 10) { socket in
+                try socket.send(FileServer.head("GET", "/file"))
+                _ = try socket.readHead()
+                var count = 0
+                // Three times as long as a client may stand still.
+                for _ in 0..<60 {
+                    count += try socket.read(exactly: 20_000).count
+                    Thread.sleep(forTimeInterval: 0.1)
+                }
+                return count
+            }
+            async let stalled: Int = TestSocket.with(port: server.port, receiveBuffer: 64 << 10) { socket in
+                try socket.send(FileServer.head("GET", "/file"))
+                _ = try socket.readHead()
+                Thread.sleep(forTimeInterval: 5)
+                return socket.countToEnd()
+            }
+            try await Task.sleep(for: .seconds(4))
+            #expect(file.openCount == 1)
+            #expect(try await steady == 1_200_000)
+            // What the systems held on both sides comes, and then the end.
+            #expect(try await stalled < 1 << 28)
+            #expect(try await file.isReleased())
+        }
+    }
+
+    @Test("A file that became shorter ends the connection and not the server", arguments: [true, false])
+    func truncated(guarded: Bool) async throws {
+        let file = try TestFile(TestFile.noise(1_000_000))
+        try await FileServer.run(guarded: guarded, routes: { $0.serve(file, size: 50_000_000) }) { server in
+            try await TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("GET", "/file"))
+                #expect(try socket.readHead()["content-length"] == "50000000")
+                #expect(socket.countToEnd() <= 1_000_000)
+            }
+            #expect(try await file.isReleased())
+            #expect(try await server.answer("HEAD").status == 200)
+        }
+    }
+
+    @Test("A file compressed while it is sent is whole", arguments: [0, 1, 65_536, 65_537, 5_000_000])
+    func compressedOnTheWay(size: Int) async throws {
+        let file = try TestFile(TestFile.noise(size / 2) + [UInt8](repeating: 65, count: size - size / 2))
+        try await FileServer.run(routes: { router in
+            router.get("file") { _, _ in
+                let opened = try file.open()
+                return Response(
+                    status: .ok, headers: [.contentType: "text/plain", .contentEncoding: "gzip"],
+                    body: .gzip(of: opened.handle, size: Int64(size), level: 6, holding: opened))
+            }
+        }) { server in
+            let answer = try await server.answer()
+            #expect(answer["transfer-encoding"] == "chunked")
+            #expect(try Gzip.decompress(answer.body) == file.bytes)
+            if size > 100 { #expect(answer.body.count < size * 6 / 10) }
+            #expect(try await file.isReleased())
+            // Who hangs up lets go of this one too.
+            try await TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("GET", "/file"))
+                _ = try socket.readHead()
+            }
+            #expect(try await file.isReleased())
+        }
+    }
+
+    @Test("What an answer says of its safety itself is not overridden")
+    func safety() async throws {
+        let file = try TestFile([1])
+        guard let policy = HTTPField.Name("Content-Security-Policy") else { return }
+        let headers: HTTPFields = [.contentType: "text/html", policy: "sandbox; default-src 'none'"]
+        try await FileServer.run(serving: file, headers: headers) { server in
+            let answer = try await server.answer()
+            #expect(answer["content-security-policy"] == "sandbox; default-src 'none'")
+            #expect(answer["x-content-type-options"] == "nosniff")
+        }
+    }
+}
+
+extension Router where Context == ServingRequestContext {
+    /// Serves a file that has, or is said to have, a size of its own.
+    fileprivate func serve(_ file: TestFile, size: Int64) {
+        let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
+            let opened = try file.open()
+            return ServedFile(handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened)
+                .response(to: request, in: context)
+        }
+        get("file", use: answer)
+        head("file", use: answer)
+    }
+}

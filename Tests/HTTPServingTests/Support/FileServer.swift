@@ -1,0 +1,72 @@
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// A server on a port of its own with the guards that every server has.
+struct FileServer: Sendable {
+    let port: Int
+
+    /// Runs a server for as long as the body takes.
+    static func run(
+        guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60),
+        routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (FileServer) async throws -> Void
+    ) async throws {
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        routes(router)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let application = Application(
+            router: router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1(),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in
+                port.yield(channel.localAddress?.port ?? 0)
+                port.finish()
+            }, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            for await number in ports { try await body(FileServer(port: number)) }
+            group.cancelAll()
+            try? await group.waitForAll()
+        }
+    }
+
+    /// Runs a server that answers `/file` with a file, GET and HEAD.
+    static func run(
+        serving file: TestFile, guarded: Bool = true, idleTimeout: TimeAmount = .seconds(60), headers: HTTPFields = [.contentType: "text/plain"],
+        _ body: @Sendable (FileServer) async throws -> Void
+    ) async throws {
+        try await run(guarded: guarded, idleTimeout: idleTimeout, routes: { $0.serve(file, at: "file", headers: headers) }, body)
+    }
+
+    /// Sends a request on a connection of its own and reads the answer to it.
+    func answer(
+        _ method: String = "GET", _ path: String = "/file", _ fields: [String] = [], body: [UInt8] = []
+    ) async throws -> Answer {
+        try await TestSocket.with(port: port) { socket in
+            try socket.send(Self.head(method, path, fields) + body)
+            return try socket.readAnswer(to: method)
+        }
+    }
+
+    static func head(_ method: String, _ path: String, _ fields: [String] = []) -> [UInt8] {
+        Array(("\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n").utf8)
+    }
+}
+
+extension Router where Context == ServingRequestContext {
+    func serve(_ file: TestFile, at path: RouterPath, headers: HTTPFields = [.contentType: "text/plain"]) {
+        let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
+            let opened = try file.open()
+            return ServedFile(
+                handle: opened.handle, size: Int64(file.bytes.count), etag: TestFile.etag, lastModified: TestFile.lastModified, headers: headers,
+                holding: opened
+            ).response(to: request, in: context)
+        }
+        get(path, use: answer)
+        head(path, use: answer)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import NIOCore
+import Synchronization
+import TestSupport
+
+/// A file with known bytes, and how many answers hold it.
+final class TestFile: Sendable {
+    static let etag = "cafe"
+    /// Sunday, 6 November 1994, 08:49:37 GMT.
+    static let lastModified: Int64 = 784_111_777
+
+    let bytes: [UInt8]
+    let url: URL
+    private let folder: TemporaryFolder
+    private let count = Mutex(0)
+
+    /// How many answers hold the file now.
+    var openCount: Int { count.withLock { $0 } }
+
+    init(_ bytes: [UInt8]) throws {
+        self.bytes = bytes
+        folder = try TemporaryFolder()
+        url = try folder.write(bytes, to: "file")
+    }
+
+    /// Bytes that follow no rule and are the same every time.
+    static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            for index in 0..<count {
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                buffer[index] = UInt8(truncatingIfNeeded: state >> 32)
+            }
+            initialized = count
+        }
+    }
+
+    func open() throws -> OpenFile {
+        count.withLock { $0 += 1 }
+        return OpenFile(try Self.handle(url)) { [self] in count.withLock { $0 -= 1 } }
+    }
+
+    private static func handle(_ url: URL) throws -> NIOFileHandle {
+        try NIOFileHandle(_deprecatedPath: url.path)
+    }
+
+    /// Waits until no answer holds the file.
+    /// - Returns: whether that came about within a few seconds.
+    func isReleased(within limit: Duration = .seconds(5)) async throws -> Bool {
+        let start = ContinuousClock.now
+        while openCount > 0 {
+            if ContinuousClock.now - start > limit { return false }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return true
+    }
+}
+
+/// An open file that is closed when nobody holds it any more.
+final class OpenFile: Sendable {
+    let handle: NIOFileHandle
+    private let onClose: @Sendable () -> Void
+
+    init(_ handle: NIOFileHandle, onClose: @escaping @Sendable () -> Void) {
+        self.handle = handle
+        self.onClose = onClose
+    }
+
+    deinit {
+        try? handle.close()
+        onClose()
+    }
+}

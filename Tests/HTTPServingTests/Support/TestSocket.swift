@@ -1,0 +1,162 @@
+import Foundation
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A client that reads exactly when and as much as it is told to.
+final class TestSocket {
+    struct Failed: Error {
+        let what: String
+        let code: CInt
+    }
+
+    /// Blocking calls must not take the threads that the server runs on.
+    private static let threads: NIOThreadPool = {
+        let pool = NIOThreadPool(numberOfThreads: 24)
+        pool.start()
+        return pool
+    }()
+
+    private let descriptor: CInt
+    private var unread: [UInt8] = []
+
+    /// Connects, and closes at the end of the body.
+    /// - Parameter receiveBuffer: bytes that the system may hold for this side; `nil` as it thinks best.
+    static func with<Result: Sendable>(
+        port: Int, receiveBuffer: Int? = nil, _ body: @escaping @Sendable (TestSocket) throws -> Result
+    ) async throws -> Result {
+        try await threads.runIfActive { try body(TestSocket(port: port, receiveBuffer: receiveBuffer)) }
+    }
+
+    private init(port: Int, receiveBuffer: Int?) throws {
+        #if canImport(Darwin)
+            descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { throw Failed(what: "socket", code: errno) }
+        if let receiveBuffer {
+            var size = CInt(receiveBuffer)
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        }
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard code == 0 else { throw Failed(what: "connect", code: errno) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends bytes, as many as the server takes.
+    /// - Throws: when it takes no more, or has closed the connection.
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            #if canImport(Darwin)
+                let flags: CInt = 0
+            #else
+                let flags = CInt(MSG_NOSIGNAL)
+            #endif
+            let count = bytes[sent...].withUnsafeBytes { Self.send(descriptor, $0, flags) }
+            guard count >= 0 else { throw Failed(what: "send", code: errno) }
+            sent += count
+        }
+    }
+
+    private static func send(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ flags: CInt) -> Int {
+        #if canImport(Glibc)
+            Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+        #elseif canImport(Musl)
+            Musl.send(descriptor, bytes.baseAddress, bytes.count, flags)
+        #else
+            Darwin.send(descriptor, bytes.baseAddress, bytes.count, flags)
+        #endif
+    }
+
+    /// - Returns: between one byte and the count, none at the end.
+    func read(upTo count: Int) throws -> [UInt8] {
+        if !unread.isEmpty {
+            defer { unread.removeFirst(min(count, unread.count)) }
+            return Array(unread.prefix(count))
+        }
+        var code: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            let got = recv(descriptor, buffer.baseAddress, count, 0)
+            if got < 0 { code = errno }
+            initialized = max(0, got)
+        }
+        if code != 0 { throw Failed(what: "recv", code: code) }
+        return bytes
+    }
+
+    func read(exactly count: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count {
+            let part = try read(upTo: min(1 << 20, count - bytes.count))
+            if part.isEmpty { throw Failed(what: "the connection ended after \(bytes.count) of \(count) bytes", code: 0) }
+            bytes += part
+        }
+        return bytes
+    }
+
+    /// How many bytes come until the connection ends, however it ends.
+    func countToEnd() -> Int {
+        var count = 0
+        while let part = try? read(upTo: 1 << 20), !part.isEmpty { count += part.count }
+        return count
+    }
+
+    /// Reads up to the empty line, which is left out.
+    func readHead() throws -> Answer {
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            let part = try read(upTo: 4096)
+            if part.isEmpty { throw Failed(what: "the connection ended in the head", code: 0) }
+            if let end = (head + part).firstRange(of: Array("\r\n\r\n".utf8))?.upperBound {
+                unread = Array((head + part)[end...]) + unread
+                head = Array((head + part)[..<end])
+            } else {
+                head += part
+            }
+        }
+        return try Answer(head: String(decoding: head, as: UTF8.self))
+    }
+
+    func readAnswer(to method: String = "GET") throws -> Answer {
+        var answer = try readHead()
+        if method == "HEAD" || answer.status == 304 || answer.status < 200 { return answer }
+        if answer["transfer-encoding"] == "chunked" {
+            while true {
+                let chunk = try readChunk()
+                if chunk.isEmpty { return answer }
+                answer.body += chunk
+            }
+        }
+        guard let count = answer["content-length"].flatMap({ Int($0) }) else { throw Failed(what: "no length", code: 0) }
+        answer.body = try read(exactly: count)
+        return answer
+    }
+
+    /// One chunk of a body without a length; empty at its end.
+    func readChunk() throws -> [UInt8] {
+        var line: [UInt8] = []
+        while !line.suffix(2).elementsEqual([13, 10]) { line += try read(exactly: 1) }
+        guard let size = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) else { throw Failed(what: "chunk", code: 0) }
+        return Array(try read(exactly: size + 2).dropLast(2))
+    }
+}

@@ -1,0 +1,159 @@
+import AssetStore
+import Foundation
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import RemoteRecordStore
+import StoreScenarios
+import Testing
+
+/// Files over the wire, in and out, and what can be asked of them.
+@Suite struct AssetTests {
+    /// A file that is made up while it is sent, and breaks off where it is told to.
+    private struct Pieces: AsyncSequence, Sendable {
+        struct Lost: Error {}
+
+        let count: Int
+        var breaksAfter: Int?
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let pieces: Pieces
+            var number = 0
+
+            mutating func next() async throws -> ByteBuffer? {
+                if number == pieces.breaksAfter { throw Lost() }
+                guard number < pieces.count else { return nil }
+                defer { number += 1 }
+                return ByteBuffer(bytes: Pieces.bytes(of: number))
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pieces: self) }
+
+        static let length = 50_000
+        private static let block = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        /// The same bytes, but for the first ones.
+        static func bytes(of number: Int) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } + block.dropFirst(8) }
+
+        var size: Int64 { Int64(count * Self.length) }
+        var bytes: [UInt8] { (0..<count).flatMap(Self.bytes) }
+    }
+
+    private static func container() throws -> ContainerID { try address(.private).container }
+
+    /// Uploads a file for the field `file` of a record in the zone `Notes`.
+    private static func upload(
+        _ pieces: Pieces, for record: Name, to engine: RemoteRecordEngine, size: Int64?, fileName: String? = nil
+    ) async throws -> Asset {
+        let database = try #require(try await engine.full(.private) as? any AssetUploading)
+        let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: record)
+        let grant = try await database.grantUploads([slot], in: notes)[0].get()
+        return try await engine.upload(pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
+    }
+
+    private static func read(_ download: AssetDownload) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await part in download { bytes += part.readableBytesView }
+        return bytes
+    }
+
+    @Test(arguments: LiveServer.Kind.allCases, [true, false])
+    func aFileGoesThereAndComesBack(kind: LiveServer.Kind, saysSize: Bool) async throws {
+        try await LiveServer.runWithEngine(kind) { url, near in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            let pieces = Pieces(count: 60)
+            let asset = try await Self.upload(pieces, for: "r", to: engine, size: saysSize ? pieces.size : nil, fileName: "ä/b \"c\".txt")
+            #expect(asset.size == pieces.size && asset.receipt != nil && asset.fileName == "ä_b _c_.txt")
+            let saved = try await database.save("r", in: notes, ["file": .asset(asset)])
+            #expect(try saved.fields.assets().map(\.asset.fileName) == ["ä_b _c_.txt"])
+            // The text of a record is the store's own: addresses that end are no part of it.
+            let there = try await near.full(.private).fetch([RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0].get()
+            #expect(saved.fields == there.fields)
+            #expect(try await database.zoneChanges(ZoneChangesRequest(notes)).changes.map(\.record) == [there])
+            let checksum = try #require(FileChecksum(asset.fileChecksum))
+            let container = try Self.container()
+            let whole = try await engine.download(checksum, in: container, .development)
+            #expect(whole.size == pieces.size)
+            let bytes = pieces.bytes
+            #expect(try await Self.read(whole) == bytes)
+            let address = try await engine.downloadURL(of: checksum, in: container, .development)
+            let rest = try await engine.download(address, from: 1_234_567)
+            #expect(rest.size == pieces.size - 1_234_567)
+            #expect(try await Self.read(rest) == Array(bytes[1_234_567...]))
+            await engine.close()
+        }
+    }
+
+    @Test func whatIsRefusedIsToldInTheServersWords() async throws {
+        let clock = TestClock()
+        try await LiveServer.run(clock: clock) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            _ = try await engine.withZone()
+            let tooLarge = Pieces(count: Int(AssetStores.defaultSizeLimit) / Pieces.length + 1)
+            for size in [tooLarge.size, nil] {
+                let refused = await refusal { _ = try await Self.upload(tooLarge, for: "r", to: engine, size: size) }
+                #expect(refused?.code == .quotaExceeded, "\(refused?.reason ?? "taken")")
+            }
+            let database = try #require(try await engine.full(.private) as? any AssetUploading)
+            let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
+            let grant = try await database.grantUploads([slot], in: notes)[0].get()
+            let forged = UploadGrant(recordName: "r", fieldName: "file", ticket: String(grant.ticket.reversed()))
+            let container = try Self.container()
+            let unknown = await refusal { _ = try await engine.upload(Pieces(count: 1), size: nil, with: forged, to: container, .development) }
+            #expect(unknown?.code == .notFound)
+            clock.advance(AssetTickets.uploadLifetime + 1)
+            let late = await refusal { _ = try await engine.upload(Pieces(count: 1), size: nil, with: grant, to: container, .development) }
+            #expect(late?.code == .badRequest && late?.reason.contains("expired") == true)
+            let zeros = try #require(checksum(0))
+            let missing = await refusal { _ = try await engine.download(zeros, in: container, .development) }
+            #expect(missing?.code == .notFound)
+            for address in ["http://example.com/x", "", url.absoluteString + ".example.com/x"] {
+                let foreign = await refusal { _ = try await engine.download(address) }
+                #expect(foreign?.code == .badRequest)
+            }
+            await engine.close()
+        }
+    }
+
+    @Test func aBodyThatBreaksLeavesNothing() async throws {
+        try await LiveServer.runWithEngine { url, near in
+            let engine = try RemoteRecordEngine(url: url)
+            _ = try await engine.withZone()
+            await #expect(throws: (any Error).self) {
+                _ = try await Self.upload(Pieces(count: 9, breaksAfter: 5), for: "r", to: engine, size: Pieces(count: 9).size)
+            }
+            #expect(try await near.ledger().entries(after: nil, limit: 9).isEmpty)
+            // And the engine goes on.
+            _ = try await Self.upload(Pieces(count: 1), for: "r", to: engine, size: nil)
+            await engine.close()
+        }
+    }
+
+    @Test(arguments: LiveServer.Kind.allCases)
+    func verificationAndSweepAreTheServers(kind: LiveServer.Kind) async throws {
+        let clock = TestClock()
+        try await LiveServer.run(kind, clock: clock) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let container = try Self.container()
+            let nowhere = await refusal { _ = try await engine.verifyAssets(container, .development) }
+            #expect(nowhere?.code == .notFound)
+            let database = try await engine.withZone()
+            try await database.save("r", in: notes, ["file": .asset(try await Self.upload(Pieces(count: 3), for: "r", to: engine, size: nil))])
+            try await database.save("s", in: notes, ["file": .asset(try await Self.upload(Pieces(count: 2), for: "s", to: engine, size: nil))])
+            try await database.delete("s", in: notes)
+            clock.advance(2 * 86_400_000)
+            let verification = try await engine.verifyAssets(container, .development)
+            #expect(verification.problems.isEmpty && verification.filesDone == 2 && verification.referencesDone == 1 && verification.unusedFiles == 1)
+            #expect(verification.bytesDone == Pieces(count: 5).size)
+            let rehearsed = try await engine.sweepAssets(container, .development, dryRun: true)
+            #expect(rehearsed.isDryRun && rehearsed.removed.count == 1)
+            #expect(try await engine.sweepAssets(container, .development, graceTime: .seconds(3 * 86_400)).removed.isEmpty)
+            let swept = try await engine.sweepAssets(container, .development)
+            #expect(!swept.isDryRun && swept.removed == rehearsed.removed && swept.removedBytes >= Pieces(count: 2).size)
+            #expect(try await engine.sweepAssets(container, .development).removed.isEmpty)
+            await engine.close()
+        }
+    }
+}

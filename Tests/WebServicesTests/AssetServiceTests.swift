@@ -1,0 +1,213 @@
+import AssetStore
+import Foundation
+import JSON
+import RecordStore
+import Records
+import Synchronization
+import TestSupport
+import Testing
+
+/// What Skylight's own services say of files, and do to them.
+@Suite("Asset services")
+struct AssetServiceTests {
+    private static let root = "/skylight/1/iCloud.com.example.Test/development/assets"
+    private static let text = Array(String(repeating: "All work and no play makes Jack a dull boy. ", count: 500).utf8)
+
+    private func lines(_ response: RawResponse) throws -> [JSONValue] {
+        try response.text.split(separator: "\n").map { try JSONReader.value(of: Array($0.utf8)) }
+    }
+
+    // MARK: Facts
+
+    @Test("What is known of a file is told, with an address", arguments: EngineKind.allCases)
+    func facts(engine: EngineKind) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            let path = try await client.store(Self.text, named: "jack.txt")
+            // Who asks for it has it made.
+            _ = try await client.send("GET", path, ["Accept-Encoding: gzip"])
+            let checksum = try Tool.sha256(Self.text)
+            let answer = try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)")
+            #expect(answer.status == 200, "\(answer.text)")
+            let expected: JSONValue = [
+                "fileChecksum": .string(checksum), "size": .integer(Int64(Self.text.count)), "compressedSize": "<any>", "mediaType": "<has text/plain>",
+                "preview": "text", "useCount": 1,
+            ]
+            #expect(Subset.differences(expected, try answer.json()) == [])
+            let url = try client.string("downloadURL", in: try answer.json())
+            #expect(url.hasSuffix("/\(checksum.prefix(8)).txt"))
+            #expect(try await client.send("GET", url.withoutOrigin).body == Self.text)
+        }
+    }
+
+    @Test("Of what is not there nothing is told, and nothing is made")
+    func nothing() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let checksum = String(repeating: "0", count: 64)
+            for (method, path) in [("GET", "facts?fileChecksum=\(checksum)"), ("GET", "verify"), ("POST", "sweep")] {
+                let answer = try await client.send(method, "\(Self.root)/\(path)", body: method == "POST" ? Array("{}".utf8) : nil)
+                #expect(answer.status == 404 && answer.text.contains("There is no container"), "\(answer.text)")
+            }
+            #expect(try await server.engine.containers() == [])
+            _ = try await client.store(Self.text)
+            #expect(try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)").status == 404)
+            for query in ["", "?fileChecksum=", "?fileChecksum=xyz", "?fileChecksum=\(String(repeating: "A", count: 64))"] {
+                let answer = try await client.send("GET", "\(Self.root)/facts\(query)")
+                #expect(answer.status == 400 && answer.text.contains("64 hexadecimal digits"), "\(answer.text)")
+            }
+            for (method, path) in [("POST", "facts"), ("POST", "verify"), ("GET", "sweep")] {
+                #expect(try await client.send(method, "\(Self.root)/\(path)", body: method == "POST" ? [] : nil).status == 405)
+            }
+            let unknown = try await client.send("GET", "\(Self.root)/all")
+            #expect(unknown.status == 400 || unknown.status == 404)
+        }
+    }
+
+    // MARK: Uses
+
+    @Test("Who refers to the same bytes is told to those who see it", arguments: EngineKind.allCases)
+    func uses(engine: EngineKind) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            _ = try await client.store(Self.text)
+            _ = try await client.store(Self.text, in: "s")
+            let anna = AssetClient(server: server, user: "anna")
+            _ = try await anna.store(Self.text)
+            let body: JSONValue = ["fileChecksum": .string(try Tool.sha256(Self.text))]
+            let answer = try await client.post("/skylight/1/iCloud.com.example.Test/development/private/assets/uses", body)
+            let expected: JSONValue = [
+                "visible": [
+                    ["database": "private", "zoneID": ["zoneName": "_defaultZone"], "recordName": "r", "recordType": "Note", "fieldName": "file"],
+                    ["recordName": "s"],
+                ], "total": 3,
+            ]
+            #expect(Subset.differences(expected, try answer.json()) == [], "\(answer.text)")
+            let files = try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }
+            #expect(files.count == 1)
+        }
+    }
+
+    // MARK: Verifying
+
+    @Test("A verification tells how far it is and what it found", arguments: EngineKind.allCases)
+    func verify(engine: EngineKind) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            _ = try await client.store(Self.text)
+            let clean = try await client.send("GET", "\(Self.root)/verify")
+            #expect(clean.status == 200 && clean.headers["content-type"] == "application/x-ndjson")
+            let found = try lines(clean)
+            #expect(Subset.differences(["verification": "started"], found.first) == [])
+            let expected: JSONValue = [
+                "verification": "finished", "filesDone": 1, "filesTotal": 1, "bytesDone": .integer(Int64(Self.text.count)), "referencesDone": 1, "problems": [],
+            ]
+            #expect(Subset.differences(expected, found.last) == [], "\(clean.text)")
+            let name = try #require(try AssetFiles.stored(in: server.folder).first { !$0.hasSuffix(".gz") })
+            try Data(Self.text.reversed()).write(to: server.folder.appending(path: name))
+            let changed = try lines(try await client.send("GET", "\(Self.root)/verify"))
+            let problem: JSONValue = ["problem": "changed", "fileChecksum": .string(try Tool.sha256(Self.text)), "explanation": "<any>"]
+            #expect(Subset.differences(["verification": "finished", "problems": [problem]], changed.last) == [])
+        }
+    }
+
+    @Test("A failure of the store ends the lines with its words", arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
+    func failing(method: String, action: String, subject: String) async throws {
+        try await TestServer.run(keeping: KeepingEngine(failure: RecordError(.internalError, "The disk failed"))) { server in
+            let response = try await AssetClient(server: server).send(method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
+            #expect(response.status == 200)
+            let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": "The disk failed"]
+            #expect(Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [])
+        }
+    }
+
+    // MARK: Sweeping
+
+    @Test("A sweep removes what nothing uses when its time is over", arguments: EngineKind.allCases)
+    func sweep(engine: EngineKind) async throws {
+        let clock = SettableClock()
+        try await TestServer.run(engine, clock: clock) { server in
+            let client = AssetClient(server: server)
+            _ = try await client.store(Array("kept".utf8), in: "kept")
+            _ = try await client.store(Self.text)
+            try await client.save([:], as: "forceReplace")
+            func sweep(_ body: JSONValue, _ expected: JSONValue) async throws {
+                let answer = try await client.post("\(Self.root)/sweep", body)
+                #expect(answer.status == 200)
+                #expect(Subset.differences(["sweep": "started"], try lines(answer).first) == [])
+                #expect(Subset.differences(expected.setting("sweep", to: "finished"), try lines(answer).last) == [], "\(answer.text)")
+            }
+            try await sweep([:], ["dryRun": false, "removed": [], "removedBytes": 0])
+            clock.advance(by: .seconds(2 * 86_400))
+            let file: JSONValue = ["fileChecksum": .string(try Tool.sha256(Self.text)), "name": "<any>", "bytes": "<any>"]
+            try await sweep(["dryRun": true], ["dryRun": true, "removed": [file]])
+            try await sweep(["graceSeconds": 345_600], ["removed": [], "waiting": 1])
+            #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 2)
+            try await sweep(["graceSeconds": 0], ["dryRun": false, "removed": [file]])
+            #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 1)
+            for body in [["dryRun": 1], ["graceSeconds": -1], ["graceSeconds": "x"]] as [JSONValue] {
+                #expect(try await client.post("\(Self.root)/sweep", body).status == 400)
+            }
+        }
+    }
+
+    @Test("Both stop when the client hangs up", arguments: [("GET", "verify", ""), ("POST", "sweep", #"{"dryRun":true}"#)])
+    func hangingUp(method: String, action: String, body: String) async throws {
+        let engine = KeepingEngine(failure: nil)
+        try await TestServer.run(keeping: engine) { server in
+            let request = "\(method) \(Self.root)/\(action) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            try await server.client.hangUp(after: Array(request.utf8)) { try await eventually { engine.waiting.withLock { $0 } == 1 } }
+            try await eventually { engine.waiting.withLock { $0 } == 0 }
+        }
+    }
+
+    // MARK: Guards
+
+    @Test("Pages of other sites look at nothing and remove nothing", arguments: [("GET", "verify"), ("POST", "sweep"), ("GET", "facts")])
+    func foreignOrigin(method: String, action: String) async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            for header in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
+                let response = try await client.send(method, "\(Self.root)/\(action)", [header], body: method == "POST" ? Array("{}".utf8) : nil)
+                #expect(response.status == 403)
+            }
+        }
+    }
+}
+
+/// An engine with one container, whose ledger fails or never answers.
+private final class KeepingEngine: AssetKeeping {
+    struct Ledger: AssetLedger {
+        let engine: KeepingEngine
+        let tickets = AssetTickets(key: Array(repeating: 1, count: 32))
+
+        private func answer<Value>() async throws -> Value {
+            if let failure = engine.failure { throw failure }
+            engine.waiting.withLock { $0 += 1 }
+            defer { engine.waiting.withLock { $0 -= 1 } }
+            try await Task.sleep(for: .seconds(600))
+            throw CancellationError()
+        }
+
+        func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws { let _: Int = try await answer() }
+        func entry(of checksum: FileChecksum) async throws -> AssetEntry? { try await answer() }
+        func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] { try await answer() }
+        func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] { try await answer() }
+        func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> { try await answer() }
+        func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage { try await answer() }
+    }
+
+    let failure: RecordError?
+    /// Calls that wait for an answer.
+    let waiting = Mutex(0)
+    private let base = InMemoryRecordEngine()
+
+    init(failure: RecordError?) {
+        self.failure = failure
+    }
+
+    func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger { Ledger(engine: self) }
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { try await base.database(address, as: caller) }
+    func containers() async throws -> [ContainerID] { [ContainerID(ScenarioRunner.container)].compactMap(\.self) }
+    func close() async {}
+}

@@ -1,0 +1,235 @@
+import AssetStore
+import JSON
+import RecordStore
+import Records
+import Testing
+
+/// Files on their way in, with every status that an upload can have.
+@Suite("Asset uploads")
+struct AssetUploadTests {
+    private static let text = Array(String(repeating: "All work and no play makes Jack a dull boy. ", count: 2000).utf8)
+
+    private func expect(_ response: RawResponse, _ status: Int, _ code: String, _ words: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(response.status == status, "\(response.text)", sourceLocation: sourceLocation)
+        #expect(response.headers["content-type"] == "application/json; charset=UTF-8", sourceLocation: sourceLocation)
+        let expected: JSONValue = ["serverErrorCode": .string(code), "reason": .string("<has \(words)>"), "uuid": "<any>"]
+        #expect(Subset.differences(expected, try response.json()) == [], sourceLocation: sourceLocation)
+    }
+
+    private func leftovers(_ server: TestServer) throws -> [String] {
+        try AssetFiles.incoming(in: server.folder)
+    }
+
+    // MARK: Leave to upload
+
+    @Test("Each token has its own answer, and an address to send the bytes to", arguments: EngineKind.allCases)
+    func grants(engine: EngineKind) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            try await client.save(["title": "x"])
+            let tokens: JSONValue = [
+                ["recordType": "Note", "fieldName": "file", "recordName": "r"], ["recordType": "Note", "fieldName": "file"],
+                ["recordType": "Note", "fieldName": "title", "recordName": "r"],
+            ]
+            let answer = try await client.post("assets/upload", ["tokens": tokens])
+            #expect(answer.status == 200)
+            let expected: JSONValue = [
+                "tokens": [
+                    ["recordName": "r", "fieldName": "file", "url": "<has /assets/iCloud.com.example.Test/development/upload/>"],
+                    ["recordName": "<any>", "fieldName": "file", "url": "<any>"],
+                    ["recordName": "r", "fieldName": "title", "serverErrorCode": "BAD_REQUEST", "reason": "<has defined to be: STRING>", "url": "<absent>"],
+                ]
+            ]
+            #expect(Subset.differences(expected, try answer.json()) == [])
+        }
+    }
+
+    @Test("What is wrong with a request for addresses is told")
+    func badRequests() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let many = JSONValue.array(Array(repeating: ["recordType": "Note", "fieldName": "file"], count: 201))
+            let cases: [(JSONValue, Int, String)] = [
+                ([:], 400, "Expected 'tokens' to be an array"), (["tokens": [["fieldName": "file"]]], 400, "tokens[0].recordType"),
+                (["tokens": [["recordType": "Note"]]], 400, "tokens[0].fieldName"), (["tokens": many], 400, "the limit is 200"),
+                (["tokens": [["recordType": "Note", "fieldName": "file"]], "zoneID": ["zoneName": "None"]], 404, "Zone does not exist"),
+            ]
+            for (body, status, words) in cases {
+                try expect(try await client.post("assets/upload", body), status, status == 404 ? "ZONE_NOT_FOUND" : "BAD_REQUEST", words)
+            }
+            #expect(try await client.send("GET", "\(AssetClient.root)/private/assets/upload").status == 405)
+        }
+    }
+
+    // MARK: Bytes
+
+    @Test("The answer to an upload can be saved", arguments: EngineKind.allCases, ["POST", "PUT"])
+    func upload(engine: EngineKind, method: String) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            let slot = try await client.slot()
+            let answer = try await client.send(method, slot.path, ["X-Skylight-File-Name: %C3%A4.txt"], body: Self.text)
+            #expect(answer.status == 200)
+            let expected: JSONValue = [
+                "singleFile": [
+                    "fileChecksum": .string(try Tool.sha256(Self.text)), "size": .integer(Int64(Self.text.count)), "receipt": "<any>",
+                    "wrappingKey": "<any>", "referenceChecksum": "<any>", "fileName": "ä.txt",
+                ]
+            ]
+            #expect(Subset.differences(expected, try answer.json()) == [])
+            let asset = try #require(Subset.value(at: "singleFile", in: try answer.json()))
+            let record = try await client.save(["file": ["value": asset]])
+            let saved: JSONValue = [
+                "fields": ["file": ["type": "ASSETID", "value": ["size": .integer(Int64(Self.text.count)), "fileName": "ä.txt", "receipt": "<absent>"]]]
+            ]
+            #expect(Subset.differences(saved, record) == [])
+            #expect(try await client.send("GET", try client.downloadPath(record)).body == Self.text)
+            #expect(try leftovers(server) == [])
+        }
+    }
+
+    @Test("An empty file is a file")
+    func empty() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let path = try await client.store([])
+            let response = try await client.send("GET", path)
+            #expect(response.status == 200 && response.body.isEmpty && response.headers["content-length"] == "0")
+        }
+    }
+
+    @Test("A body may come in chunks, and compressed")
+    func codings() async throws {
+        try await TestServer.run(sizeLimit: Int64(Self.text.count)) { server in
+            let client = AssetClient(server: server)
+            let compressed = try Tool.gzip(Self.text)
+            for (body, headers) in [
+                (AssetFiles.chunked(Self.text), ["Transfer-Encoding: chunked"]), (compressed, ["Content-Encoding: gzip"]),
+                (AssetFiles.chunked(compressed), ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]),
+                (Self.text, ["Content-Encoding: identity", "Content-Type: multipart/form-data; boundary=x"]),
+            ] {
+                let asset = try await client.upload(body, to: try await client.slot(), headers)
+                #expect(try client.string("fileChecksum", in: asset) == Tool.sha256(Self.text))
+            }
+        }
+    }
+
+    @Test("A client that asks first is told to go on")
+    func expectation() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            let head = "POST \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"
+            #expect(try await server.client.exchange(head).map(\.status) == [100, 200])
+        }
+    }
+
+    // MARK: Refusals
+
+    @Test("A ticket that was altered, is another store's, or is none, is not found")
+    func unknownTickets() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            let download = try await client.store(Self.text)
+            let altered = path.dropLast(9) + (path.hasSuffix("AAAAAAAAA") ? "BBBBBBBBB" : "AAAAAAAAA")
+            let paths = [
+                String(altered), path + "A", path.replacing("/development/", with: "/production/"), path.replacing("Test", with: "Other"),
+                "/assets/iCloud.com.example.Test/development/upload/x", String(download.split(separator: "/").dropLast().joined(separator: "/")).replacing("assets/", with: "/assets/").replacing("download", with: "upload"),
+            ]
+            for path in paths { try expect(try await client.send("POST", path, body: Self.text), 404, "NOT_FOUND", "assets/upload") }
+            for path in ["/assets/", "/assets/x", "/assets/iCloud.com.example.Test/development/upload", "/assets/iCloud.com.example.Test/staging/upload/x"] {
+                #expect(try await client.send("POST", path, body: Self.text).status == 404)
+            }
+            #expect(try await server.engine.containers().map(\.description) == [ScenarioRunner.container])
+        }
+    }
+
+    @Test("After 15 minutes the address is gone", arguments: EngineKind.allCases)
+    func expired(engine: EngineKind) async throws {
+        let clock = SettableClock()
+        try await TestServer.run(engine, clock: clock) { server in
+            let client = AssetClient(server: server)
+            let slot = try await client.slot()
+            clock.advance(by: .seconds(14 * 60))
+            _ = try await client.upload(Self.text, to: slot)
+            clock.advance(by: .seconds(61))
+            let answer = try await client.send("POST", slot.path, body: Self.text)
+            try expect(answer, 410, "BAD_REQUEST", "15 minutes")
+            #expect(answer.headers["connection"] == "close")
+        }
+    }
+
+    @Test("Other methods are not allowed")
+    func methods() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            for method in ["GET", "HEAD", "DELETE", "PATCH"] {
+                let answer = try await client.send(method, path)
+                #expect(answer.status == 405 && answer.headers["allow"] == "POST, PUT, OPTIONS")
+            }
+        }
+    }
+
+    @Test("A file that is too large is refused, before it is read if it says so")
+    func tooLarge() async throws {
+        try await TestServer.run(sizeLimit: 10_000) { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            // None of the body is sent: whoever waited for it would time out.
+            let declared = try await client.send("POST", path, ["Content-Length: 10001"], body: [])
+            try expect(declared, 413, "QUOTA_EXCEEDED", "more than 10000 bytes")
+            #expect(declared.headers["connection"] == "close")
+            let chunks = AssetFiles.chunked(Array(repeating: 1, count: 10_001))
+            try expect(try await client.send("POST", path, ["Transfer-Encoding: chunked"], body: chunks), 413, "QUOTA_EXCEEDED", "more than 10000 bytes")
+            let asking = "POST \(path) HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 10001\r\n\r\n"
+            #expect(try await server.client.exchange(asking).map(\.status) == [413])
+            #expect(try leftovers(server) == [])
+            _ = try await client.upload(Array(repeating: 1, count: 10_000), to: AssetClient.Slot(recordName: "r", path: path))
+        }
+    }
+
+    @Test("A body that inflates beyond the limit is refused, and so is one that is damaged")
+    func bombs() async throws {
+        try await TestServer.run(sizeLimit: 100_000) { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            let bomb = try Tool.gzip(Array(repeating: 0, count: 32 << 20))
+            #expect(bomb.count < 100_000)
+            try expect(try await client.send("POST", path, ["Content-Encoding: gzip"], body: bomb), 413, "QUOTA_EXCEEDED", "more than 100000 bytes")
+            let whole = try Tool.gzip(Self.text)
+            for damaged in [Array(whole.dropLast(9)), Array("plain text".utf8), Array(whole.prefix(20)) + Array(repeating: 255, count: 20)] {
+                try expect(try await client.send("POST", path, ["Content-Encoding: gzip"], body: damaged), 400, "BAD_REQUEST", "gzip")
+            }
+            try expect(try await client.send("POST", path, ["Content-Encoding: br"], body: whole), 415, "BAD_REQUEST", "br")
+            #expect(try leftovers(server) == [])
+        }
+    }
+
+    @Test("An upload that breaks off leaves nothing", arguments: EngineKind.allCases)
+    func brokenOff(engine: EngineKind) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            for headers in ["Content-Length: 1000000", "Transfer-Encoding: chunked"] {
+                let head = "POST \(path) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\r\n"
+                let part = headers.hasPrefix("T") ? AssetFiles.chunked(Self.text).dropLast(5) : Self.text[...]
+                try await server.client.hangUp(after: Array(head.utf8) + part)
+            }
+            try await eventually { try leftovers(server) == [] }
+            #expect(try AssetFiles.stored(in: server.folder) == [])
+            // The same ticket is still good.
+            _ = try await client.upload(Self.text, to: AssetClient.Slot(recordName: "r", path: path))
+        }
+    }
+
+    @Test("A name that is not percent-encoded UTF-8 is refused", arguments: ["%", "%ZZ", "%FF", "100%"])
+    func badName(name: String) async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            try expect(try await client.send("POST", path, ["X-Skylight-File-Name: \(name)"], body: Self.text), 400, "BAD_REQUEST", "percent-encoded")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// What an asset store has on disk.
+enum AssetFiles {
+    /// The files of all stores in a data folder that have come to their end, by their paths.
+    static func stored(in folder: URL) throws -> [String] {
+        try all(in: folder).filter { !$0.contains("/incoming/") }
+    }
+
+    /// Uploads that are under way.
+    static func incoming(in folder: URL) throws -> [String] {
+        try all(in: folder).filter { $0.contains("/incoming/") }
+    }
+
+    private static func all(in folder: URL) throws -> [String] {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))
+        return paths.filter { path in
+            var isFolder: ObjCBool = false
+            let file = folder.appending(path: path).path(percentEncoded: false)
+            return path.contains(".assets/") && FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) && !isFolder.boolValue
+        }.sorted()
+    }
+
+    /// A body in HTTP's chunks of odd sizes.
+    static func chunked(_ bytes: [UInt8]) -> [UInt8] {
+        var body: [UInt8] = []
+        var rest = bytes[...]
+        var size = 1
+        while !rest.isEmpty {
+            let chunk = rest.prefix(size)
+            body += Array("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + [13, 10]
+            rest = rest.dropFirst(size)
+            size = size * 3 % 9973 + 1
+        }
+        return body + Array("0\r\n\r\n".utf8)
+    }
+}
+
+/// Waits for something that happens soon.
+func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async throws {
+    let start = ContinuousClock.now
+    while try await !condition() {
+        guard ContinuousClock.now - start < limit else { throw RawClient.TimedOut() }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+}

@@ -1,0 +1,17 @@
+import RecordStore
+import Records
+import Synchronization
+
+/// A clock that a test sets forward.
+final class SettableClock: Sendable {
+    private let offset = Mutex<Int64>(0)
+
+    /// The present, and as much later as was said.
+    func now() -> Timestamp {
+        Timestamp(milliseconds: Timestamp.now().milliseconds + offset.withLock { $0 })
+    }
+
+    func advance(by duration: Duration) {
+        offset.withLock { $0 += duration.components.seconds * 1000 }
+    }
+}
