@@ -4,6 +4,10 @@ import { Reference } from './plist.js'
 
 const depthLimit = 64
 const objectLimit = 20_000
+// Elements and members, each as often as something refers to what it is in.
+const elementLimit = 50_000
+// Letters of addresses that are put together.
+const joinedLimit = 1_000_000
 
 // Returns null when the property list is no archive.
 export function readableArchive(list) {
@@ -11,12 +15,23 @@ export function readableArchive(list) {
   const objects = list.get('$objects')
   const open = new Set()
   let made = 0
+  let elements = 0
+  let joined = 0
+
+  function count(more) {
+    elements += more
+    if (elements > elementLimit) throw new Error(`Written out, the archive has more than ${elementLimit} elements`)
+  }
 
   function resolved(value) {
     if (value instanceof Reference) return object(value.index)
-    if (Array.isArray(value)) return value.map(resolved)
-    if (value instanceof Map) return new Map([...value].map(([name, member]) => [name, resolved(member)]))
-    return value
+    if (Array.isArray(value)) {
+      count(value.length)
+      return value.map(resolved)
+    }
+    if (!(value instanceof Map)) return value
+    count(value.size)
+    return new Map([...value].map(([name, member]) => [name, resolved(member)]))
   }
 
   function object(index) {
@@ -40,7 +55,7 @@ export function readableArchive(list) {
   function instance(value) {
     const type = className(value)
     const has = name => value.has(name)
-    const all = name => { const list = value.get(name); return Array.isArray(list) ? list.map(resolved) : [] }
+    const all = name => { const list = value.get(name); return Array.isArray(list) ? resolved(list) : [] }
     if (has('NS.keys') && has('NS.objects')) {
       const members = all('NS.objects')
       return new Map(all('NS.keys').map((key, index) => [typeof key === 'string' ? key : short(key), members[index]]))
@@ -52,9 +67,12 @@ export function readableArchive(list) {
     if (has('NS.time')) return new Date((Number(value.get('NS.time')) + 978_307_200) * 1000)
     if (has('NS.uuidbytes')) return uuid(value.get('NS.uuidbytes'))
     if (has('NS.relative')) {
-      const base = resolved(value.get('NS.base'))
-      return [base, resolved(value.get('NS.relative'))].filter(Boolean).join('')
+      const parts = ['NS.base', 'NS.relative'].map(name => resolved(value.get(name))).filter(part => typeof part === 'string')
+      joined += parts.reduce((sum, part) => sum + part.length, 0)
+      if (joined > joinedLimit) throw new Error(`Written out, the archive's addresses have more than ${joinedLimit} letters`)
+      return parts.join('')
     }
+    count(value.size)
     const members = [...value].filter(([name]) => name !== '$class').map(([name, member]) => [name, resolved(member)])
     return new Map([['class', note(type)], ...members])
   }

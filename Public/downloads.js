@@ -15,8 +15,10 @@ export class Download {
   pace = new Pace()
   worker = null
   digest = undefined
-  // An address is renewed once, then it is the file that is not there.
+  // An address is renewed once each time, then it is the file that is not there.
   isRenewed = false
+  // Ends the request for another address.
+  renewal = null
 
   constructor({ name, url, size, checksum, number }) {
     Object.assign(this, { name, url, size, checksum })
@@ -34,7 +36,8 @@ export class Downloads {
   #waiting = []
   #active = new Set()
 
-  // changed: called after every turning point of a file. renew: gives a new address of a file whose address has expired.
+  // changed: called after every turning point of a file. renew: gives a new address of a file whose address has expired, or none when
+  // it can't or is told to stop.
   constructor(files, { changed, renew }) {
     this.#files = files
     this.#changed = changed
@@ -43,7 +46,7 @@ export class Downloads {
 
   start(download) {
     if (download.isUnderWay || download.state === 'done') return
-    Object.assign(download, { reason: '', isOver: false, isStopped: false })
+    Object.assign(download, { reason: '', isOver: false, isStopped: false, isRenewed: false, renewal: new AbortController() })
     this.#waiting.push(download)
     this.#turn(download, 'waiting')
     this.#next()
@@ -54,6 +57,7 @@ export class Downloads {
     if (!download.isUnderWay) return
     download.isStopped = true
     download.worker?.postMessage('stop')
+    download.renewal.abort()
     if (!this.#waiting.includes(download)) return
     this.#waiting = this.#waiting.filter(other => other !== download)
     this.#turn(download, 'paused')
@@ -70,8 +74,9 @@ export class Downloads {
     let end = await this.#run(download)
     if (end.isExpired && !download.isRenewed && !download.isStopped) {
       download.isRenewed = true
-      const url = await this.#renew(download)
-      if (url) {
+      const url = await this.#renew(download, download.renewal.signal)
+      if (download.isStopped) end = { end: 'stopped' }
+      else if (url) {
         download.url = url
         end = await this.#run(download)
       }

@@ -231,9 +231,9 @@ class Whole {
 }
 
 // The page, asked for again, has new addresses of the same files.
-async function renewedAddress(download) {
+async function renewedAddress(download, signal) {
   try {
-    const answer = await fetch(location.href, { headers: { Accept: 'text/html' }, cache: 'no-store' })
+    const answer = await fetch(location.href, { headers: { Accept: 'text/html' }, cache: 'no-store', signal })
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const row = [...page.querySelectorAll('[data-file]')].find(row => row.dataset.checksum === download.checksum && row.dataset.file === download.name)
     return row?.dataset.href ?? null

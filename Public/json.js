@@ -1,6 +1,10 @@
 // Lays JSON out, two spaces for each level. Numbers stay as they are written: JavaScript's own would round large ones.
 
-// Returns null when the text is no JSON.
+// Levels, and letters that are put out: indentation can make a small text a thousand times as long.
+const depthLimit = 200
+const lengthLimit = 4_000_000
+
+// Returns null when the text is no JSON, or too deep or too long when it is laid out.
 export function laidOut(text) {
   try {
     JSON.parse(text)
@@ -10,14 +14,17 @@ export function laidOut(text) {
   const lines = []
   let line = ''
   let depth = 0
+  let length = 0
   const next = () => {
     lines.push(line)
+    length += line.length + 1
     line = '  '.repeat(depth)
   }
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
     if (token === '{' || token === '[') {
       line += token
       depth += 1
+      if (depth > depthLimit) return null
       next()
     } else if (token === '}' || token === ']') {
       depth -= 1
@@ -32,6 +39,7 @@ export function laidOut(text) {
       next()
     } else if (token === ':') line += ': '
     else line += token
+    if (length > lengthLimit) return null
   }
   return [...lines, line].join('\n')
 }

@@ -5,6 +5,8 @@ import { readableArchive } from './archive.js'
 const depthLimit = 64
 const valueLimit = 50_000
 const textLimit = 1_000_000
+// Bytes of texts: two places of the file may share them.
+const decodedLimit = 4_000_000
 // Seconds from 1970 to 2001, where property lists count from.
 const epoch = 978_307_200
 
@@ -30,6 +32,9 @@ export function propertyList(bytes) {
   const table = Number(view.getBigUint64(trailer + 24))
   if (count > 10 * valueLimit || offsetSize < 1 || indexSize < 1 || table + count * offsetSize > trailer) throw damaged()
   let made = 0
+  let decoded = 0
+  // Texts by their place in the file: they can be referred to again and again.
+  const texts = new Map()
   const open = new Set()
 
   function integer(place, size) {
@@ -45,6 +50,16 @@ export function propertyList(bytes) {
   function slice(place, length) {
     if (place + length > trailer) throw damaged()
     return bytes.subarray(place, place + length)
+  }
+
+  function string(place, start, length, encoding) {
+    if (texts.has(place)) return texts.get(place)
+    const encoded = slice(start, length)
+    decoded += length
+    if (decoded > decodedLimit) throw new Error(`The property list has more than ${decodedLimit} bytes of text`)
+    const text = new TextDecoder(encoding).decode(encoded)
+    texts.set(place, text)
+    return text
   }
 
   function read(index) {
@@ -82,8 +97,8 @@ export function propertyList(bytes) {
         slice(start, 8)
         return new Date((view.getFloat64(start) + epoch) * 1000)
       case 4: return slice(start, length)
-      case 5: return new TextDecoder('latin1').decode(slice(start, length))
-      case 6: return new TextDecoder('utf-16be').decode(slice(start, 2 * length))
+      case 5: return string(place, start, length, 'latin1')
+      case 6: return string(place, start, 2 * length, 'utf-16be')
       case 8: return new Reference(Number(integer(start, length + 1)))
       case 10: case 11: case 12:
         return Array.from({ length: Math.min(length, valueLimit + 1) }, (_, position) => at(position))
@@ -117,7 +132,7 @@ function text(value) {
     if (value instanceof Map) {
       put(value.size === 0 ? '{}' : '{\n')
       for (const [name, member] of value) {
-        put(`${inner}${typeof name === 'string' ? quoted(name) : String(name)} => `)
+        put(`${inner}${plain(name)} => `)
         write(member, inner)
         put('\n')
       }
@@ -144,6 +159,8 @@ function plain(value) {
     const digits = [...value.subarray(0, 24)].map(byte => byte.toString(16).padStart(2, '0')).join(' ')
     return `{length = ${value.length}, bytes = ${digits}${value.length > 24 ? ' …' : ''}}`
   }
+  // As a name of something else.
+  if (value instanceof Map || Array.isArray(value)) return 'a collection'
   // What an archive's object is, said by archive.js.
   if (value?.note) return value.note
   return String(value)

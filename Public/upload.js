@@ -137,7 +137,7 @@ class AssetField {
     const large = files.find(file => file.size > this.#record.limit)
     if (large) {
       return this.#complain(
-        new Refusal({ reason: `${large.name} has ${bytes(large.size)}; this server takes files of up to ${this.#record.limitText}. Nothing was sent.` }))
+        new Refusal({ reason: `${large.name} has ${grouped(large.size)} bytes; this server takes files of up to ${this.#record.limitText}, ${grouped(this.#record.limit)} bytes. Nothing was sent.` }))
     }
     await this.#busy(async () => {
       const urls = await this.#record.grants(this.#name, files.length)
@@ -258,7 +258,8 @@ class Upload {
       const request = this.#request = new XMLHttpRequest()
       request.open('POST', this.#url)
       request.setRequestHeader('X-Skylight-User', this.#record.user)
-      request.setRequestHeader('X-Skylight-File-Name', encodeURIComponent(this.#file.name))
+      const name = encodedName(this.#file.name)
+      if (name !== null) request.setRequestHeader('X-Skylight-File-Name', name)
       request.setRequestHeader('Content-Type', 'application/octet-stream')
       request.upload.addEventListener('progress', event => this.#draw(event.loaded))
       request.addEventListener('load', () => {
@@ -290,6 +291,19 @@ class Upload {
     this.#part.cancel.hidden = true
     this.#record.say(`The upload of ${this.#file.name} is cancelled`)
   }
+}
+
+// As a header holds it; null for a name that is half a letter somewhere, which can't be encoded.
+export function encodedName(name) {
+  try {
+    return encodeURIComponent(name.toWellFormed?.() ?? name)
+  } catch {
+    return null
+  }
+}
+
+function grouped(number) {
+  return number.toLocaleString('en')
 }
 
 function parsed(text) {

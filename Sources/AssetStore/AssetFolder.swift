@@ -38,26 +38,29 @@ final class AssetFolder: Sendable {
     // MARK: What is there
 
     /// Removes what a process left unfinished that was killed.
-    func recover() throws {
+    func recover() throws(DiskFailure) {
         for name in try names(in: incoming) { unlink("\(incoming)/\(name)") }
     }
 
     /// Names in a folder; none when it is not there.
-    private func names(in folder: String) throws -> [String] {
+    private func names(in folder: String) throws(DiskFailure) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder)
         } catch CocoaError.fileReadNoSuchFile, CocoaError.fileNoSuchFile {
             return []
+        } catch {
+            let cause = (error as? CocoaError)?.underlying as? POSIXError
+            throw DiskFailure("list the folder \(folder.dropFirst(path.utf8.count + 1))", code: cause?.code.rawValue ?? EIO)
         }
     }
 
     /// The subfolders that there are, by number.
-    func subfolders() throws -> Set<UInt8> {
+    func subfolders() throws(DiskFailure) -> Set<UInt8> {
         Set(try names(in: path).filter { $0.utf8.count == 2 }.compactMap { UInt8($0, radix: 16) })
     }
 
     /// The files of a subfolder in the order of their checksums, each with what is there of it.
-    func files(in number: UInt8) throws -> [Found] {
+    func files(in number: UInt8) throws(DiskFailure) -> [Found] {
         var found: [FileChecksum: Found] = [:]
         for name in try names(in: "\(path)/\(Self.subfolder(number))") {
             let isCompressed = name.hasSuffix(".gz")
@@ -121,11 +124,19 @@ final class AssetFolder: Sendable {
 
     /// Removes a file and its compressed form.
     func remove(_ checksum: FileChecksum) throws(DiskFailure) {
-        for path in [compressedPath(of: checksum), path(of: checksum)] {
-            guard unlink(path) != 0 else { continue }
-            let failure = DiskFailure("remove the asset's file")
-            if !failure.isMissing { throw failure }
-        }
+        try removeCompressed(checksum)
+        try Self.remove(path(of: checksum))
+    }
+
+    /// Removes the compressed form alone.
+    func removeCompressed(_ checksum: FileChecksum) throws(DiskFailure) {
+        try Self.remove(compressedPath(of: checksum))
+    }
+
+    private static func remove(_ path: String) throws(DiskFailure) {
+        guard unlink(path) != 0 else { return }
+        let failure = DiskFailure("remove the asset's file")
+        if !failure.isMissing { throw failure }
     }
 
     /// Makes a folder, once, whose name survives a power cut.

@@ -24,7 +24,7 @@ public struct AssetLinks: Sendable {
     /// Where an asset can be fetched for an hour at least, by whoever knows the address.
     /// - Parameter field: what the file is called when it has no name of its own.
     public func downloadURL(of asset: Asset, in field: Name) -> String {
-        let name = AssetPath.fileName(asset.fileName ?? field.string)
+        let name = AssetFileName.safe(asset.fileName ?? field.string)
         // What has no checksum of ours leads to an answer that says so.
         guard let checksum = FileChecksum(asset.fileChecksum) else { return "\(prefix)download/unknown/\(AssetPath.encoded(name))" }
         let ticket = tickets.seal(DownloadTicket(checksum: checksum, size: asset.size, expires: expires), name: name)

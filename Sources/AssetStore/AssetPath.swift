@@ -9,8 +9,6 @@ public struct AssetPath: Sendable, Hashable {
     }
 
     public static let root = "/assets/"
-    /// Longest name of a file, in bytes.
-    public static let fileNameLimit = 255
 
     public let container: ContainerID
     public let environment: Environment
@@ -30,25 +28,6 @@ public struct AssetPath: Sendable, Hashable {
             purpose = .download(ticket: parts[3], fileName: name)
         default: return nil
         }
-    }
-
-    /// A name that is safe as the name of a file anywhere, and in a URL: without slashes, control characters and marks that turn the
-    /// direction of writing around, and not too long.
-    public static func fileName(_ name: String) -> String {
-        let unsafe: Set<Unicode.Scalar> = ["/", "\\", ":", "*", "?", "\"", "<", ">", "|"]
-        var safe = String.UnicodeScalarView()
-        var length = 0
-        for scalar in name.unicodeScalars {
-            // Formatting characters are invisible; those among them that turn the direction around make a name look like another.
-            let isInvisible = [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
-            if isInvisible { continue }
-            let scalar = unsafe.contains(scalar) ? "_" : scalar
-            length += UTF8.width(scalar)
-            if length > fileNameLimit { break }
-            safe.append(scalar)
-        }
-        let text = String(safe)
-        return text.isEmpty || text.allSatisfy { $0 == "." } ? "asset" : text
     }
 
     /// A name as a part of a URL (RFC 3986): all but letters, digits and `.-_~` percent-encoded.

@@ -91,7 +91,7 @@ extension AssetStore {
         let hold = await holds.hold(checksum)
         let expires = Timestamp(milliseconds: clock().milliseconds + AssetTickets.receiptLifetime)
         do {
-            try await threads.run(.writing) { try incoming.place(as: received) }
+            if try await threads.run(.writing, { try incoming.place(as: received) }) { known.forget(checksum) }
             // In a task of its own: one that was cancelled half-way would not say whether the file is entered.
             try await Task { try await ledger.enter(checksum, size: received.size, inUseUntil: expires) }.value
         } catch {
@@ -102,7 +102,7 @@ extension AssetStore {
         known.note(received.type, of: checksum)
         compressor.offer(checksum, size: received.size, type: received.type)
         let receipt = AssetReceipt(for: ticket, of: checksum, size: received.size, expires: expires)
-        let name = fileName.flatMap { $0.isEmpty ? nil : AssetPath.fileName($0) }
+        let name = fileName.flatMap { $0.isEmpty ? nil : AssetFileName.safe($0) }
         return Asset(
             fileChecksum: checksum.description, size: received.size, referenceChecksum: Self.mark("reference", of: checksum),
             wrappingKey: Self.mark("key", of: checksum), receipt: ledger.tickets.seal(receipt), fileName: name)

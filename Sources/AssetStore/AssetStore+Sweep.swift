@@ -24,9 +24,7 @@ extension AssetStore {
     private func sweep(graceTime: Duration, dryRun: Bool, withStrays: Bool) async throws -> AssetSweep {
         if !dryRun { try beginSweep() }
         defer { if !dryRun { upkeep.withLock { $0.isSweeping = false } } }
-        let graceTime = graceTime.components
-        let milliseconds = graceTime.seconds * 1000 + graceTime.attoseconds / 1_000_000_000_000_000
-        var work = SweepWork(moment: Timestamp(milliseconds: clock().milliseconds - milliseconds))
+        var work = SweepWork(moment: moment(before: graceTime))
         work.sweep.isDryRun = dryRun
         try await reportingDiskFailures {
             try await sweepEntries(&work)
@@ -37,11 +35,21 @@ extension AssetStore {
         return work.sweep
     }
 
+    /// Since when a file must have been unused. A time that no clock can show is as good as the end of all time.
+    private func moment(before graceTime: Duration) -> Timestamp {
+        let (seconds, attoseconds) = graceTime.components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
+        let (milliseconds, isStillTooLong) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        let (moment, isTooEarly) = clock().milliseconds.subtractingReportingOverflow(milliseconds)
+        if isTooLong || isStillTooLong || isTooEarly { return Timestamp(milliseconds: graceTime < .zero ? .max : .min) }
+        return Timestamp(milliseconds: moment)
+    }
+
     private struct SweepWork {
         let moment: Timestamp
         var sweep = AssetSweep()
         var removedEntries = 0
-        /// Why a file could not be removed; the others were.
+        /// Why a file could not be looked at or removed; the others were.
         var failure: DiskFailure?
     }
 
@@ -66,7 +74,7 @@ extension AssetStore {
             if work.sweep.isDryRun {
                 let free = page.map(\.checksum).filter { !holds.isHeld($0) }
                 work.removedEntries += free.count
-                for checksum in free { try await note(checksum, in: &work) }
+                try await note(free, in: &work)
             } else {
                 try await remove(page.map(\.checksum), of: &work) { [ledger] claimed, moment in
                     try await ledger.strike(claimed, unusedSince: moment)
@@ -83,28 +91,47 @@ extension AssetStore {
         let claimed = checksums.filter { holds.beginRemoval($0) }
         defer { for checksum in claimed { holds.endRemoval(checksum) } }
         guard !claimed.isEmpty else { return }
-        let leaving = try await allowed(claimed, work.moment)
+        do {
+            let leaving = try await allowed(claimed, work.moment)
+            for checksum in claimed where leaving.contains(checksum) { try await remove(checksum, of: &work) }
+        } catch {
+            // Some of them may be struck off that are still there.
+            upkeep.withLock { $0.mayHaveStrays = true }
+            throw error
+        }
+    }
+
+    private func remove(_ checksum: FileChecksum, of work: inout SweepWork) async throws {
         let folder = folder
-        for checksum in claimed where leaving.contains(checksum) {
-            known.forget(checksum)
-            try await note(checksum, in: &work)
+        known.forget(checksum)
+        do {
+            let file = try await look(at: checksum)
+            try await threads.run(.background) { try folder.remove(checksum) }
+            work.sweep.removed.append(file)
+        } catch let failure as DiskFailure {
+            // It is not entered any more: the next sweep finds it again.
+            work.failure = failure
+            upkeep.withLock { $0.mayHaveStrays = true }
+        }
+    }
+
+    /// Notes what would be removed.
+    private func note(_ checksums: [FileChecksum], in work: inout SweepWork) async throws {
+        for checksum in checksums {
             do {
-                try await threads.run(.background) { try folder.remove(checksum) }
+                work.sweep.removed.append(try await look(at: checksum))
             } catch let failure as DiskFailure {
-                // It is not entered any more: the next sweep finds it again.
                 work.failure = failure
-                work.sweep.removed.removeLast()
-                upkeep.withLock { $0.mayHaveStrays = true }
             }
         }
     }
 
-    private func note(_ checksum: FileChecksum, in work: inout SweepWork) async throws {
+    private func look(at checksum: FileChecksum) async throws -> AssetSweep.File {
         let folder = folder
         let bytes = try await threads.run(.background) {
             try (folder.status(of: checksum)?.size ?? 0) + (folder.compressedStatus(of: checksum)?.size ?? 0)
         }
-        work.sweep.removed.append(AssetSweep.File(checksum: checksum, name: AssetFolder.name(of: checksum), bytes: bytes))
+        return AssetSweep.File(checksum: checksum, name: AssetFolder.name(of: checksum), bytes: bytes)
     }
 
     private func unusedEntries() async throws -> Int {
@@ -127,16 +154,20 @@ extension AssetStore {
         do {
             for number in try await threads.run(.background, { try folder.subfolders().sorted() }) {
                 try Task.checkCancellation()
-                let found = try await threads.run(.background) { try folder.files(in: number) }
-                if found.isEmpty { continue }
-                let entered = try await enteredChecksums(in: number)
-                try await sweepStrays(found.map(\.checksum).filter { !entered.contains($0) }, of: &work)
+                do {
+                    let found = try await threads.run(.background) { try folder.files(in: number) }
+                    if found.isEmpty { continue }
+                    let entered = try await enteredChecksums(in: number)
+                    try await sweepStrays(found.map(\.checksum).filter { !entered.contains($0) }, of: &work)
+                } catch let failure as DiskFailure {
+                    work.failure = failure
+                }
             }
         } catch {
             upkeep.withLock { $0.mayHaveStrays = true }
             throw error
         }
-        if work.sweep.waiting > waitingBefore { upkeep.withLock { $0.mayHaveStrays = true } }
+        if work.sweep.waiting > waitingBefore || work.failure != nil { upkeep.withLock { $0.mayHaveStrays = true } }
     }
 
     private func enteredChecksums(in number: UInt8) async throws -> Set<FileChecksum> {
@@ -152,18 +183,28 @@ extension AssetStore {
 
     private func sweepStrays(_ strays: [FileChecksum], of work: inout SweepWork) async throws {
         let (folder, moment) = (folder, work.moment)
-        let old = try await threads.run(.background) {
-            try strays.filter { checksum in
-                let status = try folder.status(of: checksum) ?? folder.compressedStatus(of: checksum)
-                return status.map { $0.modified <= moment.milliseconds } ?? false
+        let ages = try await threads.run(.background) {
+            strays.map { checksum in
+                Result { () throws(DiskFailure) -> Bool in
+                    var status = try folder.status(of: checksum)
+                    if status == nil { status = try folder.compressedStatus(of: checksum) }
+                    return status.map { $0.modified <= moment.milliseconds } ?? false
+                }
             }
         }
-        // Uploads that are under way have their files there before they are entered.
-        work.sweep.waiting += strays.count - old.count
+        var old: [FileChecksum] = []
+        for (checksum, age) in zip(strays, ages) {
+            switch age {
+            case .success(true): old.append(checksum)
+            // Uploads that are under way have their files there before they are entered.
+            case .success(false): work.sweep.waiting += 1
+            case .failure(let failure): work.failure = failure
+            }
+        }
         for start in stride(from: 0, to: old.count, by: Self.batch) {
             let some = Array(old[start..<min(start + Self.batch, old.count)])
             if work.sweep.isDryRun {
-                for checksum in some where !holds.isHeld(checksum) { try await note(checksum, in: &work) }
+                try await note(some.filter { !holds.isHeld($0) }, in: &work)
                 continue
             }
             try await remove(some, of: &work) { [ledger] claimed, moment in

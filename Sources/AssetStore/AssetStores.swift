@@ -14,6 +14,8 @@ public final class AssetStores: Sendable {
     public static let defaultGraceTime = Duration.seconds(86_400)
     /// How often files are looked for that nothing uses, at most.
     private static let sweepInterval = Duration.seconds(900)
+    /// What tickets can say of a file's size.
+    private static let largestSizeLimit: Int64 = 1 << 47
 
     public let sizeLimit: Int64
     public let graceTime: Duration
@@ -34,7 +36,7 @@ public final class AssetStores: Sendable {
     /// - Parameters:
     ///   - folder: the data folder.
     ///   - engine: whose records the files belong to.
-    ///   - sizeLimit: bytes that an upload may have.
+    ///   - sizeLimit: bytes that an upload may have; 128 TB at most.
     ///   - graceTime: how long files are kept that nothing uses.
     ///   - clock: what tickets take for the present.
     public init(
@@ -43,7 +45,7 @@ public final class AssetStores: Sendable {
     ) {
         self.folder = folder
         self.engine = engine
-        self.sizeLimit = sizeLimit
+        self.sizeLimit = min(sizeLimit, Self.largestSizeLimit)
         self.graceTime = graceTime
         self.clock = clock
     }
@@ -78,12 +80,19 @@ public final class AssetStores: Sendable {
         }
     }
 
-    /// The store of a container that exists: for requests that must not make one, such as a download by whoever knows an address.
-    /// - Returns: `nil` when there is no such container.
+    /// The store of a container's environment that exists: for requests that must not make one, such as a download by whoever knows an
+    /// address.
+    /// - Returns: `nil` when there is no such container, or nothing was ever asked of this environment.
     public func existingStore(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore? {
         let isOpen = stores.withLock { $0?[Key(container: container, environment: environment)] != nil }
-        if !isOpen, try await !engine.containers().contains(container) { return nil }
+        if !isOpen, try await !exists(container, environment) { return nil }
         return try await store(container, environment)
+    }
+
+    private func exists(_ container: ContainerID, _ environment: Records.Environment) async throws -> Bool {
+        guard try await engine.containers().contains(container) else { return false }
+        guard let listing = engine as? any EnvironmentListing else { return true }
+        return try await listing.environments(of: container).contains(environment)
     }
 
     /// Where a container's assets can be fetched at present.
@@ -107,9 +116,10 @@ public final class AssetStores: Sendable {
 
     private func sweepAll() async {
         for container in (try? await engine.containers()) ?? [] {
-            for environment in Records.Environment.allCases where isThere(Key(container: container, environment: environment)) {
+            for environment in Records.Environment.allCases {
                 if Task.isCancelled { return }
                 do {
+                    guard try await isThere(Key(container: container, environment: environment)) else { continue }
                     let sweep = try await store(container, environment).sweepAgain(graceTime: graceTime)
                     if sweep.removed.isEmpty { continue }
                     logger.info("\(container)/\(environment.rawValue): \(sweep.removed.count) unused assets removed, \(sweep.removedBytes) bytes")
@@ -126,8 +136,9 @@ public final class AssetStores: Sendable {
     }
 
     /// Whether a container's environment has assets on the disk; where it has none its database need not be opened.
-    private func isThere(_ key: Key) -> Bool {
-        AssetFolder(Self.folder(of: key, in: folder)).isThere
+    private func isThere(_ key: Key) async throws -> Bool {
+        let folder = AssetFolder(Self.folder(of: key, in: folder))
+        return try await threads.run(.background) { folder.isThere }
     }
 
     private static func folder(of key: Key, in folder: URL) -> URL {

@@ -14,11 +14,12 @@ public struct AssetVerification: Sendable, Hashable {
             case notEntered
             /// A record's use is not counted, or more uses are counted than there are.
             case miscounted
-            /// The file can't be read.
+            /// The file can't be read, or the folder that it would lie in.
             case unreadable
         }
 
         public var kind: Kind
+        /// The checksum of the file; of a folder that can't be read its name, which checksums in it begin with.
         public var checksum: String
         /// The field of a record that it concerns, where it concerns one.
         public var use: AssetUse?

@@ -10,7 +10,11 @@ struct DiskFailure: Error, Hashable, CustomStringConvertible {
 
     /// Takes the error of the call that has just failed.
     init(_ attempt: String) {
-        code = errno
+        self.init(attempt, code: errno)
+    }
+
+    init(_ attempt: String, code: Int32) {
+        self.code = code
         self.attempt = attempt
     }
 

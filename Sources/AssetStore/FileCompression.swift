@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Records
 internal import Synchronization
 
@@ -6,6 +7,8 @@ final class FileCompression: Sendable {
     private struct State {
         var read: Int64 = 0
         var written: Int64 = 0
+        /// Of what was read.
+        var hash = SHA256()
         var isWorthIt = true
         var isPlaced = false
     }
@@ -49,6 +52,7 @@ final class FileCompression: Sendable {
                 count = try source.read(into: UnsafeMutableRawBufferPointer(space), at: state.read)
             }
             state.read += Int64(input.count)
+            state.hash.update(data: input)
             let isLast = input.count < Self.stepLength
             try deflater.withLock { deflater in
                 try deflater.compress(input, isLast: isLast) { output in
@@ -68,8 +72,8 @@ final class FileCompression: Sendable {
     func place() throws -> Bool {
         let (folder, checksum, path, target) = (folder, checksum, path, target)
         return try state.withLock { state in
-            // What was there changed while it was read: verification will say so.
-            if state.isWorthIt, state.read != size { throw CancellationError() }
+            // Of a file that was damaged no second form is made, which would outlive its mending: verification will say so.
+            if state.isWorthIt, state.read != size || FileChecksum(bytes: state.hash.finalize()) != checksum { throw CancellationError() }
             if !state.isWorthIt { try target.truncate() }
             try target.sync()
             try folder.placeCompressed(path, of: checksum)

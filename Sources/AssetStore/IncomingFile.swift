@@ -71,18 +71,23 @@ final class IncomingFile: Sendable {
     }
 
     /// Puts the file into its place. What is there already is read again, so that an upload mends a file that was damaged.
-    func place(as received: Received) throws(DiskFailure) {
+    /// - Returns: whether the file was not there, or had to be mended: nothing that was known of it holds any more.
+    func place(as received: Received) throws(DiskFailure) -> Bool {
         let folder = folder
-        try state.withLock { (state) throws(DiskFailure) in
-            guard let file = state.file else { return }
-            if try Self.isStored(received, in: folder) {
+        return try state.withLock { (state) throws(DiskFailure) in
+            guard let file = state.file else { return false }
+            let isStored = try Self.isStored(received, in: folder)
+            if isStored {
                 folder.discard(state.path)
                 try folder.keep(received.checksum)
             } else {
                 try file.sync()
+                // It may have been made of damaged bytes.
+                try folder.removeCompressed(received.checksum)
                 try folder.place(state.path, as: received.checksum)
             }
             state.file = nil
+            return !isStored
         }
     }
 

@@ -53,8 +53,12 @@ struct Verifier {
         for number in UInt8.min...UInt8.max {
             var strays: [FileChecksum: AssetFolder.Found] = [:]
             if subfolders.contains(number) {
-                let found = try await store.threads.run(.background) { try folder.files(in: number) }
-                strays = Dictionary(uniqueKeysWithValues: found.map { ($0.checksum, $0) })
+                do {
+                    let found = try await store.threads.run(.background) { try folder.files(in: number) }
+                    strays = Dictionary(uniqueKeysWithValues: found.map { ($0.checksum, $0) })
+                } catch let failure as DiskFailure {
+                    reportUnreadable(AssetFolder.subfolder(number), failure)
+                }
             }
             while true {
                 if page.isEmpty { page = try await store.ledger.entries(after: last, limit: Self.page)[...] }
@@ -74,11 +78,20 @@ struct Verifier {
         let (folder, checksum) = (store.folder, stray.checksum)
         if store.holds.isHeld(checksum) { return }
         if try await store.ledger.entry(of: checksum) != nil { return }
-        let bytes = try await store.threads.run(.background) {
-            try (folder.status(of: checksum)?.size ?? 0) + (folder.compressedStatus(of: checksum)?.size ?? 0)
+        do {
+            let bytes = try await store.threads.run(.background) {
+                try (folder.status(of: checksum)?.size ?? 0) + (folder.compressedStatus(of: checksum)?.size ?? 0)
+            }
+            result.unusedFiles += 1
+            result.unusedBytes += bytes
+        } catch let failure as DiskFailure {
+            reportUnreadable(checksum.description, failure)
         }
-        result.unusedFiles += 1
-        result.unusedBytes += bytes
+    }
+
+    /// - Parameter name: the checksum of a file, or the name of a folder with files.
+    private mutating func reportUnreadable(_ name: String, _ failure: DiskFailure) {
+        report(.unreadable, name, "\(failure.recordError.reason). Check the disk; restore the file from a copy, or upload it again")
     }
 
     private mutating func check(_ entry: AssetEntry, _ progress: Progress) async throws {
@@ -90,8 +103,7 @@ struct Verifier {
         do {
             if try await checkFile(entry, progress) { try await checkCompressedForm(entry, progress) }
         } catch let failure as DiskFailure {
-            let reason = failure.recordError.reason
-            report(.unreadable, entry.checksum.description, "\(reason). Check the disk; restore the file from a copy, or upload it again")
+            reportUnreadable(entry.checksum.description, failure)
         }
         result.filesDone += 1
         // However many bytes there were, so many were to be read.

@@ -10,7 +10,7 @@ extension Console {
 
     func addStaticFiles(to router: Router<ServingRequestContext>) {
         router.get("/static/:name") { request, context in
-            guard let name = context.parameters.get("name"), let response = renderer.assets.response(name, to: request) else {
+            guard let name = context.parameters.get("name"), let response = renderer.staticFiles.response(name, to: request) else {
                 throw HTTPError(.notFound)
             }
             return response
@@ -21,7 +21,7 @@ extension Console {
     func addServerPages(to router: Router<ServingRequestContext>) {
         router.get("/") { _, _ in
             let page = try await HomeView.load(self)
-            return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
+            return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
         router.post("/containers") { request, _ in
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
@@ -30,7 +30,7 @@ extension Console {
         router.get("/find") { request, _ in
             switch try await Finder.answer(request.queryFields, console: self) {
             case .redirect(let location): return Response.redirect(to: location)
-            case .page(let page): return try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
+            case .page(let page): return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
             }
         }
     }
@@ -101,6 +101,6 @@ extension Console {
         } catch let error as RecordError {
             page = ErrorView(error, back: visit.place.link(Tab.query.rawValue))
         }
-        return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, assets: renderer.assets))
+        return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, staticFiles: renderer.staticFiles))
     }
 }

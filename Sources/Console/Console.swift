@@ -30,7 +30,7 @@ public struct Console: Sendable {
         self.accounts = accounts
         self.assets = assets
         self.rehearsals = rehearsals
-        renderer = try PageRenderer(folder: templatesFolder, assets: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
+        renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
     }
 
     /// Adds the pages, the static files, and pages for what is not found.

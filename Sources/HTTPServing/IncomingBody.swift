@@ -54,7 +54,7 @@ struct IncomingBody {
     /// - Throws: ``Refusal`` 413 when there are too many, before any is read if the head says so; 408 when they come too slowly.
     mutating func next() async throws -> ByteBuffer? {
         // What does not compress grows a little when it is compressed.
-        let limit = try coding == .gzip ? self.limit + self.limit / 1000 + 1024 : self.limit
+        let limit = try coding == .gzip ? self.limit.addingSaturated(self.limit / 1000 + 1024) : self.limit
         if !isBegun {
             isBegun = true
             if let declared, declared > limit { throw Self.tooLarge(self.limit) }

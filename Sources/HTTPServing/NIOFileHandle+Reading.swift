@@ -44,12 +44,10 @@ extension NIOFileHandle {
         }
     }
 
-    /// How many bytes the file has now.
-    func currentSize() throws -> Int64 {
-        try withUnsafeFileDescriptor { descriptor in
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw IOError(errnoCode: errno, reason: "fstat") }
-            return Int64(status.st_size)
-        }
+    /// How many bytes a file has now.
+    static func size(of descriptor: CInt) throws -> Int64 {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw IOError(errnoCode: errno, reason: "fstat") }
+        return Int64(status.st_size)
     }
 }

@@ -17,13 +17,37 @@ extension NIOFileHandle {
     func send(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
         // Below this the way through memory is as fast.
         guard bytes.count > Self.chunkSize, await channel.takesFileRegions else { return try await sendThroughMemory(bytes, to: &writer) }
+        try await withTaskCancellationHandler {
+            try await sendRegions(bytes, over: channel)
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+    }
+
+    /// Two regions are with the event loop at a time: while this task hears of one, the other is being sent.
+    ///
+    /// Whatever fails, this returns when none is left: whoever holds the file may close it then, and to send from a closed one is fatal.
+    private func sendRegions(_ bytes: Range<Int64>, over channel: any Channel) async throws {
+        // The event loop uses the handle meanwhile, which can't be used by two at once; to look at the size takes the descriptor alone.
+        let descriptor = try withUnsafeFileDescriptor { $0 }
+        var underWay: EventLoopFuture<Void>?
+        var result = Result<Void, any Error>.success(())
         for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.regionSize) {
             let end = min(start + Int64(Self.regionSize), bytes.upperBound)
-            // A region that ends beyond the file would never be sent and never fail.
-            let size = try currentSize()
-            guard end <= size else { throw FileEndedEarly(size: size, expected: bytes.upperBound) }
-            try await channel.send(FileRegion(fileHandle: self, readerIndex: Int(start), endIndex: Int(end)))
+            let before = underWay
+            do {
+                // A region that ends beyond the file would never be sent and never fail.
+                let size = try Self.size(of: descriptor)
+                guard end <= size else { throw FileEndedEarly(size: size, expected: bytes.upperBound) }
+                underWay = channel.begin(FileRegion(fileHandle: self, readerIndex: Int(start), endIndex: Int(end)))
+                try await before?.get()
+            } catch {
+                result = .failure(error)
+                break
+            }
         }
+        do { try await underWay?.get() } catch { if case .success = result { result = .failure(error) } }
+        try result.get()
     }
 
     private func sendThroughMemory(_ bytes: Range<Int64>, to writer: inout any ResponseBodyWriter) async throws {
@@ -46,14 +70,11 @@ extension Channel {
         }
     }
 
-    fileprivate func send(_ region: FileRegion) async throws {
+    /// - Returns: when the region was sent.
+    fileprivate func begin(_ region: FileRegion) -> EventLoopFuture<Void> {
         let sent = eventLoop.makePromise(of: Void.self)
-        try await withTaskCancellationHandler {
-            triggerUserOutboundEvent(SentFileRegion(region: region), promise: sent)
-            try await sent.futureResult.get()
-        } onCancel: {
-            close(promise: nil)
-        }
+        triggerUserOutboundEvent(SentFileRegion(region: region), promise: sent)
+        return sent.futureResult
     }
 }
 

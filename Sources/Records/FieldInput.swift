@@ -237,8 +237,18 @@ extension Asset {
         func string(_ name: Name) -> String? {
             if case .string(let string)? = object[name] { string } else { nil }
         }
-        guard let fileChecksum = string("fileChecksum"), case .integer(let size)? = object["size"], size >= 0 else {
+        guard let fileChecksum = string("fileChecksum"), let given = object["size"], given != .null else {
             throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'fileChecksum' and 'size' are needed")
+        }
+        let size: Int64? =
+            switch given {
+            case .integer(let size): size
+            // As answers with numbersAsStrings have it.
+            case .string(let digits) where digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }): Int64(digits)
+            default: nil
+            }
+        guard let size, size >= 0 else {
+            throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'size' must be a whole number of bytes, as the upload answered it")
         }
         self.init(
             fileChecksum: fileChecksum, size: size, referenceChecksum: string("referenceChecksum"),

@@ -49,8 +49,8 @@ extension RemoteRecordEngine {
 
     /// Fetches the bytes of an asset as they are read, from an address that ``downloadURL(of:in:_:)`` or a record's JSON says.
     /// - Parameter offset: how many bytes at the beginning to leave out.
-    /// - Throws: `RecordError` NOT_FOUND when there is no file at the address or it has expired, BAD_REQUEST when it is not of this server or
-    ///   the file has no more bytes than are left out.
+    /// - Throws: `RecordError` NOT_FOUND when there is no file at the address, BAD_REQUEST when it has expired (status 410), is not the address
+    ///   of an asset, or the file has no more bytes than are left out.
     public func download(_ url: String, from offset: Int64 = 0) async throws -> AssetDownload {
         try await server.download(url, from: offset)
     }

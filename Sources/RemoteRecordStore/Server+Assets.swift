@@ -1,4 +1,6 @@
+internal import AssetStore
 internal import AsyncHTTPClient
+internal import Foundation
 internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
@@ -12,13 +14,14 @@ extension Server {
 
     /// Fetches a file, or what is left of it.
     func download(_ url: String, from offset: Int64) async throws -> AssetDownload {
-        guard url.hasPrefix(address + "/") else {
-            throw RecordError(.badRequest, "'\(url)' is not an address of the server at \(address)")
+        // However the address names the server, which may be known under several names: the file is fetched from this one.
+        guard let path = URL(string: url)?.path(percentEncoded: true), path.hasPrefix(AssetPath.root) else {
+            throw RecordError(.badRequest, "'\(url)' is not the address of an asset on the server at \(address)")
         }
         // Compressed, an offset would count other bytes.
         var headers: HTTPHeaders = ["Accept-Encoding": "identity"]
         if offset > 0 { headers.add(name: "Range", value: "bytes=\(offset)-") }
-        let response = try await open(.GET, String(url.dropFirst(address.count)), headers: headers, accepting: offset > 0 ? [.partialContent] : [.ok])
+        let response = try await open(.GET, path, headers: headers, accepting: offset > 0 ? [.partialContent] : [.ok])
         guard let size = response.headers.first(name: "Content-Length").flatMap({ Int64($0) }) else {
             throw RecordError(.internalError, "What answers at \(address) is no Skylight, or one of another version: a file without its length")
         }

@@ -24,8 +24,11 @@ enum AssetRows {
         return uses
     }
 
-    /// Brings the uses of a record from those before to others.
-    static func write(_ after: Set<Use>, replacing before: Set<Use>, of name: Name, in zone: Int64, now: Timestamp, _ db: Database) throws {
+    /// Brings the uses of a record from those that are counted to others.
+    /// - Parameter fields: the uses of the record as it was, which should be counted: where one is not, its file's are counted anew.
+    static func write(_ after: Set<Use>, replacing fields: Set<Use>, of name: Name, in zone: Int64, now: Timestamp, _ db: Database) throws {
+        if after.isEmpty, fields.isEmpty { return }
+        let before = try counted(of: name, in: zone, db)
         for use in before.subtracting(after) {
             try db.run(
                 "DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
@@ -37,6 +40,16 @@ enum AssetRows {
                 "INSERT INTO assetUses (zone, name, field, checksum) VALUES (?, ?, ?, ?)", [zone, name.string, use.field.string, use.checksum.data])
             try db.run("UPDATE assets SET uses = uses + 1 WHERE checksum = ?", [use.checksum.data])
         }
+        for use in fields.subtracting(before) {
+            try db.run("UPDATE assets SET uses = (SELECT count(*) FROM assetUses WHERE checksum = ?1) WHERE checksum = ?1", [use.checksum.data])
+        }
+    }
+
+    private static func counted(of name: Name, in zone: Int64, _ db: Database) throws -> Set<Use> {
+        let rows = try Row.fetchAll(db, cachedSQL: "SELECT field, checksum FROM assetUses WHERE zone = ? AND name = ?", [zone, name.string])
+        return Set(rows.compactMap { row in
+            FileChecksum(bytes: row["checksum"] as Data).map { Use(field: Name(row["field"] as String), checksum: $0) }
+        })
     }
 
     /// Removes the uses of an ended zone, at most so many.
@@ -97,7 +110,8 @@ enum AssetRows {
     static func spend(_ receipt: AssetReceipt, now: Timestamp, _ db: Database) throws -> Bool {
         // What has expired is refused before it is looked up here.
         try db.run("DELETE FROM spentReceipts WHERE expires < ?", [now.milliseconds])
-        try db.run("INSERT OR IGNORE INTO spentReceipts (number, expires) VALUES (?, ?)", [Data(receipt.number), receipt.expires.milliseconds])
+        try db.run(
+            "INSERT OR IGNORE INTO spentReceipts (number, expires) VALUES (?, ?)", [Data(receipt.number), receipt.rememberedUntil.milliseconds])
         return db.changesCount > 0
     }
 }

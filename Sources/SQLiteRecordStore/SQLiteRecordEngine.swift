@@ -106,9 +106,18 @@ public final class SQLiteRecordEngine: RecordEngine {
 
 extension SQLiteRecordEngine: EnvironmentListing {
     public func environments(of container: ContainerID) async throws -> [Records.Environment] {
-        Records.Environment.allCases.filter { environment in
-            let file = folder.appending(path: container.description).appending(path: "\(environment.rawValue).sqlite")
-            return FileManager.default.fileExists(atPath: file.path(percentEncoded: false))
+        let folder = folder.appending(path: container.description)
+        return await Self.withoutBlocking {
+            Records.Environment.allCases.filter { environment in
+                FileManager.default.fileExists(atPath: folder.appending(path: "\(environment.rawValue).sqlite").path(percentEncoded: false))
+            }
+        }
+    }
+
+    /// Looks at the disk on a thread that may wait: those that run tasks must not.
+    private static func withoutBlocking<Value: Sendable>(_ look: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: look()) }
         }
     }
 }

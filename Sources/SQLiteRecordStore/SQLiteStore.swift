@@ -101,7 +101,8 @@ final class SQLiteStore: Sendable {
         let users = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { (Name($0["name"] as String), $0["number"] as Int64) }
         let retired = try Data.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC")
         return Opening(
-            key: try key(named: "tokenKey", db), assetKey: try key(named: "assetKey", db), retiredKeys: retired.map { Array($0) }, incarnations: incarnations, position: position, catalog: catalog,
+            key: try key(named: "tokenKey", db), assetKey: try key(named: "assetKey", db), retiredKeys: retired.map { Array($0) },
+            incarnations: incarnations, position: position, catalog: catalog,
             users: Dictionary(users, uniquingKeysWith: { first, _ in first }))
     }
 

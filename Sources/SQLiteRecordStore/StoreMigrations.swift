@@ -38,7 +38,7 @@ enum StoreMigrations {
         ) WITHOUT ROWID;
         CREATE INDEX asset_users ON assetUses (checksum);
 
-        -- Uploads whose receipts were used, until those would have expired.
+        -- Uploads whose receipts were used, until no other receipt of theirs can be good.
         CREATE TABLE spentReceipts (number BLOB PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
         CREATE INDEX old_receipts ON spentReceipts (expires);
         """

@@ -13,8 +13,9 @@ enum ZoneSweep {
         }
         let zone: Int64 = row["number"]
         let ended = Timestamp(milliseconds: row["moment"])
-        if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
+        // First, because a verification takes uses that no living record has for a mistake.
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
+        if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
         for field in try Int64.fetchAll(db, sql: "SELECT number FROM fields") {
             if try removeEntries(of: field, in: zone, db) { return true }
         }

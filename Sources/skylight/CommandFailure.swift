@@ -57,6 +57,7 @@ struct CommandFailure: Error {
             rowCount = total
         case .stopped(let saved, _, _, let cause):
             self.init(.failed, error.description, code: cause.code.rawValue, remedy: saved == 0 ? nil : Self.runAgain)
+        case .noAsset(let saved, _, _): self.init(.noInput, error.description, remedy: saved == 0 ? nil : Self.runAgain)
         case .brokenOff: self.init(.failed, error.description, remedy: Self.runAgain)
         }
     }

@@ -51,7 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
     var tokenLifetime: Int?
 
     @Option(
-        help: ArgumentHelp("How large an uploaded asset may be, in bytes or with KB, MB or GB, of 1024 each.", valueName: "size"))
+        help: ArgumentHelp("How large an uploaded asset may be, in bytes or with KB, MB, GB or TB, of 1024 each; 128 TB at most.", valueName: "size"))
     var assetSizeLimit = ByteCount(AssetStores.defaultSizeLimit)
 
     @Option(
@@ -77,6 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
                     + "Use --hostname 127.0.0.1; from another machine, come through an SSH tunnel.")
         }
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
+        if assetSizeLimit.bytes > AssetPlace.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetPlace.sizeLimit)).") }
         if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
         if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing and --data says where to keep it: leave one of them out.") }
         for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {

@@ -116,6 +116,46 @@ import Testing
         await after.close()
     }
 
+    @Test func noFormIsKeptOfDamagedBytes() async throws {
+        let fixture = try await AssetFixture()
+        let bytes = [UInt8].text(100_000)
+        var damaged = bytes
+        damaged[50_000] ^= 1
+        try await fixture.upload(bytes)
+        await fixture.store.compressor.finishWaiting()
+        try FileManager.default.removeItem(at: fixture.compressedURL(of: bytes))
+        try Data(damaged).write(to: fixture.url(of: bytes))
+        fixture.store.known.forget(bytes.checksum)
+        #expect(try await fixture.open(bytes, .gzip).coding == .identity)
+        #expect(try await fixture.allFiles().count == 1)
+        try await fixture.upload(bytes)
+        let file = try await fixture.open(bytes, .gzip)
+        #expect(try file.coding == .gzip && inflated(file.bytes()) == bytes)
+        await fixture.close()
+    }
+
+    @Test func theUploadThatMendsAFileMendsItsForm() async throws {
+        let (fixture, other) = (try await AssetFixture(), try await AssetFixture())
+        let bytes = [UInt8].text(100_000)
+        var damaged = bytes
+        damaged[50_000] ^= 1
+        for (fixture, bytes) in [(fixture, bytes), (other, damaged)] {
+            try await fixture.upload(bytes)
+            await fixture.store.compressor.finishWaiting()
+        }
+        // As if it had been made when the file was damaged already.
+        try Data(contentsOf: other.compressedURL(of: damaged)).write(to: fixture.compressedURL(of: bytes))
+        try Data(damaged).write(to: fixture.url(of: bytes))
+        let before = try await fixture.open(bytes, .gzip)
+        #expect(try inflated(before.bytes()) == damaged)
+        try await fixture.upload(bytes)
+        let after = try await fixture.open(bytes, .gzip)
+        #expect(try after.coding == .gzip && inflated(after.bytes()) == bytes)
+        #expect(try await fixture.store.verify { _ in }.problems == [])
+        await other.close()
+        await fixture.close()
+    }
+
     @Test func closingEndsTheWork() async throws {
         let fixture = try await AssetFixture(sizeLimit: 1 << 30)
         for number in 1...5 { try await fixture.upload([UInt8].text(4 << 20, seed: UInt64(number)), for: "large") }

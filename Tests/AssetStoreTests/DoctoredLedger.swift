@@ -11,9 +11,9 @@ final class DoctoredLedger: AssetLedger {
     struct State {
         var entries: [FileChecksum: AssetEntry] = [:]
         var recorded: [RecordedAsset] = []
-        /// What entering fails with.
+        /// What entering and striking fail with.
         var refusal: RecordError?
-        /// Whether what is refused is entered all the same.
+        /// Whether what is refused is done all the same.
         var entersRefused = false
     }
 
@@ -59,9 +59,10 @@ final class DoctoredLedger: AssetLedger {
 
     func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> {
         try state.withLock { state in
-            if let refusal = state.refusal { throw refusal }
+            if let refusal = state.refusal, !state.entersRefused { throw refusal }
             let struck = checksums.filter { state.entries[$0].map { $0.useCount == 0 && $0.inUseUntil < moment } ?? false }
             for checksum in struck { state.entries[checksum] = nil }
+            if let refusal = state.refusal { throw refusal }
             return Set(struck)
         }
     }

@@ -80,6 +80,69 @@ import Testing
         await fixture.close()
     }
 
+    @Test func aGraceTimeThatNoClockCanShow() async throws {
+        let fixture = try await AssetFixture()
+        try await fixture.upload([1, 2, 3])
+        for seconds in [Int64.max, Int64.max / 1000, Int64.max / 1000 + 1] {
+            let sweep = try await fixture.store.sweep(graceTime: .seconds(seconds), dryRun: false)
+            #expect(sweep.removed.isEmpty && sweep.waiting == 1)
+        }
+        #expect(try await fixture.store.sweep(graceTime: .seconds(Int64.min), dryRun: false).removed.count == 1)
+        await fixture.close()
+    }
+
+    /// A link to itself can't be looked at.
+    @Test func whatCanNotBeLookedAtKeepsNothingElse() async throws {
+        let fixture = try await AssetFixture(.sqlite)
+        let files = (0..<6).map { [UInt8].random(100, seed: UInt64($0)) }.sorted { $0.checksum < $1.checksum }
+        for bytes in files { try await fixture.upload(bytes) }
+        let stray = [UInt8].random(200)
+        for bytes in [files[0], stray] {
+            let url = fixture.url(of: bytes)
+            try? FileManager.default.removeItem(at: url)
+            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(at: url, withDestinationURL: url)
+        }
+        fixture.clock.advance(.seconds(4000))
+        let verified = try await fixture.store.verify { _ in }
+        #expect(Set(verified.problems.map { "\($0.kind) \($0.checksum)" }) == ["unreadable \(files[0].checksum)", "unreadable \(stray.checksum)"])
+        for dryRun in [true, false] {
+            let error = await refusal { _ = try await fixture.store.sweep(graceTime: .zero, dryRun: dryRun) }
+            #expect(error?.code == .internalError && error?.reason.contains("look at") == true, "\(error?.reason ?? "")")
+        }
+        #expect(try await fixture.files() == [], "the others are gone")
+        await fixture.close()
+    }
+
+    @Test func aFolderThatCanNotBeListedKeepsNothingElse() async throws {
+        let fixture = try await AssetFixture()
+        let bytes = [UInt8].random(100)
+        try await fixture.upload(bytes)
+        let free = AssetFolder.subfolder(bytes.checksum.bytes[0] ^ 1)
+        try Data().write(to: fixture.assets.appending(path: free))
+        fixture.clock.advance(.seconds(4000))
+        let verified = try await fixture.store.verify { _ in }
+        #expect(verified.problems.map { "\($0.kind) \($0.checksum)" } == ["unreadable \(free)"])
+        let error = await refusal { _ = try await fixture.store.sweep(graceTime: .zero, dryRun: false) }
+        #expect(error?.code == .internalError && error?.reason.contains("list the folder \(free)") == true, "\(error?.reason ?? "")")
+        #expect(try await fixture.files() == [free])
+        await fixture.close()
+    }
+
+    @Test func whatWasStruckOffByAnActThatFailedIsFoundAgain() async throws {
+        let ledger = DoctoredLedger()
+        let fixture = try await DoctoredLedger.store(ledger)
+        _ = try await fixture.store.sweepAgain(graceTime: .zero)
+        try await fixture.upload([1, 2, 3])
+        ledger.refuse(RecordError(.internalError, "The answer was lost"), butEnter: true)
+        #expect(await refusal { _ = try await fixture.store.sweepAgain(graceTime: .seconds(-7200)) }?.code == .internalError)
+        #expect(ledger.entries.isEmpty)
+        #expect(try await fixture.files().count == 1)
+        ledger.refuse(nil)
+        #expect(try await fixture.store.sweepAgain(graceTime: .seconds(-7200)).removed.count == 1)
+        #expect(try await fixture.files() == [])
+    }
+
     @Test func theServerSweepsNowAndThen() async throws {
         let fixture = try await AssetFixture(.sqlite)
         try await fixture.upload([1, 2, 3])

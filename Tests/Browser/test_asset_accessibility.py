@@ -25,7 +25,7 @@ def files(server):
 
 def check(page):
     for scheme in ["light", "dark"]:
-        for width in [1440, 390]:
+        for width in [1440, 400, 390]:
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 860})
             results = Axe().run(page)
@@ -56,6 +56,20 @@ def test_files_on_their_way(open_page, server, files):
     expect(page.locator("[data-whole] [data-state]")).to_have_text("Fetched")
     check(page)
     line.stop()
+
+
+def test_a_table_is_one_where_it_is_not_shown_as_one(open_page, files):
+    """Parts of a table that are laid out as blocks are no table to some readers unless they say so."""
+    page = open_page(f"{THERE}/fetch?zone=Files&assets=with&names=several%0Arecord-1%0Anobody", viewport={"width": 400, "height": 860})
+    expect(page.locator("[data-whole] [data-state]")).to_have_text("Fetched")
+    assert page.locator("table.fetching").evaluate("it => getComputedStyle(it).display") == "block"
+    assert page.locator("table.fetching").get_attribute("role") == "table"
+    assert page.locator("table.fetching :is(thead, tbody, tr, th, td):not([role])").count() == 0
+    table = page.get_by_role("table")
+    assert table.get_by_role("columnheader").count() == 6
+    assert table.get_by_role("rowheader", name="several").count() == 1
+    assert table.get_by_role("row").count() == 7
+    assert Axe().run(page).violations_count == 0
 
 
 def test_progress_is_said_sparingly(open_page, server, files):

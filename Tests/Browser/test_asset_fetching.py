@@ -205,6 +205,45 @@ def test_an_expired_address_is_renewed_once(browser, files, line):
     context.close()
 
 
+def test_an_address_that_expires_again_is_renewed_again(files, line, browser):
+    context = browser.new_context(base_url=line.address)
+    page = context.new_page()
+    line.rate = 150_000
+    line.answers = [refusal("410 Gone", "The address has expired")]
+    page.goto(address("record-4"))
+    part = row(page, "part-4.bin")
+    until(lambda: received(part) > 150_000)
+    page.get_by_role("button", name="Cancel part-4.bin").click()
+    expect(part).to_have_attribute("data-state", "paused")
+    line.rate = None
+    line.answers = [refusal("410 Gone", "The address has expired")]
+    page.get_by_role("button", name="Resume part-4.bin").click()
+    expect(part).to_have_attribute("data-state", "done")
+    assert line.answers == []
+    assert "\r\nrange:" in line.requests[-1].lower()
+    context.close()
+
+
+def test_a_renewal_can_be_cancelled(files, line, browser):
+    context = browser.new_context(base_url=line.address)
+    page = context.new_page()
+    held = []
+    page.route("**/fetch?*", lambda route: route.continue_() if route.request.resource_type == "document" else held.append(route))
+    line.answers = [refusal("410 Gone", "The address has expired")]
+    page.goto(address("record-1"))
+    part = row(page, "part-1.bin")
+    end = time.monotonic() + 15
+    while not held:
+        assert time.monotonic() < end
+        page.wait_for_timeout(50)
+    page.get_by_role("button", name="Cancel part-1.bin").click()
+    expect(part).to_have_attribute("data-state", "paused")
+    page.get_by_role("button", name="Resume part-1.bin").click()
+    expect(part).to_have_attribute("data-state", "done")
+    assert len(held) == 1
+    context.close()
+
+
 def test_compressible_files_have_a_true_percentage(open_page, server, line):
     text = b"".join(b'{"line":%d,"text":"the same words again and again"}\n' % number for number in range(60_000))
     server.attach(CONTAINER, "Text", "log", ("log.ndjson", text))

@@ -121,7 +121,7 @@ def test_a_file_that_is_too_large_is_not_sent(open_page, stage, tmp_path):
     large = tmp_path / "large.bin"
     large.write_bytes(bytes(30_000_000))
     page.get_by_label("File for file").set_input_files(large)
-    expect(page.get_by_role("alert")).to_contain_text("large.bin has 30.0 MB; this server takes files of up to 21.0 MB. Nothing was sent.")
+    expect(page.get_by_role("alert")).to_contain_text("large.bin has 30,000,000 bytes; this server takes files of up to 20 MB, 20,971,520 bytes. Nothing was sent.")
     assert asked == []
     assert Axe().run(page).violations_count == 0
 

@@ -62,6 +62,12 @@ import Testing
         #expect(try await Command.run(["serve"] + arguments).status == 64)
     }
 
+    @Test(arguments: ["129TB", "140737488355329", "9223372036854775807"]) func aSizeLimitBeyondAllFiles(limit: String) async throws {
+        let result = try await Command.run(["serve", "--ephemeral", "--port", "0", "--asset-size-limit", limit])
+        #expect(result.status == 64)
+        #expect(result.errors.contains("--asset-size-limit is a size of at most 128 TB"), "\(result.errors)")
+    }
+
     @Test func aPortInUse() async throws {
         let server = try await Server(["--ephemeral"])
         let port = try #require(server.address.split(separator: ":").last)

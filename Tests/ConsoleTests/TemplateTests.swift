@@ -19,7 +19,7 @@ import Testing
         for template in EmbeddedFiles.templates {
             #expect(templates.first { $0.name == "\(template.name).mustache" }.map { Array($0.text.utf8) == template.bytes } == true)
         }
-        #expect(Set(try Self.files("Public").map(\.name)) == Set(EmbeddedFiles.assets.map(\.name)))
+        #expect(Set(try Self.files("Public").map(\.name)) == Set(EmbeddedFiles.staticFiles.map(\.name)))
     }
 
     @Test func nothingIsPutOutUnescaped() throws {

@@ -99,6 +99,9 @@ import Testing
         #expect([0, 1, 999, 1000, 8_800_000, 412_000, 999_999].map { Digits.bytes($0) } == [
             "0 bytes", "1 byte", "999 bytes", "1.0 kB", "8.8 MB", "412 kB", "1.0 MB",
         ])
+        #expect([1, 1500, 1536, 1 << 10, 50 << 20, 2 << 30, 128 << 40].map { Digits.limit($0) } == [
+            "1 byte", "1,500 bytes", "1,536 bytes", "1 KB", "50 MB", "2 GB", "128 TB",
+        ])
         #expect(Digits.fixed(-0.04, 1) == "0.0")
         #expect(Digits.fixed(12.345, 2) == "12.35" || Digits.fixed(12.345, 2) == "12.34")
         #expect(Digits.fixed(.infinity, 2) == "inf")

@@ -171,6 +171,98 @@ import Testing
         await target.close()
     }
 
+    /// Sizes are what somebody wrote into a file: none is taken on trust, and none makes a sum that can't be.
+    @Test(arguments: ["9223372036854775807", "140737488355329", "3"]) func sizesThatAreNotTheFilesAreBadRows(size: String) async throws {
+        let (source, target) = (try place("source"), try place("target"))
+        try await fill(source)
+        let text = String(decoding: try await exported(source, exchange(source)).bytes, as: UTF8.self)
+        // Of the file with one byte, of which there are two in the list: the first is right, and so the file is known to be.
+        let parts = text.split(separator: "\"size\":1,", omittingEmptySubsequences: false)
+        #expect(parts.count == 4)
+        let doctored = "\(parts[0])\"size\":1,\(parts[1])\"size\":1,\(parts[2])\"size\":\(size),\(parts[3])"
+        let refused = await stop { _ = try await Restorer(file(Array(doctored.utf8)), assets: exchange(target), into: target.database()).run() }
+        #expect(refused.contains("1 bad row, nothing was imported"), "\(refused)")
+        #expect(refused.contains("the asset in field 'files' has the size \(size)"), "\(refused)")
+        #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
+        await source.close()
+        await target.close()
+    }
+
+    @Test func sumsOfSizesStopAtTheLargestNumber() {
+        #expect(Int64.max.addingSaturated(1) == .max && Int64.min.addingSaturated(-1) == .min && Int64.max.addingSaturated(-1) == .max - 1)
+        var batch = SaveBatch(zoneID: Self.zoneID)
+        for line in 0..<2 { batch.add(RecordOperation(.forceDelete, recordName: "a"), size: 1, assetBytes: .max, file: "a", line: line) }
+        #expect(batch.isFull)
+    }
+
+    #if os(Linux)
+        /// A file that the system can't read is no bad row: nobody knows what is in it.
+        @Test func aFileThatCannotBeReadEndsAnImport() async throws {
+            let (source, target) = (try place("source"), try place("target"))
+            try await fill(source)
+            let bytes = try await exported(source, exchange(source)).bytes
+            let empty = folder.url.appending(path: "files").appending(path: checksum([]))
+            try FileManager.default.removeItem(at: empty)
+            // A regular file of no bytes, of which none can be read.
+            try FileManager.default.createSymbolicLink(atPath: empty.path(percentEncoded: false), withDestinationPath: "/proc/self/mem")
+            let refused = await stop { _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run() }
+            #expect(refused == "Can't read '\(empty.path(percentEncoded: false))', the file of an asset: Input/output error; nothing was saved")
+            #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
+            await source.close()
+            await target.close()
+        }
+    #endif
+
+    /// The way into a store, on which a file is lost that was there a moment before.
+    private struct LosingTransport: AssetTransport {
+        let transport: any AssetTransport
+        let lost: URL
+
+        func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset {
+            try? FileManager.default.removeItem(at: lost)
+            return try await transport.upload(file, with: grant, fileName: fileName)
+        }
+
+        func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
+            try await transport.download(checksum, size: size, take)
+        }
+    }
+
+    @Test func aFileThatIsLostOnTheWayEndsAnImport() async throws {
+        let (source, target) = (try place("source"), try place("target"))
+        let zones = try await source.database().modifyZones([.create(Self.zoneID)])
+        for zone in zones { _ = try zone.get() }
+        try await source.save("a", files: ["file": [(nil, [1])]])
+        try await source.save("b", files: ["file": [(nil, [2])]])
+        let bytes = try await exported(source, exchange(source)).bytes
+        let lost = folder.url.appending(path: "files").appending(path: checksum([2]))
+        let assets = AssetExchange(
+            folder: AssetFileFolder(folder.url.appending(path: "files")),
+            transport: LosingTransport(transport: StoredAssets(try await target.store()), lost: lost))
+        let refused = await stop { _ = try await Restorer(file(bytes), assets: assets, into: target.database()).run() }
+        #expect(refused == "Can't read '\(lost.path(percentEncoded: false))', the file of an asset: there is no such file; nothing was saved")
+        await source.close()
+        await target.close()
+    }
+
+    @Test func whatAKilledExportLeftIsRemovedAfterADay() async throws {
+        let source = try place("source")
+        try await fill(source)
+        _ = try await exported(source, exchange(source))
+        let files = folder.url.appending(path: "files")
+        let name = checksum([1])
+        let old = ["\(name).0A1B2C3D.part", "\(name).mine.part", "\(name).0A1B2C3D.part.txt", "notes.part"]
+        for name in old + ["\(name).FFFFFFFF.part"] { try Data([1]).write(to: files.appending(path: name)) }
+        for name in old {
+            let path = files.appending(path: name).path(percentEncoded: false)
+            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -100_000)], ofItemAtPath: path)
+        }
+        let before = try names()
+        _ = try await exported(source, exchange(source))
+        #expect(try names() == before.filter { $0 != old[0] })
+        await source.close()
+    }
+
     @Test func aDamagedFileEndsAnExportAndLeavesNothingHalfThere() async throws {
         let source = try place("source")
         try await fill(source)

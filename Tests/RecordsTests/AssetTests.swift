@@ -14,6 +14,31 @@ import Testing
         }
     }
 
+    @Test func sizesMayBeTextsOfDigits() throws {
+        func asset(_ size: String) throws -> FieldInput {
+            try FieldInput(JSONReader.value(of: #"{"value":{"fileChecksum":"x","size":\#(size)},"type":"ASSETID"}"#), field: "f")
+        }
+        let expected = FieldInput.tagged(.asset(Asset(fileChecksum: "x", size: 12)), .asset, isEncrypted: false)
+        #expect(try asset("12") == expected)
+        #expect(try asset(#""12""#) == expected)
+        for wrong in ["-1", "1.5", #""x""#, #""-1""#, #""+1""#, "\"\"", #""9223372036854775808""#, "true", "[]"] {
+            #expect { try asset(wrong) } throws: { ($0 as? RecordError)?.reason.contains("'size' must be a whole number") == true }
+        }
+        for missing in ["null"] {
+            #expect { try asset(missing) } throws: { ($0 as? RecordError)?.reason.contains("are needed") == true }
+        }
+    }
+
+    @Test(arguments: [
+        ("a.txt", "a.txt"), ("Été 💬.txt", "Été 💬.txt"), ("../../etc/passwd", ".._.._etc_passwd"), ("a\u{202E}gpj.exe", "agpj.exe"),
+        ("C:\\x|y?\"<>*", "C__x_y_____"), ("a\r\n\0b\u{2028}", "ab"), ("", "asset"), (".", "asset"), ("..", "asset"), ("\u{200B}", "asset"),
+        (String(repeating: "é", count: 128), String(repeating: "é", count: 127)),
+    ])
+    func namesOfFilesAreMadeHarmless(name: String, safe: String) {
+        #expect(Name(AssetFileName.safe(name)) == Name(safe))
+        #expect(Name(AssetFileName.safe(safe)) == Name(safe))
+    }
+
     @Test func downloadURLsArePutIntoAssetsAlone() throws {
         let fields = [
             Field(name: "file", value: .asset(Asset(fileChecksum: Self.zeros, size: 12, wrappingKey: "key", fileName: "a \"b\".txt"))),

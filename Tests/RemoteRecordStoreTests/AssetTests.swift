@@ -117,6 +117,25 @@ import Testing
         }
     }
 
+    @Test func aServerMayHaveSeveralNames() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            let pieces = Pieces(count: 2)
+            let asset = try await Self.upload(pieces, for: "r", to: engine, size: nil)
+            try await database.save("r", in: notes, ["file": .asset(asset)])
+            let file = try #require(FileChecksum(asset.fileChecksum))
+            let address = try await engine.downloadURL(of: file, in: try Self.container(), .development)
+            let path = try #require(URL(string: address)).path(percentEncoded: true)
+            for origin in ["", "http://skylight.example", "HTTP://127.0.0.1:80", "https://skylight.example:443"] {
+                var bytes: [UInt8] = []
+                for try await part in try await engine.download(origin + path) { bytes += part.readableBytesView }
+                #expect(bytes == pieces.bytes, "\(origin)")
+            }
+            await engine.close()
+        }
+    }
+
     @Test func aBodyThatBreaksLeavesNothing() async throws {
         try await LiveServer.runWithEngine { url, near in
             let engine = try RemoteRecordEngine(url: url)

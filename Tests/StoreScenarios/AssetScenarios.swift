@@ -40,8 +40,11 @@ public enum AssetScenarios {
             let grants = try await database.grantUploads(slots, in: notes)
             #expect(grants.map(\.failure?.code) == [nil, .badRequest, .badRequest, .badRequest])
             #expect(grants[1].failure?.reason == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING")
-            let users = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
-            #expect(users[0].failure?.code == .badRequest)
+            let nameless = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
+            #expect(nameless[0].failure?.code == .badRequest)
+            // As a save would be refused.
+            let users = try await database.grantUploads([AssetSlot(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
+            #expect(users[0].failure?.code == .accessDenied)
             let nowhere = await refusal { _ = try await database.grantUploads(slots, in: ZoneID(zoneName: "Nowhere")) }
             #expect(nowhere?.code == .zoneNotFound)
             let live = try await engine.database(address(.public, .production), as: ada)
@@ -108,9 +111,42 @@ public enum AssetScenarios {
             #expect(await reason { $0.receipt = $0.receipt.map { "B" + $0.dropFirst() } }.contains("was not given out by this database"))
             #expect(await reason { $0.size += 1 }.contains("are not those of the upload"))
             #expect(await reason { $0.fileChecksum = checksum(2)?.description ?? "" }.contains("are not those of the upload"))
-            #expect(await reason { $0.fileName = "a\nb" }.contains("no control characters"))
             clock.advance(AssetTickets.receiptLifetime + 1)
             #expect(await reason { _ in }.contains("has expired"))
+        },
+        .init("the names of files are made harmless, at the first save and later") { engine, clock in
+            let database = try await uploading(engine)
+            var asset = try await engine.upload(1, for: "r", at: clock.now())
+            func name(_ name: String) async throws -> String? {
+                asset.fileName = name
+                return try await database.save("r", in: notes, ["file": .asset(asset)]).fields.assets().first?.asset.fileName
+            }
+            #expect(try await name("../a\nb\u{202E}gpj.exe") == ".._abgpj.exe")
+            #expect(try await name("C:\\" + String(repeating: "x", count: 300)) == "C__" + String(repeating: "x", count: 252))
+            #expect(try await name("") == "C__" + String(repeating: "x", count: 252))
+            #expect(try await name("Été 💬.txt") == "Été 💬.txt")
+        },
+        .init("two uploads with one ticket pay for one save, however late the second one came") { engine, clock in
+            let database = try await uploading(engine)
+            let minute: Int64 = 60_000
+            let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
+            let sealed = try await database.grantUploads([slot], in: notes)[0].get().ticket
+            let ledger = try await engine.ledger()
+            let ticket = try #require(ledger.tickets.openUpload(sealed))
+            func upload(_ number: UInt8) async throws -> FieldValue {
+                guard let file = checksum(number) else { throw RecordError(.internalError, "no checksum") }
+                let expires = Timestamp(milliseconds: clock.now().milliseconds + AssetTickets.receiptLifetime)
+                try await ledger.enter(file, size: 1, inUseUntil: expires)
+                let receipt = ledger.tickets.seal(AssetReceipt(for: ticket, of: file, size: 1, expires: expires))
+                return .asset(Asset(fileChecksum: file.description, size: 1, receipt: receipt))
+            }
+            let first = try await upload(1)
+            clock.advance(14 * minute)
+            let second = try await upload(2)
+            try await database.save("r", in: notes, ["file": first])
+            clock.advance(47 * minute)
+            let refused = await refusal { try await database.save("r", in: notes, ["file": second]) }
+            #expect(refused?.reason.contains("was used before") == true)
         },
         .init("a batch that fails leaves its receipts good") { engine, clock in
             let database = try await uploading(engine)

@@ -98,6 +98,12 @@ struct AssetDownloadTests {
             #expect(try Tool.gunzip(forced.body) == Self.image)
             let head = try await client.send("HEAD", path, ["Accept-Encoding: gzip, identity;q=0"])
             #expect(head.status == 200 && head.body.isEmpty && head.headers["etag"] == forced.headers["etag"])
+            for tag in [forced.headers["etag"] ?? "", "\"x\", " + (forced.headers["etag"]?.dropFirst(2) ?? ""), "*"] {
+                let held = try await client.send("GET", path, ["Accept-Encoding: gzip, identity;q=0", "If-None-Match: \(tag)"])
+                #expect(held.status == 304 && held.body.isEmpty && held.headers["etag"] == forced.headers["etag"])
+            }
+            let other = try await client.send("GET", path, ["Accept-Encoding: gzip, identity;q=0", "If-None-Match: \"x\""])
+            #expect(other.status == 200)
         }
     }
 

@@ -121,6 +121,34 @@ struct AssetServiceTests {
         }
     }
 
+    @Test("What went wrong in a way that nobody foresaw ends the lines too", arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
+    func failingOddly(method: String, action: String, subject: String) async throws {
+        struct Unforeseen: Error {}
+        try await TestServer.run(keeping: KeepingEngine(failure: Unforeseen())) { server in
+            let response = try await AssetClient(server: server).send(method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
+            #expect(response.status == 200)
+            let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": "<has the server's log>"]
+            #expect(Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [], "\(response.text)")
+        }
+    }
+
+    @Test("A file where a folder should be does not keep the lines from their end")
+    func aFileInsteadOfAFolder() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            _ = try await client.store(Self.text)
+            let name = try #require(try AssetFiles.stored(in: server.folder).first)
+            let assets = server.folder.appending(path: name).deletingLastPathComponent().deletingLastPathComponent()
+            let free = try #require(["00", "01"].first { !name.contains("/\($0)/") })
+            try Data().write(to: assets.appending(path: free))
+            let sweep = try await client.post("\(Self.root)/sweep", [:])
+            #expect(Subset.differences(["sweep": "failed", "serverErrorCode": "INTERNAL_ERROR", "reason": "<has list the folder>"], try lines(sweep).last) == [], "\(sweep.text)")
+            let verified = try await client.send("GET", "\(Self.root)/verify")
+            let expected: JSONValue = ["verification": "finished", "filesDone": 1, "problems": [["problem": "unreadable", "fileChecksum": .string(free)]]]
+            #expect(Subset.differences(expected, try lines(verified).last) == [], "\(verified.text)")
+        }
+    }
+
     // MARK: Sweeping
 
     @Test("A sweep removes what nothing uses when its time is over", arguments: EngineKind.allCases)
@@ -145,9 +173,13 @@ struct AssetServiceTests {
             #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 2)
             try await sweep(["graceSeconds": 0], ["dryRun": false, "removed": [file]])
             #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 1)
-            for body in [["dryRun": 1], ["graceSeconds": -1], ["graceSeconds": "x"]] as [JSONValue] {
-                #expect(try await client.post("\(Self.root)/sweep", body).status == 400)
+            for body in [
+                ["dryRun": 1], ["graceSeconds": -1], ["graceSeconds": "x"], ["graceSeconds": .integer(.max)], ["graceSeconds": 3_155_760_001],
+            ] as [JSONValue] {
+                let refused = try await client.post("\(Self.root)/sweep", body)
+                #expect(refused.status == 400 && (refused.text.contains("graceSeconds") || refused.text.contains("dryRun")), "\(refused.text)")
             }
+            try await sweep(["graceSeconds": 3_155_760_000], ["removed": []])
         }
     }
 
@@ -197,12 +229,12 @@ private final class KeepingEngine: AssetKeeping {
         func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage { try await answer() }
     }
 
-    let failure: RecordError?
+    let failure: (any Error)?
     /// Calls that wait for an answer.
     let waiting = Mutex(0)
     private let base = InMemoryRecordEngine()
 
-    init(failure: RecordError?) {
+    init(failure: (any Error)?) {
         self.failure = failure
     }
 

@@ -45,7 +45,7 @@ enum EmbeddedFiles {
         ("zones", PackageResources.zones_mustache),
     ]
 
-    static let assets: [(name: String, bytes: [UInt8])] = [
+    static let staticFiles: [(name: String, bytes: [UInt8])] = [
         ("archive.js", PackageResources.archive_js),
         ("copy.js", PackageResources.copy_js),
         ("downloads.js", PackageResources.downloads_js),

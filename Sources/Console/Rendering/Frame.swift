@@ -65,18 +65,18 @@ struct Frame: ViewModel {
 
 extension Frame {
     /// The frame of a page outside of any container.
-    init(title: String, assets: StaticFiles) {
+    init(title: String, staticFiles: StaticFiles) {
         self.init(
-            title: title, stylesheet: assets.url("skylight.css"), script: assets.url("skylight.js"), icon: assets.url("skylight.svg"), chips: [],
+            title: title, stylesheet: staticFiles.url("skylight.css"), script: staticFiles.url("skylight.js"), icon: staticFiles.url("skylight.svg"), chips: [],
             sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
-    init(title: String, tab: Tab, visit: Visit, assets: StaticFiles) {
+    init(title: String, tab: Tab, visit: Visit, staticFiles: StaticFiles) {
         let place = visit.place
         let builder = FrameBuilder(visit: visit, tab: tab)
         self.init(
-            title: title, stylesheet: assets.url("skylight.css"), script: assets.url("skylight.js"), icon: assets.url("skylight.svg"),
+            title: title, stylesheet: staticFiles.url("skylight.css"), script: staticFiles.url("skylight.js"), icon: staticFiles.url("skylight.svg"),
             chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue))

@@ -10,14 +10,14 @@ struct PageRenderer: Sendable {
     private let library: MustacheLibrary
     /// Read anew for each page while developing; `nil` for the templates in the binary.
     private let folder: String?
-    let assets: StaticFiles
+    let staticFiles: StaticFiles
     let rehearsals: Rehearsals
 
     /// - Throws: a parser error of a template, or an error of the file system.
-    init(folder: String?, assets: StaticFiles, rehearsals: Rehearsals) throws {
+    init(folder: String?, staticFiles: StaticFiles, rehearsals: Rehearsals) throws {
         MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         self.folder = folder
-        self.assets = assets
+        self.staticFiles = staticFiles
         self.rehearsals = rehearsals
         library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates.map { ($0.name, $0.bytes) })
     }

@@ -5,6 +5,6 @@ internal import Records
 extension Asset {
     /// What people call the file: the name it came with, made harmless, or else the field's.
     func shownName(in field: Name) -> String {
-        AssetPath.fileName(fileName ?? field.string)
+        AssetFileName.safe(fileName ?? field.string)
     }
 }

@@ -36,6 +36,14 @@ enum Digits {
         return "\(count) bytes"
     }
 
+    /// `50 MB`, in powers of 1024: a limit as `skylight serve` takes it and CloudKit says it.
+    static func limit(_ count: Int64) -> String {
+        for (shift, unit) in [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")] where count > 0 && count % (1 << shift) == 0 {
+            return "\(grouped(count >> shift)) \(unit)"
+        }
+        return count == 1 ? "1 byte" : "\(grouped(count)) bytes"
+    }
+
     /// `1 record`, `2 records`.
     static func count(_ number: Int, _ noun: String) -> String {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// The folder beside an export, in which the bytes of each asset lie once, in a file that is named by their checksum.
 ///
-/// A file is there whole or not at all. What else is in the folder stays as it is.
+/// A file is there whole or not at all. What others have put into the folder stays as it is.
 public struct AssetFileFolder: Sendable {
     private let url: URL
     private let partials = PartialFiles()
@@ -20,13 +20,26 @@ public struct AssetFileFolder: Sendable {
         url.appending(path: checksum.description).path(percentEncoded: false)
     }
 
-    /// Makes the folder unless it is there.
+    /// Makes the folder unless it is there, and removes what an export that was killed a day ago or longer left half-written.
     /// - Throws: ``AssetFileError``.
     func make() throws {
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         } catch {
             throw AssetFileError(url.path(percentEncoded: false), error.localizedDescription)
+        }
+        removeLeftovers()
+    }
+
+    /// Younger ones may be of an export that goes on. That one can't be removed does no harm.
+    private func removeLeftovers() {
+        let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]
+        let files = try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: Array(keys))
+        for file in files ?? [] where file.lastPathComponent.wholeMatch(of: /[0-9a-f]{64}\.[0-9A-F]{8}\.part/) != nil {
+            guard let values = try? file.resourceValues(forKeys: keys), values.isRegularFile == true, let modified = values.contentModificationDate,
+                -modified.timeIntervalSinceNow > 86_400
+            else { continue }
+            try? FileManager.default.removeItem(at: file)
         }
     }
 

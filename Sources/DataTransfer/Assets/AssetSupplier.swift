@@ -39,7 +39,7 @@ final class AssetSupplier: Sendable {
     }
 
     /// The operations of a batch with receipts for their assets.
-    /// - Throws: ``Failure``.
+    /// - Throws: ``Failure``; ``AssetFileError`` when the file of an asset can't be read any more.
     func supply(_ batch: SaveBatch, through database: any RecordDatabase) async throws -> [RecordOperation] {
         let places = try Self.places(in: batch.operations)
         if places.isEmpty { return batch.operations }
@@ -52,8 +52,6 @@ final class AssetSupplier: Sendable {
             do {
                 receipt = await takenOver(place, in: batch.zoneID, through: uploading)
                 if receipt == nil { receipt = try await uploaded(place, in: batch.zoneID, through: uploading) }
-            } catch let error as AssetFileError {
-                throw Failure(index: place.index, error: RecordError(.badRequest, error.description))
             } catch let error as RecordError {
                 throw Failure(index: place.index, error: error)
             }

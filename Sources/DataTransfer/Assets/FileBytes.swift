@@ -30,15 +30,17 @@ public struct FileBytes: AsyncSequence, Sendable {
     init(path: String) throws {
         // Without waiting, which the opening of a pipe would do for ever.
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard number >= 0 else { throw AssetFileError(path, errno == ENOENT ? "there is no such file" : Self.lastFailure) }
+        guard number >= 0 else { throw errno == ENOENT ? AssetFileError(path, "there is no such file") : Self.lastFailure(path) }
         descriptor = Descriptor(number, path)
         var status = stat()
-        guard fstat(number, &status) == 0 else { throw AssetFileError(path, Self.lastFailure) }
+        guard fstat(number, &status) == 0 else { throw Self.lastFailure(path) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw AssetFileError(path, "it is no regular file") }
         size = Int64(status.st_size)
     }
 
-    private static var lastFailure: String { String(cString: strerror(errno)) }
+    private static func lastFailure(_ path: String) -> AssetFileError {
+        AssetFileError(path, String(cString: strerror(errno)), isUnreadable: true)
+    }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let descriptor: Descriptor
@@ -63,7 +65,7 @@ public struct FileBytes: AsyncSequence, Sendable {
             while true {
                 let count = pread(descriptor.number, space.baseAddress, space.count, off_t(offset))
                 if count >= 0 { return count }
-                if errno != EINTR { throw AssetFileError(descriptor.path, lastFailure) }
+                if errno != EINTR { throw lastFailure(descriptor.path) }
             }
         }
         return count == 0 ? nil : part

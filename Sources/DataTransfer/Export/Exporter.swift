@@ -122,12 +122,12 @@ public struct Exporter: Sendable {
             }
             count.references += 1
             guard seen.insert(checksum).inserted else { continue }
-            let before = report.assets.bytes + count.bytes
+            let before = report.assets.bytes.addingSaturated(count.bytes)
             count.files += 1
-            count.bytes += asset.size
+            count.bytes = count.bytes.addingSaturated(asset.size)
             guard let assets else { continue }
             do {
-                try await assets.folder.add(checksum, size: asset.size, from: assets.transport) { progress(before + $0) }
+                try await assets.folder.add(checksum, size: asset.size, from: assets.transport) { progress(before.addingSaturated($0)) }
             } catch let error as RecordError {
                 throw RecordError(
                     error.code, "The asset in field '\(field)' of '\(record.recordID.recordName)' can't be exported: \(error.reason)",
@@ -166,7 +166,7 @@ extension ExportReport.AssetCount {
     fileprivate static func += (total: inout Self, more: Self) {
         total.references += more.references
         total.files += more.files
-        total.bytes += more.bytes
+        total.bytes = total.bytes.addingSaturated(more.bytes)
     }
 }
 

@@ -31,16 +31,16 @@ struct BatchSaver: Sendable {
     /// - Parameters:
     ///   - next: makes the next batch, `nil` after the last one.
     ///   - report: is told how many records are saved so far.
-    /// - Throws: `ImportError.stopped` for the first refusal in the order of the batches, and `ImportError.brokenOff` for what `next`
-    ///   throws once a record is saved, when the batches that were under way have ended, so that their counts are true; what `next`
-    ///   throws before.
+    /// - Throws: `ImportError.stopped` for the first refusal in the order of the batches, `ImportError.noAsset` when a file that a record
+    ///   needs can't be read, and `ImportError.brokenOff` for what `next` throws once a record is saved, when the batches that were under
+    ///   way have ended, so that their counts are true; what `next` throws before.
     func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
         try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
             var (started, running) = (0, 0)
             var outcome = Outcome()
             var isDone = false
             var breakage: (any Error)?
-            var failure: (number: Int, refusal: Refusal)?
+            var failure: (number: Int, stop: Stop)?
             while true {
                 while running < Self.flightLimit, !isDone, failure == nil {
                     let batch: SaveBatch?
@@ -65,17 +65,25 @@ struct BatchSaver: Sendable {
                 outcome.refusedCount += ending.refused.count
                 outcome.refused += ending.refused.map { RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason) }
                 if outcome.refused.count > 2 * Importer.problemLimit { outcome.keepFirst() }
-                if let refusal = ending.refusal, failure.map({ number < $0.number }) ?? true { failure = (number, refusal) }
+                if let stop = ending.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
                 report(outcome.saved)
             }
             let saved = savedBefore ?? outcome.saved
-            if let refusal = failure?.refusal {
-                throw ImportError.stopped(saved: saved, file: refusal.file, line: refusal.line, refusal.error)
+            switch failure?.stop {
+            case .refusal(let refusal)?: throw ImportError.stopped(saved: saved, file: refusal.file, line: refusal.line, refusal.error)
+            case .asset(let error)?: throw ImportError.noAsset(saved: saved, path: error.path, reason: error.reason)
+            case nil: break
             }
             if let breakage { throw saved == 0 ? breakage : ImportError.brokenOff(saved: saved, reason: "\(breakage)") }
             outcome.keepFirst()
             return outcome
         }
+    }
+
+    /// Why no more is saved.
+    private enum Stop: Sendable {
+        case refusal(Refusal)
+        case asset(AssetFileError)
     }
 
     private struct Refusal: Sendable {
@@ -87,7 +95,7 @@ struct BatchSaver: Sendable {
     private struct Ending: Sendable {
         var saved = 0
         /// What ends the saving.
-        var refusal: Refusal?
+        var stop: Stop?
         /// What the saving goes past.
         var refused: [Refusal] = []
     }
@@ -99,20 +107,22 @@ struct BatchSaver: Sendable {
             operations = try await assets?.supply(batch, through: database) ?? batch.operations
         } catch let failure as AssetSupplier.Failure {
             let place = batch.places[failure.index]
-            return Ending(refusal: Refusal(file: place.file, line: place.line, error: failure.error))
+            return Ending(stop: .refusal(Refusal(file: place.file, line: place.line, error: failure.error)))
+        } catch let error as AssetFileError {
+            return Ending(stop: .asset(error))
         }
         let request = ModifyRequest(operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
         var tries = 0
         while true {
             do {
                 let ending = ending(of: batch, try await database.modify(request))
-                if ending.refusal == nil { assets?.note(batch) }
+                if ending.stop == nil { assets?.note(batch) }
                 return ending
             } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
                 tries += 1
                 try await Task.sleep(for: .milliseconds(50 << tries))
             } catch let error as RecordError {
-                return Ending(refusal: Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error))
+                return Ending(stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
             }
         }
     }
@@ -126,9 +136,8 @@ struct BatchSaver: Sendable {
                 ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
             case .failure(let error):
                 // The other items of an atomic batch only say that one failed.
-                if ending.refusal == nil || ending.refusal?.error.code == .atomicError {
-                    ending.refusal = Refusal(file: place.file, line: place.line, error: error)
-                }
+                if case .refusal(let earlier)? = ending.stop, earlier.error.code != .atomicError { continue }
+                ending.stop = .refusal(Refusal(file: place.file, line: place.line, error: error))
             }
         }
         return ending

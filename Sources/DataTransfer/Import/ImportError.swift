@@ -12,6 +12,8 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
     case invalid(String)
     /// The database refused a save after others had succeeded.
     case stopped(saved: Int, file: String, line: Int, RecordError)
+    /// The file of an asset can't be read.
+    case noAsset(saved: Int, path: String, reason: String)
     /// A file could not be read on after records of it were saved.
     case brokenOff(saved: Int, reason: String)
 
@@ -27,6 +29,9 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
         case .invalid(let reason): return reason
         case .stopped(let saved, let file, let line, let error):
             return "\(file):\(line): the database refused the row after \(saved) records were saved: \(error)"
+        case .noAsset(let saved, let path, let reason):
+            let what = saved == 0 ? "nothing was" : saved == 1 ? "1 record was" : "\(saved) records were"
+            return "Can't read '\(path)', the file of an asset: \(reason); \(what) saved"
         case .brokenOff(let saved, let reason): return "The import broke off after \(saved) records were saved: \(reason)"
         }
     }

@@ -26,7 +26,7 @@ struct SaveBatch: Sendable {
     ///   - size: of the record in bytes, roughly.
     ///   - assetBytes: of the files that belong to it.
     mutating func add(_ operation: RecordOperation, size: Int, assetBytes: Int64 = 0, file: String, line: Int) {
-        self.assetBytes += assetBytes
+        self.assetBytes = self.assetBytes.addingSaturated(assetBytes)
         operations.append(operation)
         places.append((file, line))
         self.size += size

@@ -81,7 +81,7 @@ public struct Restorer: Sendable {
 
     /// Tries every line.
     private func check(_ progress: @escaping (ImportProgress) -> Void) async throws -> Check {
-        var verified: Set<FileChecksum> = []
+        var verified: [FileChecksum: Int64] = [:]
         var check = try await check(SeenNames(keepsAll: false), &verified, progress)
         if check == nil { check = try await self.check(SeenNames(keepsAll: true), &verified, progress) }
         guard let check else { throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be told apart") }
@@ -95,9 +95,9 @@ public struct Restorer: Sendable {
     }
 
     /// - Returns: `nil` when more names must be kept to tell whether a record is there twice.
-    /// - Parameter verified: the files that are known to be right.
+    /// - Parameter verified: the files that are known to be right, with their sizes.
     private func check(
-        _ names: SeenNames, _ verified: inout Set<FileChecksum>, _ progress: @escaping (ImportProgress) -> Void
+        _ names: SeenNames, _ verified: inout [FileChecksum: Int64], _ progress: @escaping (ImportProgress) -> Void
     ) async throws -> Check? {
         var check = Check()
         var names = names
@@ -148,20 +148,31 @@ public struct Restorer: Sendable {
     }
 
     /// - Returns: how many assets the record has.
-    private func checkAssets(of record: RestoredRecord, _ verified: inout Set<FileChecksum>) async throws -> Int {
+    private func checkAssets(of record: RestoredRecord, _ verified: inout [FileChecksum: Int64]) async throws -> Int {
         var count = 0
         for (name, asset) in record.assets {
             count += 1
             guard let checksum = FileChecksum(asset.fileChecksum) else {
                 throw BadRow("the asset in field '\(name)' has the fileChecksum '\(asset.fileChecksum)', which is none of Skylight's: 64 hexadecimal digits")
             }
-            guard let assets, !verified.contains(checksum) else { continue }
+            guard (0...AssetExchange.sizeLimit).contains(asset.size) else {
+                throw BadRow("the asset in field '\(name)' has the size \(asset.size); it is a number of bytes from 0 to \(AssetExchange.sizeLimit)")
+            }
+            guard let assets else { continue }
+            if let size = verified[checksum] {
+                guard size == asset.size else {
+                    throw BadRow("the asset in field '\(name)' has the size \(asset.size), and the file of its checksum has \(size) bytes")
+                }
+                continue
+            }
             do {
                 try await assets.folder.verify(checksum, size: asset.size)
+            } catch let error as AssetFileError where error.isUnreadable {
+                throw ImportError.noAsset(saved: 0, path: error.path, reason: error.reason)
             } catch let error as AssetFileError {
                 throw BadRow("the file of the asset in field '\(name)' can't be used: \(error)")
             }
-            verified.insert(checksum)
+            verified[checksum] = asset.size
         }
         return count
     }
@@ -218,8 +229,8 @@ public struct Restorer: Sendable {
                 var offset = first.offset
                 while let item = next, item.record.zoneID == batch.zoneID, !batch.isFull {
                     batch.add(
-                        item.record.operation, size: item.offset - offset, assetBytes: item.record.assets.reduce(0) { $0 + $1.asset.size },
-                        file: file.path, line: item.line)
+                        item.record.operation, size: item.offset - offset,
+                        assetBytes: item.record.assets.reduce(0) { $0.addingSaturated($1.asset.size) }, file: file.path, line: item.line)
                     offset = item.offset
                     try advance()
                 }

@@ -30,6 +30,7 @@ public struct AssetRules {
 
     private func grant(_ slot: AssetSlot, in zone: TransactionZone, _ tickets: AssetTickets) throws -> UploadGrant {
         if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        if slot.recordType == Schema.usersType { throw RecordError(.accessDenied, "CREATE operation not permitted") }
         let recordName = slot.recordName ?? Name(UUID().uuidString)
         try NameRules.checkRecordName(recordName)
         try checkField(slot)

@@ -21,6 +21,9 @@ public struct AssetTickets: Sendable {
     public static let uploadLifetime: Int64 = 15 * 60 * 1000
     /// How long after an upload the record may be saved, in milliseconds.
     public static let receiptLifetime: Int64 = 60 * 60 * 1000
+    /// How long a receipt that was used is remembered beyond its end, in milliseconds. Another upload with the same ticket may have begun 15
+    /// minutes later, and have taken its time: its receipt ends later, and is the same one for the second save.
+    static let spentReceiptMemory = uploadLifetime + 24 * 60 * 60 * 1000
     /// How long a download may be begun or resumed at least, in milliseconds.
     public static let downloadLifetime: Int64 = 60 * 60 * 1000
     /// A download's URL stays the same for this time, so that browsers can keep what they fetched.
@@ -164,6 +167,9 @@ public struct AssetReceipt: Sendable, Hashable {
         self.checksum = checksum
         self.size = size
     }
+
+    /// Until when to remember that it was used: later no receipt with this number can be good.
+    public var rememberedUntil: Timestamp { Timestamp(milliseconds: expires.milliseconds + AssetTickets.spentReceiptMemory) }
 
     /// The receipt of an upload that has come to its end. Several uploads with one ticket get receipts of which one can be used.
     public init(for ticket: UploadTicket, of checksum: FileChecksum, size: Int64, expires: Timestamp) {

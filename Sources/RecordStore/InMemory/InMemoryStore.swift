@@ -99,8 +99,8 @@ struct InMemoryState: Sendable {
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
     var assets: [FileChecksum: AssetFile] = [:]
-    /// Numbers of uploads.
-    var spentReceipts: Set<[UInt8]> = []
+    /// Numbers of uploads, and until when to remember them.
+    var spentReceipts: [[UInt8]: Timestamp] = [:]
 
     mutating func nextPosition() -> Int64 {
         position += 1

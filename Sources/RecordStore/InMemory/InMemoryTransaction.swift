@@ -90,7 +90,8 @@ final class InMemoryTransaction: RecordTransaction {
     }
 
     func spend(_ receipt: AssetReceipt) -> Bool {
-        state.spentReceipts.insert(receipt.number).inserted
+        state.spentReceipts = state.spentReceipts.filter { $0.value >= now }
+        return state.spentReceipts.updateValue(receipt.rememberedUntil, forKey: receipt.number) == nil
     }
 
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {

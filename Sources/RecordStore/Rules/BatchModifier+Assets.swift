@@ -4,9 +4,6 @@ internal import Records
 // A record may only refer to bytes that are safely there, and that its saver was given for it.
 
 extension BatchModifier {
-    /// The longest name of a file, in bytes.
-    private static let fileNameLimit = 255
-
     /// The values of a save with its assets as they are stored: those that their field held before, and those that a receipt allows, which
     /// is spent.
     /// - Throws: `RecordError` BAD_REQUEST naming the field and the remedy.
@@ -32,11 +29,15 @@ extension BatchModifier {
     private func admit(
         _ asset: Asset, to field: Name, replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
     ) throws -> Asset {
-        let fileName = try asset.fileName.map { try Self.checked($0, field) }
+        let fileName = asset.fileName.flatMap { $0.isEmpty ? nil : AssetFileName.safe($0) }
         // First, so that a save that is sent again after its answer was lost finds its receipt spent and yet succeeds.
         if var kept = before[field]?.value.assets.first(where: { Name($0.fileChecksum) == Name(asset.fileChecksum) }) {
-            if let fileName { kept.fileName = fileName }
-            return kept
+            // What is not entered has to be uploaded, as the first time.
+            if try FileChecksum(kept.fileChecksum).map(transaction.hasAsset) ?? false {
+                if let fileName { kept.fileName = fileName }
+                return kept
+            }
+            if asset.receipt == nil { throw Self.isGone(field) }
         }
         guard let text = asset.receipt else {
             throw RecordError(
@@ -71,7 +72,7 @@ extension BatchModifier {
                 "The receipt of the asset in field '\(field)' was used before, and is good for one save; upload the file again, or use assets/rereference")
         }
         guard try transaction.hasAsset(receipt.checksum) else {
-            throw RecordError(.badRequest, "The file of the asset in field '\(field)' is not on the server any more; upload it again")
+            throw Self.isGone(field)
         }
         let isPrivate = database != .public
         return Asset(
@@ -79,12 +80,7 @@ extension BatchModifier {
             wrappingKey: isPrivate ? asset.wrappingKey : nil, fileName: fileName)
     }
 
-    private static func checked(_ fileName: String, _ field: Name) throws -> String {
-        guard fileName.utf8.count <= fileNameLimit, !fileName.isEmpty, !fileName.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else {
-            throw RecordError(
-                .badRequest, "'fileName' of the asset in field '\(field)' must have 1 to \(fileNameLimit) bytes and no control characters")
-        }
-        return fileName
+    private static func isGone(_ field: Name) -> RecordError {
+        RecordError(.badRequest, "The file of the asset in field '\(field)' is not on the server any more; upload it again")
     }
 }

@@ -29,11 +29,18 @@ struct AssetDownloads: Sendable {
 
     /// A file that is compressed as it is sent. How long it will be is not known, and no part of it can be asked for.
     private static func compressed(_ file: AssetFile, _ headers: HTTPFields, for request: Request) -> Response {
+        let tag = "\"\(tag(of: file.checksum, .gzip))\""
+        // Tags hold no commas, so the header need not be taken apart.
+        if request.headers[values: .ifNoneMatch].contains(where: { $0 == "*" || $0.contains(tag) }) {
+            var held: HTTPFields = [.eTag: "W/" + tag]
+            for name in [HTTPField.Name.cacheControl, .vary] { held[name] = headers[name] }
+            return Response(status: .notModified, headers: held)
+        }
         var response = Response(status: .ok, headers: headers)
         response.headers[.contentEncoding] = "gzip"
         response.headers[.acceptRanges] = "none"
         // A weak one: another run may give other bytes.
-        response.headers[.eTag] = "W/\"\(tag(of: file.checksum, .gzip))\""
+        response.headers[.eTag] = "W/" + tag
         response.body =
             request.method == .head
             ? ResponseBody { writer in try await writer.finish(nil) }

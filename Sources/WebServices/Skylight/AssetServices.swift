@@ -43,13 +43,25 @@ enum AssetFactsService {
 
 /// `assets/sweep`: removes files that nothing uses, or says which it would remove, as lines of JSON.
 enum AssetSweepService {
+    /// The longest time that unused files may be kept, in days: a hundred years.
+    private static let longestGraceTime = 36_525
+
     static func answer(_ call: AssetCall) async throws -> Response {
         let body = try RequestObject(try await call.request.bodyBytes())
         let isDryRun = try body.bool("dryRun") ?? false
-        let graceTime = try body.wholeNumber("graceSeconds", from: 0).map { Duration.seconds($0) } ?? call.place.stores.graceTime
+        let graceTime = try graceTime(in: body) ?? call.place.stores.graceTime
         let store = call.store
         let lines = ProgressLines<Void, AssetSweep>(subject: "sweep", start: (), running: { _, _ in }, finished: { $1.members(of: $0) })
         return lines.response { _ in try await store.sweep(graceTime: graceTime, dryRun: isDryRun) }
+    }
+
+    private static func graceTime(in body: RequestObject) throws -> Duration? {
+        guard let seconds = try body.wholeNumber("graceSeconds", from: 0) else { return nil }
+        guard seconds <= longestGraceTime * 86_400 else {
+            throw RecordError.unexpectedInput(
+                "Expected 'graceSeconds' to be at most \(longestGraceTime * 86_400), which is \(longestGraceTime) days, found \(seconds)")
+        }
+        return .seconds(seconds)
     }
 }
 

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
+internal import Logging
 internal import NIOCore
 internal import Records
 internal import ServiceLifecycle
@@ -23,6 +24,7 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
     private var interval: Duration { .milliseconds(250) }
     /// Between lines at most.
     private var heartbeat: Duration { .seconds(1) }
+    private var logger: Logger { Logger(label: "skylight.services") }
 
     private final class Latest: Sendable {
         let state: Mutex<State>
@@ -66,13 +68,13 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
             }
             // Of a task that was cancelled the stream ends at once.
             try Task.checkCancellation()
-            try await writer.write(await end(of: working))
+            try await writer.write(end(of: working))
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
-    private func end(of working: Task<Outcome, any Error>) async throws -> ByteBuffer {
+    private func end(of working: Task<Outcome, any Error>) async -> ByteBuffer {
         do {
             let outcome = try await working.value
             return line("finished") { finished(outcome, &$0) }
@@ -80,6 +82,9 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
             return line("failed") { $0.members(of: error) }
         } catch is CancellationError {
             return line("failed") { $0.members(of: RecordError(.tryAgainLater, "The server is ending", retryAfter: 1)) }
+        } catch {
+            logger.error("A \(subject) failed", metadata: ["error": "\(error)"])
+            return line("failed") { $0.members(of: RecordError(.internalError, "The \(subject) failed; the server's log says how")) }
         }
     }
 

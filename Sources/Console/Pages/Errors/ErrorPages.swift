@@ -24,6 +24,6 @@ struct ErrorPages: RouterMiddleware {
     }
 
     private func response(_ page: ErrorView) throws -> Response {
-        try renderer.response(page, in: Frame(title: page.title, assets: renderer.assets))
+        try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
     }
 }

@@ -31,7 +31,6 @@ struct AssetTable: ViewModel {
         let isFile = false
         let count: String
         let size: String
-        let bytes: String
         let files: [File]
     }
 
@@ -48,7 +47,6 @@ struct AssetTable: ViewModel {
 
     let rows: [Row]
     let fileCount: Int
-    let bytes: String
     let size: String
 
     init(_ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit) throws {
@@ -60,12 +58,11 @@ struct AssetTable: ViewModel {
             case .success(let record):
                 let assets = try record.fields.assets()
                 count += assets.count
-                total += assets.reduce(0) { $0 + $1.asset.size }
+                total = assets.reduce(total) { $0.addingSaturated($1.asset.size) }
                 return Row(recordName: name, found: Found(record, assets, links: links, visit: visit), complaint: nil)
             }
         }
         fileCount = count
-        bytes = String(total)
         size = Digits.bytes(total)
     }
 }
@@ -73,7 +70,7 @@ struct AssetTable: ViewModel {
 extension AssetTable.Found {
     fileprivate init(_ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], links: AssetLinks?, visit: Visit) {
         let files = links.map { links in assets.map { AssetTable.File($0.asset, in: $0.field, links: links) } } ?? []
-        let total = assets.reduce(0) { $0 + $1.asset.size }
+        let total = assets.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
         recordHref = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
         type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
@@ -83,7 +80,7 @@ extension AssetTable.Found {
             files.count > 1
             ? AssetTable.Group(
                 label: "\(Digits.count(files.count, "asset")) of \(record.recordID.recordName)", count: Digits.count(files.count, "asset"),
-                size: Digits.bytes(total), bytes: String(total), files: files) : nil
+                size: Digits.bytes(total), files: files) : nil
     }
 }
 

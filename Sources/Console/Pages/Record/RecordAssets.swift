@@ -60,7 +60,7 @@ struct RecordAssets: ViewModel {
         // The record name: handles may have letters that no header can hold.
         user = visit.people.actor.userRecordName.string
         limit = String(visit.assets.sizeLimit)
-        limitText = Digits.bytes(visit.assets.sizeLimit)
+        limitText = Digits.limit(visit.assets.sizeLimit)
         here = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
     }
 

@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Counts of uses that are not right, and what makes them right again: what a verification says to do.
+@Suite struct AssetCountTests {
+    private struct Fixture {
+        let folder: TemporaryFolder
+        let clock = TestClock()
+        let engine: SQLiteRecordEngine
+        let database: any FullDatabase
+        let store: SQLiteStore
+
+        init() async throws {
+            let clock = clock
+            folder = try TemporaryFolder()
+            engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+            database = try await engine.withZone()
+            store = try #require(database as? SQLiteDatabase).store
+        }
+
+        /// Saves a record with a file.
+        @discardableResult
+        func save(_ number: UInt8, in record: Name) async throws -> StoredRecord {
+            try await database.save(record, in: notes, ["file": .asset(try await engine.upload(number, for: record, at: clock.now()))])
+        }
+
+        func run(_ sql: String) async throws {
+            try await store.write { db, _ in try db.execute(sql: sql) }
+        }
+
+        func isSound() async throws -> Bool {
+            let page = try await engine.ledger().recordedAssets(after: nil)
+            return try await StoreRecount.problems(of: database).isEmpty && page.assets.allSatisfy(\.isCounted)
+        }
+    }
+
+    @Test func aUseThatIsNotCountedIsCountedByTheNextSave() async throws {
+        let fixture = try await Fixture()
+        let saved = try await fixture.save(1, in: "r")
+        try await fixture.save(1, in: "s")
+        try await fixture.run("DELETE FROM assetUses WHERE name = 'r'")
+        #expect(try await !fixture.isSound())
+        try await fixture.database.save("r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
+        #expect(try await fixture.isSound())
+        let file = try #require(checksum(1))
+        #expect(try await fixture.engine.ledger().entry(of: file)?.useCount == 2)
+        // So does a save that leaves the field as it is.
+        try await fixture.run("DELETE FROM assetUses WHERE name = 'r'")
+        try await fixture.database.save("r", in: notes, ["title": .string("x")])
+        #expect(try await fixture.isSound())
+        // And so does a deletion.
+        try await fixture.run("DELETE FROM assetUses WHERE name = 'r'")
+        try await fixture.database.delete("r", in: notes)
+        #expect(try await fixture.isSound())
+        #expect(try await fixture.engine.ledger().entry(of: file)?.useCount == 1)
+        await fixture.engine.close()
+    }
+
+    @Test func aFileThatIsNotEnteredIsEnteredByTheNextUpload() async throws {
+        let fixture = try await Fixture()
+        let saved = try await fixture.save(1, in: "r")
+        try await fixture.run("DELETE FROM assets")
+        let asset = FieldValue.asset(try saved.fields.assets()[0].asset)
+        let refused = await refusal { try await fixture.database.save("r", as: .forceReplace, in: notes, ["file": asset]) }
+        #expect(refused?.reason.contains("is not on the server any more") == true)
+        try await fixture.save(1, in: "r")
+        #expect(try await fixture.isSound())
+        #expect(try await fixture.engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])
+        // Neither row is there.
+        try await fixture.run("DELETE FROM assets; DELETE FROM assetUses")
+        try await fixture.save(1, in: "r")
+        #expect(try await fixture.isSound())
+        #expect(try await fixture.engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])
+        await fixture.engine.close()
+    }
+
+    /// Else a verification that comes in between finds uses that no record has.
+    @Test func theUsesOfAZoneThatEndedGoBeforeItsRecords() async throws {
+        let fixture = try await Fixture()
+        for number in 1...3 { try await fixture.save(UInt8(number), in: Name("r\(number)")) }
+        let (uses, records) = try await fixture.store.write { db, _ in
+            try db.execute(sql: "UPDATE zones SET state = 1 WHERE name = 'Notes'")
+            _ = try ZoneSweep.step(db)
+            return (
+                try Int.fetchOne(db, sql: "SELECT sum(uses) FROM assets"), try Int.fetchOne(db, sql: "SELECT count(*) FROM records WHERE state = 0")
+            )
+        }
+        #expect(uses == 0 && records == 3)
+        await fixture.engine.close()
+    }
+}
