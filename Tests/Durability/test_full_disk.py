@@ -47,11 +47,16 @@ def test_a_full_disk_is_told_and_survived(small):
     assert len(contents) > 3 and refused is not None
     assert status == 413 and refused["serverErrorCode"] == "QUOTA_EXCEEDED", refused
     assert "The disk is full" in refused["reason"], refused
-    # What does not fit is refused again and again, and takes no room.
-    for _ in range(5):
+    # What does not fit is refused again and again, and takes no room. The first refusal may have been for want of a page in the database,
+    # so that one more file fits after all; its receipt keeps it in use.
+    extra = 0
+    for _ in range(6):
         # The server may have closed the connection on which it refused an upload.
         client = Client(small)
         status, answer = client.upload("once more", random.Random(99).randbytes(FILE), in_parts=True)
+        if status == 200 and extra == 0:
+            extra = 1
+            continue
         assert status == 413 and answer["serverErrorCode"] == "QUOTA_EXCEEDED", answer
     client = Client(small)
     status, answer = client.ask("GET", "/skylight/1/health")
@@ -67,5 +72,5 @@ def test_a_full_disk_is_told_and_survived(small):
             status, content = client.download(asset)
             assert status == 200 and checksum(content) == checksum(contents[name]), name
     found = client.verify()
-    assert not found["problems"] and found["filesDone"] == len(contents) and found["unusedFiles"] == 0, found
+    assert not found["problems"] and found["filesDone"] == len(contents) + extra and found["unusedFiles"] == 0, found
     assert CONTAINER in str(small.assets)
