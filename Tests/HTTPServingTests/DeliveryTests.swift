@@ -76,7 +76,8 @@ struct DeliveryTests {
         try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
         try await FileServer.run(routes: { $0.serve(file, size: 1 << 30) }) { server in
             _ = try await server.answer("HEAD")
-            let growth = try await Memory.leastPeakGrowth(enough: 16 << 20) {
+            // The two regions that are under way for each reader would take 160 MiB; other suites in this process take some too.
+            let growth = try await Memory.leastPeakGrowth(enough: 64 << 20) {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<20 {
                         group.addTask {
@@ -94,7 +95,7 @@ struct DeliveryTests {
                     try await group.waitForAll()
                 }
             }
-            if let growth { #expect(growth <= 16 << 20) }
+            if let growth { #expect(growth <= 64 << 20) }
             #expect(try await file.isReleased())
         }
     }
