@@ -136,10 +136,13 @@ struct IncomingBodyTests {
     #if os(Linux)
         @Test("What is taken and freed is seen by who looks for it")
         func meter() async throws {
-            for _ in 0..<2 {
-                let growth = try await Memory.leastPeakGrowth(enough: 0) { #expect([UInt8](repeating: 1, count: 32 << 20).last == 1) }
-                #expect(try #require(growth) > 24 << 20)
+            // One attempt each time; what other tests free meanwhile may hide what is taken here.
+            var isSeen = false
+            for _ in 0..<20 where !isSeen {
+                let growth = try await Memory.leastPeakGrowth(enough: 1 << 40) { #expect([UInt8](repeating: 1, count: 32 << 20).last == 1) }
+                isSeen = try #require(growth) > 24 << 20
             }
+            #expect(isSeen)
         }
     #endif
 
