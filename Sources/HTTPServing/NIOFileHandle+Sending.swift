@@ -7,7 +7,7 @@ internal import NIOPosix
 // so regions of the file are handed past it to the handler behind the HTTP/1 encoder, between the head and the end that Hummingbird writes.
 
 extension NIOFileHandle {
-    /// Bytes handed to the kernel before the task is heard of again. It takes as long as the client does; what has to end sooner
+    /// Bytes handed to the event loop at a time. To send them takes as long as the client does; what has to end sooner
     /// (a cancelled task, a client that is gone or stands still) closes the connection.
     private static let regionSize = 4 << 20
     /// Bytes that are held in memory for a connection where the file has to pass through it.
