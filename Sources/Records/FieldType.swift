@@ -3,11 +3,14 @@ public struct FieldType: Sendable, Hashable {
     public var valueType: ValueType
     public var isList: Bool
     public var isEncrypted: Bool
+    /// How the schema language declares a number that is not plainly INT64 or DOUBLE; `nil` for all other types.
+    public var number: NumberPreference?
 
-    public init(_ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false) {
+    public init(_ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false, number: NumberPreference? = nil) {
         self.valueType = valueType
         self.isList = isList
         self.isEncrypted = isEncrypted
+        self.number = number
     }
 
     public static let string = FieldType(.string)

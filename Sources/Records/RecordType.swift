@@ -10,14 +10,18 @@ public struct RecordType: Sendable, Hashable {
     public var fields: [Name: FieldDefinition]
     public var systemIndexes: [SystemField: Indexes]
     public var grants: [Grant]
+    /// Skylight's own; schema files don't show them.
+    public var compositeIndexes: Set<CompositeIndex>
 
     public init(
-        name: Name, fields: [Name: FieldDefinition] = [:], systemIndexes: [SystemField: Indexes] = [:], grants: [Grant] = Grant.defaults
+        name: Name, fields: [Name: FieldDefinition] = [:], systemIndexes: [SystemField: Indexes] = [:], grants: [Grant] = Grant.defaults,
+        compositeIndexes: Set<CompositeIndex> = []
     ) {
         self.name = name
         self.fields = fields
         self.systemIndexes = systemIndexes
         self.grants = grants
+        self.compositeIndexes = compositeIndexes
     }
 
     /// The type and indexes of a field of either kind, `nil` when the type has no such field.

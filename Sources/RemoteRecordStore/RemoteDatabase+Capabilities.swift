@@ -7,7 +7,7 @@ extension RemoteDatabase: SchemaEditing {
         try Self.schema(try await line.get("schema", of: .skylight))
     }
 
-    func edit(_ edits: [SchemaEdit]) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
         let answer = try await line.post("schema/edit", of: .skylight, .saves) { writer in
             writer.name("edits")
             writer.array { writer in
@@ -21,6 +21,26 @@ extension RemoteDatabase: SchemaEditing {
         guard let types = try answer.value("types"), let roles = try answer.value("roles") else { throw answer.unexpected("a schema") }
         return try Schema(["types": types, "roles": roles])
     }
+
+    func indexBuilds() async throws -> [IndexBuildProgress] { [] }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
+
+    func reset(to production: Schema) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
+
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] { [] }
+}
+
+extension RemoteDatabase: QueryExplaining {
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation { throw RecordError(.badRequest, "not written yet") }
+}
+
+extension RemoteDatabase: QueryStatisticsKeeping {
+    func queryStatistics() async throws -> QueryStatistics { throw RecordError(.badRequest, "not written yet") }
+}
+
+extension RemoteDatabase: SchemaMeasuring {
+    func usage(of recordType: Name) async throws -> TypeUsage { throw RecordError(.badRequest, "not written yet") }
 }
 
 extension RemoteDatabase: ZoneSharing {
@@ -81,6 +101,7 @@ extension JSONWriter {
                 writer.value(indexes)
                 writer.member("field", field.schemaName)
                 writer.member("recordType", recordType)
+            default: break
             }
         }
     }

@@ -8,7 +8,7 @@ extension SQLiteDatabase: SchemaEditing {
         try await store.read { $1.schema }
     }
 
-    func edit(_ edits: [SchemaEdit]) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
         try SchemaRules.checkEditing(in: address)
         return try await store.edits.run { [store] in try await Self.edit(edits, in: store) }
     }
@@ -34,6 +34,14 @@ extension SQLiteDatabase: SchemaEditing {
             return state.catalog.schema
         }
     }
+
+    func indexBuilds() async throws -> [IndexBuildProgress] { [] }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
+
+    func reset(to production: Schema) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
+
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] { [] }
 }
 
 extension SQLiteDatabase: ReferenceTracing {

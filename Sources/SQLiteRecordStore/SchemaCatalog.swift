@@ -24,6 +24,16 @@ struct SchemaCatalog: Sendable {
         let indexes: Indexes
     }
 
+    /// The composite indexes of each type that saves keep up.
+    private(set) var composites: [Name: [Composite]] = [:]
+
+    struct Composite: Sendable {
+        let index: CompositeIndex
+        let number: Int64
+        /// Whether every record is entered, so that queries may use it.
+        let isComplete: Bool
+    }
+
     func fieldNumber(_ key: FieldKey, of type: Name) -> Int64? {
         fieldNumbers[type]?[key.schemaName]
     }

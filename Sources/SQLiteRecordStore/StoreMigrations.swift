@@ -15,8 +15,41 @@ enum StoreMigrations {
         migrator.registerMigration("3") { db in
             try db.execute(sql: thirdVersion)
         }
+        migrator.registerMigration("4") { db in
+            try db.execute(sql: fourthVersion)
+        }
         return migrator
     }
+
+    private static let fourthVersion = """
+        -- Indexes of a filter on one field with order by another. Fields by their names in schema files.
+        CREATE TABLE composites (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            type INTEGER NOT NULL,
+            filter TEXT NOT NULL,
+            sort TEXT NOT NULL,
+            state INTEGER NOT NULL              -- 0 complete, 1 being built, 2 dropped: its entries are being removed
+        );
+
+        -- Their entries, with values as in entries.
+        CREATE TABLE compositeEntries (
+            composite INTEGER NOT NULL,
+            zone INTEGER NOT NULL,
+            filter NOT NULL,
+            sort NOT NULL,
+            name TEXT NOT NULL,
+            PRIMARY KEY (composite, zone, filter, sort, name)
+        ) WITHOUT ROWID;
+
+        -- What changed the schema: a line for each change.
+        CREATE TABLE schemaHistory (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            moment INTEGER NOT NULL,            -- ms since 1970
+            user TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            changes TEXT NOT NULL
+        );
+        """
 
     private static let thirdVersion = """
         -- The files in the asset store that are safely there.

@@ -6,13 +6,21 @@ extension InMemoryDatabase: SchemaEditing {
         try store.read { $0.schema }
     }
 
-    func edit(_ edits: [SchemaEdit]) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
         try SchemaRules.checkEditing(in: address)
         return try store.write { state in
             state.schema = try state.schema.applying(edits)
             return state.schema
         }
     }
+
+    func indexBuilds() async throws -> [IndexBuildProgress] { [] }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
+
+    func reset(to production: Schema) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
+
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] { [] }
 }
 
 extension InMemoryDatabase: ReferenceTracing {

@@ -15,9 +15,50 @@ extension RehearsingDatabase: SchemaEditing {
         return try await base.schema()
     }
 
-    func edit(_ edits: [SchemaEdit]) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
         guard let base = base as? any SchemaEditing else { throw unable("edit its schema") }
-        return try await base.edit(edits)
+        return try await base.edit(edits, because: reason, waitingForIndexes: waitingForIndexes)
+    }
+
+    func indexBuilds() async throws -> [IndexBuildProgress] {
+        guard let base = base as? any SchemaEditing else { throw unable("show its schema") }
+        return try await base.indexBuilds()
+    }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
+        guard let base = base as? any SchemaEditing else { throw unable("deploy a schema") }
+        return try await base.deploy(development, waitingForIndexes: waitingForIndexes)
+    }
+
+    func reset(to production: Schema) async throws -> Schema {
+        guard let base = base as? any SchemaEditing else { throw unable("be reset") }
+        return try await base.reset(to: production)
+    }
+
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
+        guard let base = base as? any SchemaEditing else { throw unable("show the history of its schema") }
+        return try await base.schemaHistory(before: before, limit: limit)
+    }
+}
+
+extension RehearsingDatabase: QueryExplaining {
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation {
+        guard let base = base as? any QueryExplaining else { throw unable("explain queries") }
+        return try await base.explain(request)
+    }
+}
+
+extension RehearsingDatabase: QueryStatisticsKeeping {
+    func queryStatistics() async throws -> QueryStatistics {
+        guard let base = base as? any QueryStatisticsKeeping else { throw unable("say how it was queried") }
+        return try await base.queryStatistics()
+    }
+}
+
+extension RehearsingDatabase: SchemaMeasuring {
+    func usage(of recordType: Name) async throws -> TypeUsage {
+        guard let base = base as? any SchemaMeasuring else { throw unable("measure its types") }
+        return try await base.usage(of: recordType)
     }
 }
 

@@ -5,7 +5,8 @@ public import Records
 public enum IndexRules {
     /// Everything that keeps a query from running, in the order in which CloudKit finds it: type, filters, sorts.
     /// The web services answer with the first; the console shows all.
-    public static func problems(of query: Query, in schema: Schema) -> [QueryProblem] {
+    /// - Parameter builds: the indexes that are declared but not complete yet; a query that needs one can't run either.
+    public static func problems(of query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) -> [QueryProblem] {
         if query.recordType == Schema.usersType { return [.systemType] }
         guard let type = schema.types[query.recordType] else { return [.unknownType(query.recordType)] }
         if !type.hasAnyIndex { return [.noIndex(type.name)] }

@@ -43,11 +43,12 @@ public struct ResolvedQuery: Sendable {
 
     /// Checks a query.
     /// - Throws: the first failure as `RecordError`, in the order type, filters, sorts.
-    public init(_ query: Query, in schema: Schema) throws {
+    /// - Parameter builds: the indexes that are declared but not complete yet.
+    public init(_ query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) throws {
         if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
             throw RecordError(.badRequest, "Too many filters or sorts: a query takes up to \(Self.clauseLimit) of each")
         }
-        if let problem = IndexRules.problems(of: query, in: schema).first { throw problem.error }
+        if let problem = IndexRules.problems(of: query, in: schema, building: builds).first { throw problem.error }
         guard let type = schema.types[query.recordType] else { throw QueryProblem.unknownType(query.recordType).error }
         recordType = type.name
         filters = try query.filters.map { try Self.resolve($0, in: type) }

@@ -10,6 +10,7 @@ extension Schema {
             switch edit {
             case .addType(let added): try schema.add(added)
             case .setIndexes(let indexes, let key, let typeName): try schema.set(indexes, of: key, in: typeName)
+            default: throw RecordError(.badRequest, "not written yet")
             }
         }
         return schema

@@ -136,7 +136,7 @@ extension QueryProblem {
         case .systemType: "The type Users belongs to the system. Fetch a user's record by its name instead."
         case .unknownType: "In development a type appears when its first record is saved."
         case .unknownField: "The type has no such field; in development it appears when a record with it is saved."
-        case .noIndex, .missingIndex, .invalid: nil
+        case .noIndex, .missingIndex, .indexBeingBuilt, .invalid: nil
         }
     }
 }
