@@ -4,9 +4,12 @@ import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
 import { enableFinding } from './find.js'
+import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
+import { enableNarrowing } from './narrow.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
+import { enableRefreshing } from './refresh.js'
 import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
@@ -14,9 +17,12 @@ import { enableUploads } from './upload.js'
 enableMenus()
 enableFinding()
 enableQuestion()
+enableRefreshing()
 enableTokens()
 enableTimes(document)
 enableFeed()
+enableLive()
+enableNarrowing()
 enablePreviews()
 enableUploads()
 enableFetching()

@@ -28,6 +28,7 @@ ROWS = {
     "peers": serving.peers_per_request,
     "load": serving.reads_under_load,
     "resaves": saving.random_saves,
+    "index": saving.index_under_saves,
     "downloads": assets.downloads,
     "small-assets": assets.small_files,
     "uploads": assets.uploads,

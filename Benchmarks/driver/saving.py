@@ -99,3 +99,23 @@ def _resaves(run, container, count, batch, seed):
         # A request can't hold a record twice.
         numbers = {run.notes.random((seed << 32) + index, run.records) for index in range(first, first + batch)}
         yield container.save(numbers, seed)
+
+
+def index_under_saves(run):
+    """An index built on all notes of the middle zone while four savers go on."""
+    records = run.sizes[bench.HUNDRED_THOUSAND]
+    quiet, building, seconds = [], [], []
+    for _ in range(run.rounds):
+        found = run.store.index(run.data, bench.HUNDRED_THOUSAND, records=records, savers=4, quiet=1 if run.quick else 5)
+        if found["found"] != records:
+            raise RuntimeError(f"The index holds {found['found']} of {records} notes")
+        quiet.append(found["quiet"]["p99"])
+        building.append(found["building"]["p99"])
+        seconds.append(found["seconds"])
+    before, during = tools.median(quiet), tools.median(building)
+    result, met = report.at_most(during / before, 3)
+    yield Row(
+        f"save p99 while an index on {records:,} records is built, in the store", "≤ 3x of quiet",
+        f"{report.micros(during * 1e6)}, built in {tools.median(seconds):.1f} s, all {records:,} in it", f"quiet {report.micros(before * 1e6)}",
+        result, met,
+    )

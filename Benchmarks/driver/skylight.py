@@ -1,6 +1,7 @@
 """What is asked of Skylight, and of its store in this process."""
 
 import json
+import time
 import urllib.parse
 
 import messages
@@ -64,6 +65,13 @@ class Container:
     def current_token(self, server):
         return server.send(self.feed("token/current"))["syncToken"]
 
+    def edit_now(self, server, edit):
+        """Adds or removes the composite index that pages of an author's notes can use."""
+        edits = [{edit: {"filter": "author", "sort": "rank"}, "recordType": "Note"}]
+        server.send(self._beyond + "schema/edit", {"edits": edits})
+        while server.send(self._beyond + "schema/builds")["builds"]:
+            time.sleep(0.05)
+
     def save_now(self, server, numbers, version):
         body = json.loads('{"operations":[%s]}' % self._operations(numbers, version))
         answer = server.send(self.path("records/modify"), {**body, "zoneID": ZONE})
@@ -93,3 +101,6 @@ class Store:
 
     def save(self, data, container, environment=None, **options):
         return self._run("save", data, container, environment, **options)
+
+    def index(self, data, container, **options):
+        return self._run("index", data, container, **options)

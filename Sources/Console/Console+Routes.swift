@@ -6,7 +6,7 @@ internal import Records
 extension Console {
     /// Bytes that a sent form may have.
     private static let formLimit = 1 << 20
-    private static let placePath = "/c/:container/:environment/:database"
+    static let placePath = "/c/:container/:environment/:database"
 
     func addStaticFiles(to router: Router<ServingRequestContext>) {
         router.get("/static/:name") { request, context in
@@ -52,6 +52,11 @@ extension Console {
         show("zone/unshare", on: router) { .page(try await ZoneActions.confirmEndOfSharing($0)) }
         show("types", on: router) { .page(try await TypesView.load($0)) }
         show("type", on: router) { .page(try await TypeView.load($0)) }
+        show("type/remove", on: router) { .page(try await TypeActions.confirmRemoval($0)) }
+        show("field/remove", on: router) { .page(try await TypeActions.confirmFieldRemoval($0)) }
+        show("indexes", on: router) { .page(try await IndexesView.load($0)) }
+        show("roles", on: router) { .page(try await RolesView.load($0)) }
+        show("history", on: router) { .page(try await HistoryView.load($0)) }
         show("schema", on: router) { .page(try await SchemaView.load($0)) }
         show("find", on: router) { try await Finder.answer($0) }
         show("users", on: router) { .page(try await UsersView.load($0)) }
@@ -64,7 +69,15 @@ extension Console {
         act("zone/purge", on: router) { try await ZoneActions.purge($0) }
         act("zone/share", on: router) { try await ZoneActions.share($0) }
         act("zone/unshare", on: router) { try await ZoneActions.stopSharing($0) }
+        act("types/create", on: router) { try await TypeActions.create($0) }
+        act("type/remove", on: router) { try await TypeActions.remove($0) }
+        act("field/add", on: router) { try await TypeActions.addField($0) }
+        act("field/remove", on: router) { try await TypeActions.removeField($0) }
         act("type/indexes", on: router) { try await SchemaActions.changeIndexes($0) }
+        act("composites/change", on: router) { try await SchemaActions.changeCompositeIndexes($0) }
+        act("roles/add", on: router) { try await RoleActions.add($0) }
+        act("roles/remove", on: router) { try await RoleActions.remove($0) }
+        act("roles/grants", on: router) { try await RoleActions.setGrants($0) }
         act("users/add", on: router) { try await UsersView.add($0) }
     }
 
@@ -91,7 +104,7 @@ extension Console {
         }
     }
 
-    private func response(to visit: Visit, _ answer: () async throws -> Answer) async throws -> Response {
+    func response(to visit: Visit, _ answer: () async throws -> Answer) async throws -> Response {
         let page: any Page
         do {
             switch try await answer() {
@@ -99,7 +112,9 @@ extension Console {
             case .page(let answered): page = answered
             }
         } catch let error as RecordError {
-            page = ErrorView(error, back: visit.place.link(Tab.query.rawValue))
+            // A form that was refused says where it stood.
+            let form = SchemaActions.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
+            page = ErrorView(error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue)))
         }
         return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, staticFiles: renderer.staticFiles))
     }

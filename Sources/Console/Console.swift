@@ -42,6 +42,7 @@ public struct Console: Sendable {
         addServerPages(to: router)
         addPages(to: router)
         addActions(to: router)
+        addSchemaPages(to: router)
         addRehearsals(to: router)
     }
 }

@@ -8,8 +8,9 @@ public import Records
 /// ``fetch(_:desiredKeys:)`` and the changes (``databaseChanges(_:)``, ``zoneChanges(_:)``). Whole requests fail by throwing
 /// `RecordError`; where a request has items that can fail one by one, each has a `Result`, in the order of the request.
 ///
-/// What only some engines can do stands in protocols of its own: ``SchemaEditing``, ``TokenExplaining``, ``ZoneSharing``,
-/// ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``, ``RecordListing``, ``CommitSignalling``. Ask with `as?`.
+/// What only some engines can do stands in protocols of its own: ``SchemaEditing``, ``SchemaMeasuring``, ``QueryExplaining``,
+/// ``QueryStatisticsKeeping``, ``TokenExplaining``, ``ZoneSharing``, ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``,
+/// ``RecordListing``, ``CommitSignalling``. Ask with `as?`.
 public protocol RecordDatabase: Sendable {
     var address: DatabaseAddress { get }
     var caller: Caller { get }

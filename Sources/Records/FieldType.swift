@@ -33,9 +33,33 @@ public struct FieldType: Sendable, Hashable {
 
     /// The name in the schema language: `STRING`, `LIST<INT64>`, `ENCRYPTED STRING`…
     public var schemaName: String {
-        let name = (isEncrypted ? "ENCRYPTED " : "") + valueType.rawValue
+        let name = number?.rawValue ?? (isEncrypted ? "ENCRYPTED " : "") + valueType.rawValue
         return isList ? "LIST<\(name)>" : name
     }
+
+    /// Reads a name of the schema language, in capitals as ``schemaName`` writes it.
+    public init?(schemaName: String) {
+        var name = schemaName[...]
+        let isList = name.hasPrefix("LIST<") && name.hasSuffix(">")
+        if isList { name = name.dropFirst("LIST<".count).dropLast() }
+        if let number = NumberPreference(rawValue: String(name)) {
+            self.init(number.valueType, isList: isList, number: number)
+            return
+        }
+        let isEncrypted = name.hasPrefix("ENCRYPTED ")
+        if isEncrypted { name = name.dropFirst("ENCRYPTED ".count) }
+        guard let valueType = ValueType(rawValue: String(name)) else { return nil }
+        self.init(valueType, isList: isList, isEncrypted: isEncrypted)
+        if isEncrypted, !canBeEncrypted { return nil }
+    }
+
+    /// Whether fields of both types hold the same values: NUMBER and DOUBLE are one type in two spellings.
+    public func holdsSameValues(as other: FieldType) -> Bool {
+        valueType == other.valueType && isList == other.isList && isEncrypted == other.isEncrypted
+    }
+
+    /// Assets and references can't be, and the language has no word for an encrypted NUMBER.
+    public var canBeEncrypted: Bool { valueType != .asset && valueType != .reference && number == nil }
 
     /// Reads a name as requests write it; `ASSETID` is a second spelling of `ASSET`.
     public init?(wireName: String) {

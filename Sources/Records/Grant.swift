@@ -23,4 +23,13 @@ public struct Grant: Sendable, Hashable {
         Grant(role: "_icloud", permissions: [.create]),
         Grant(role: "_world", permissions: [.read]),
     ]
+
+    /// The roles that CloudKit has in every container.
+    public static let systemRoles: Set<Name> = ["_world", "_icloud", "_creator"]
+
+    /// The same rights with one grant for each role, by role, as exports list them.
+    public static func canonical(_ grants: some Sequence<Grant>) -> [Grant] {
+        Dictionary(grants.map { ($0.role, $0.permissions) }, uniquingKeysWith: { $0.union($1) })
+            .filter { !$0.value.isEmpty }.map { Grant(role: $0.key, permissions: $0.value) }.sorted { $0.role < $1.role }
+    }
 }

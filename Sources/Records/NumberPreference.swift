@@ -6,4 +6,7 @@ public enum NumberPreference: String, Sendable, Hashable, CaseIterable {
     case int64 = "NUMBER PREFERRED AS INT64"
     /// `NUMBER PREFERRED AS DOUBLE`
     case double = "NUMBER PREFERRED AS DOUBLE"
+
+    /// What the values are.
+    public var valueType: ValueType { self == .int64 ? .int64 : .double }
 }

@@ -5,19 +5,23 @@ public import JSON
 extension JSONWriter {
     /// `{"types":[…],"roles":[…]}`, both by name.
     public mutating func value(_ schema: Schema) {
-        object { writer in
-            writer.name("types")
-            writer.array { writer in
-                for type in schema.sortedTypes { writer.value(type) }
-            }
-            writer.name("roles")
-            writer.array { writer in
-                for role in schema.roles.sorted() { writer.value(role) }
-            }
+        object { $0.members(of: schema) }
+    }
+
+    /// The members of a schema, to stand among others.
+    public mutating func members(of schema: Schema) {
+        name("types")
+        array { writer in
+            for type in schema.sortedTypes { writer.value(type) }
+        }
+        name("roles")
+        array { writer in
+            for role in schema.roles.sorted() { writer.value(role) }
         }
     }
 
-    /// `{"name":"Item","fields":{"title":{"type":"STRING","indexes":["QUERYABLE"]}},"systemIndexes":{"___recordID":[…]},"grants":[…]}`.
+    /// `{"name":"Item","fields":{"title":{"type":"STRING","indexes":["QUERYABLE"]}},"systemIndexes":{"___recordID":[…]},"grants":[…]}`, and
+    /// `compositeIndexes` where there are any. What the schema language calls NUMBER has a `number` beside the type of its values.
     public mutating func value(_ type: RecordType) {
         object { writer in
             writer.member("name", type.name)
@@ -25,11 +29,7 @@ extension JSONWriter {
             writer.object { writer in
                 for (name, definition) in type.fields.sorted(by: { $0.key < $1.key }) {
                     writer.name(name)
-                    writer.object { writer in
-                        writer.member("type", definition.type.wireName)
-                        writer.name("indexes")
-                        writer.value(definition.indexes)
-                    }
+                    writer.object { $0.members(of: definition) }
                 }
             }
             writer.name("systemIndexes")
@@ -43,7 +43,31 @@ extension JSONWriter {
             writer.array { writer in
                 for grant in type.grants { writer.value(grant) }
             }
+            guard !type.compositeIndexes.isEmpty else { return }
+            writer.name("compositeIndexes")
+            writer.array { writer in
+                for index in type.sortedCompositeIndexes { writer.value(index) }
+            }
         }
+    }
+
+    /// The members of a field, to stand among others: `"type":"STRING","indexes":["QUERYABLE"]`.
+    public mutating func members(of definition: FieldDefinition) {
+        member("type", definition.type.wireName)
+        if let number = definition.type.number { member("number", number.rawValue) }
+        name("indexes")
+        value(definition.indexes)
+    }
+
+    /// `{"filter":"author","sort":"year"}`.
+    public mutating func value(_ index: CompositeIndex) {
+        object { $0.members(of: index) }
+    }
+
+    /// The members of a composite index, to stand among others.
+    public mutating func members(of index: CompositeIndex) {
+        member("filter", index.filter.schemaName)
+        member("sort", index.sort.schemaName)
     }
 
     public mutating func value(_ indexes: Indexes) {
@@ -52,7 +76,8 @@ extension JSONWriter {
         }
     }
 
-    private mutating func value(_ grant: Grant) {
+    /// `{"role":"_world","permissions":["READ"]}`.
+    public mutating func value(_ grant: Grant) {
         object { writer in
             writer.member("role", grant.role)
             writer.name("permissions")
@@ -88,7 +113,8 @@ extension RecordType {
             guard case .string(let typeName)? = definition["type"], let type = FieldType(wireName: typeName) else {
                 throw RecordError.unexpectedInput("Expected the 'type' of the field '\(member.name)' to be a field type such as STRING or INT64_LIST")
             }
-            fields[member.name] = FieldDefinition(type: type, indexes: try definition["indexes"].map { try Indexes($0) } ?? [])
+            fields[member.name] = FieldDefinition(
+                type: try type.declared(as: definition["number"], field: member.name), indexes: try definition["indexes"].map { try Indexes($0) } ?? [])
         }
         for member in try object["systemIndexes"]?.object("systemIndexes") ?? JSONObject() {
             guard let field = SystemField(named: member.name) else {
@@ -97,6 +123,43 @@ extension RecordType {
             systemIndexes[field] = try Indexes(member.value)
         }
         if object["grants"] != nil { grants = try object.array("grants", of: "a record type").map { try Grant($0) } }
+        if object["compositeIndexes"] != nil {
+            compositeIndexes = Set(try object.array("compositeIndexes", of: "a record type").map { try CompositeIndex($0) })
+        }
+    }
+}
+
+extension RecordType {
+    /// By the names of their fields.
+    public var sortedCompositeIndexes: [CompositeIndex] {
+        compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }
+    }
+}
+
+extension FieldType {
+    /// This type as the schema language calls it.
+    fileprivate func declared(as number: JSONValue?, field: Name) throws -> FieldType {
+        guard let number, number != .null else { return self }
+        let known = NumberPreference.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        guard case .string(let text) = number, let preference = NumberPreference(rawValue: text) else {
+            throw RecordError.unexpectedInput("Expected the 'number' of the field '\(field)' to be one of \(known)")
+        }
+        guard valueType == (preference == .int64 ? .int64 : .double) else {
+            throw RecordError.unexpectedInput("The field '\(field)' can't be \(wireName) and \(text)")
+        }
+        return FieldType(valueType, isList: isList, isEncrypted: isEncrypted, number: preference)
+    }
+}
+
+extension CompositeIndex {
+    /// Reads a composite index as ``JSON/JSONWriter`` writes it.
+    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    public init(_ json: JSONValue) throws {
+        let object = try json.object("a composite index")
+        guard case .string(let filter)? = object["filter"], case .string(let sort)? = object["sort"] else {
+            throw RecordError.unexpectedInput("Expected a composite index to have 'filter' and 'sort', the names of fields")
+        }
+        self.init(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
     }
 }
 
@@ -119,7 +182,9 @@ extension Indexes {
 }
 
 extension Grant {
-    fileprivate init(_ json: JSONValue) throws {
+    /// Reads a grant as ``JSON/JSONWriter`` writes it.
+    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    public init(_ json: JSONValue) throws {
         let object = try json.object("a grant")
         guard case .string(let role)? = object["role"] else { throw RecordError.unexpectedInput("Expected the 'role' of a grant to be a string") }
         let permissions = try object.array("permissions", of: "a grant").map { json in

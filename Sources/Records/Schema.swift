@@ -18,10 +18,11 @@ public struct Schema: Sendable, Hashable {
     /// The type that every container has from the start; it can't be queried.
     public static let usersType: Name = "Users"
 
+    /// The `Users` type of a new container.
+    public static let users = RecordType(
+        name: usersType, fields: ["roles": FieldDefinition(type: .list(.int64))],
+        grants: [Grant(role: "_creator", permissions: [.write]), Grant(role: "_world", permissions: [.read])])
+
     /// What a new container holds.
-    public static let initial = Schema(types: [
-        RecordType(
-            name: usersType, fields: ["roles": FieldDefinition(type: .list(.int64))],
-            grants: [Grant(role: "_creator", permissions: [.write]), Grant(role: "_world", permissions: [.read])])
-    ])
+    public static let initial = Schema(types: [users])
 }

@@ -69,97 +69,32 @@ extension JSONWriter {
         value(provenance.modified)
     }
 
-    /// A field of a save, or the value of a filter.
     /// - Throws: `RecordError` BAD_REQUEST for a number that JSON has no word for.
-    mutating func value(_ input: FieldInput, of field: Name) throws {
-        switch input {
-        case .cleared: null()
-        case .untagged(let value, let isEncrypted): try self.value(value, type: nil, isEncrypted, of: field)
-        case .tagged(let value, let type, let isEncrypted): try self.value(value, type: type, isEncrypted, of: field)
-        }
-    }
-
-    private mutating func value(_ value: FieldValue, type: FieldType?, _ isEncrypted: Bool, of field: Name) throws {
-        guard value.isFinite else {
-            throw RecordError(.badRequest, "Invalid value, expected a number that is finite. Field: '\(field)'")
-        }
-        object { writer in
-            writer.name("value")
-            writer.input(value)
-            if let type { writer.member("type", type.wireName) }
-            if isEncrypted { writer.member("isEncrypted", true) }
-        }
-    }
-
-    /// A value as requests have it: assets with the receipt of their upload, which answers leave out.
-    private mutating func input(_ value: FieldValue) {
-        switch value {
-        case .asset(let asset):
-            object { writer in
-                writer.member("fileChecksum", asset.fileChecksum)
-                writer.member("size", asset.size)
-                if let checksum = asset.referenceChecksum { writer.member("referenceChecksum", checksum) }
-                if let key = asset.wrappingKey { writer.member("wrappingKey", key) }
-                if let receipt = asset.receipt { writer.member("receipt", receipt) }
-                if let fileName = asset.fileName { writer.member("fileName", fileName) }
-            }
-        case .list(let elements, _):
-            array { writer in
-                for element in elements { writer.input(element) }
-            }
-        default: self.value(value)
-        }
+    private mutating func value(_ input: FieldInput, of field: Name) throws {
+        try input.checkSayable(field)
+        value(input)
     }
 
     // MARK: Querying
 
-    mutating func value(_ query: Query) throws {
-        try object { writer in
-            writer.member("recordType", query.recordType)
-            writer.name("filterBy")
-            try writer.array { writer in
-                for filter in query.filters { try writer.value(filter) }
-            }
-            writer.name("sortBy")
-            writer.array { writer in
-                for sort in query.sorts { writer.value(sort) }
-            }
+    /// The members of a query's request.
+    /// - Throws: `RecordError` BAD_REQUEST for a number that JSON has no word for.
+    mutating func members(of request: QueryRequest) throws {
+        for filter in request.query.filters { try filter.value.checkSayable(filter.fieldName) }
+        name("query")
+        value(request.query)
+        switch request.area {
+        case .zone(let zoneID): member(zoneID: zoneID)
+        case .allZones: member("zoneWide", true)
         }
-    }
-
-    private mutating func value(_ filter: Query.Filter) throws {
-        try object { writer in
-            writer.member("comparator", filter.comparator.rawValue)
-            writer.member("fieldName", filter.fieldName)
-            writer.name("fieldValue")
-            try writer.value(filter.value, of: filter.fieldName)
-            if let distance = filter.distance {
-                writer.name("distance")
-                writer.value(distance)
-            }
-        }
-    }
-
-    private mutating func value(_ sort: Query.Sort) {
-        object { writer in
-            writer.member("fieldName", sort.fieldName)
-            writer.member("ascending", sort.ascending)
-            if let location = sort.relativeLocation {
-                writer.name("relativeLocation")
-                writer.value(FieldValue.location(location))
-            }
-        }
+        members(of: request.limit)
+        if let marker = request.continuationMarker { member("continuationMarker", marker) }
+        member("desiredKeys", request.desiredKeys)
     }
 }
 
-extension FieldValue {
-    /// Whether JSON can say it.
-    fileprivate var isFinite: Bool {
-        switch self {
-        case .double(let double): double.isFinite
-        case .location(let location): location.latitude.isFinite && location.longitude.isFinite
-        case .list(let elements, _): elements.allSatisfy(\.isFinite)
-        default: true
-        }
+extension FieldInput {
+    fileprivate func checkSayable(_ field: Name) throws {
+        if !isFinite { throw RecordError(.badRequest, "Invalid value, expected a number that is finite. Field: '\(field)'") }
     }
 }

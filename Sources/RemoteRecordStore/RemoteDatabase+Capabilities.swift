@@ -2,47 +2,6 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension RemoteDatabase: SchemaEditing {
-    func schema() async throws -> Schema {
-        try Self.schema(try await line.get("schema", of: .skylight))
-    }
-
-    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
-        let answer = try await line.post("schema/edit", of: .skylight, .saves) { writer in
-            writer.name("edits")
-            writer.array { writer in
-                for edit in edits { writer.value(edit) }
-            }
-        }
-        return try Self.schema(answer)
-    }
-
-    private static func schema(_ answer: Answer) throws -> Schema {
-        guard let types = try answer.value("types"), let roles = try answer.value("roles") else { throw answer.unexpected("a schema") }
-        return try Schema(["types": types, "roles": roles])
-    }
-
-    func indexBuilds() async throws -> [IndexBuildProgress] { [] }
-
-    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
-
-    func reset(to production: Schema) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
-
-    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] { [] }
-}
-
-extension RemoteDatabase: QueryExplaining {
-    func explain(_ request: QueryRequest) async throws -> QueryExplanation { throw RecordError(.badRequest, "not written yet") }
-}
-
-extension RemoteDatabase: QueryStatisticsKeeping {
-    func queryStatistics() async throws -> QueryStatistics { throw RecordError(.badRequest, "not written yet") }
-}
-
-extension RemoteDatabase: SchemaMeasuring {
-    func usage(of recordType: Name) async throws -> TypeUsage { throw RecordError(.badRequest, "not written yet") }
-}
-
 extension RemoteDatabase: ZoneSharing {
     func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
         _ = try await line.post("zones/share", of: .skylight, .saves) { writer in
@@ -86,23 +45,5 @@ extension RemoteDatabase: RecordCounting {
         let answer = try await line.post("records/counts", of: .skylight, .reads) { $0.member(zoneID: zoneID) }
         return ZoneCounts(
             records: try answer.object("records").integers().mapValues { Int($0) }, deletions: Int(try answer.integer("deletions")))
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func value(_ edit: SchemaEdit) {
-        object { writer in
-            switch edit {
-            case .addType(let type):
-                writer.name("addType")
-                writer.value(type)
-            case .setIndexes(let indexes, let field, let recordType):
-                writer.name("setIndexes")
-                writer.value(indexes)
-                writer.member("field", field.schemaName)
-                writer.member("recordType", recordType)
-            default: break
-            }
-        }
     }
 }

@@ -49,17 +49,7 @@ struct RemoteDatabase: RecordDatabase {
         // The protocol's own service does not know how many bytes a page may have, and no pages of more than 200.
         let usual = PageLimit(records: request.limit.records)
         let root: ServerLine.Root = request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
-        let answer = try await line.post("records/query", of: root, .reads) { writer in
-            writer.name("query")
-            try writer.value(request.query)
-            switch request.area {
-            case .zone(let zoneID): writer.member(zoneID: zoneID)
-            case .allZones: writer.member("zoneWide", true)
-            }
-            writer.members(of: request.limit)
-            if let marker = request.continuationMarker { writer.member("continuationMarker", marker) }
-            writer.member("desiredKeys", request.desiredKeys)
-        }
+        let answer = try await line.post("records/query", of: root, .reads) { try $0.members(of: request) }
         return QueryPage(
             records: try answer.array("records").map { try $0.record() }, continuationMarker: try answer.optionalString("continuationMarker"))
     }

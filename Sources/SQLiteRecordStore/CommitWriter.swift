@@ -42,16 +42,23 @@ final class CommitWriter: Sendable {
     private let nextRestart: Mutex<Int>
     /// Sent after each commit, when its saves are acknowledged.
     let signals = CommitSignals()
+    /// Sent after a commit that changed the schema or the work on its indexes.
+    private let schemaSignals: CommitSignals
+    /// Changes that were taken up so far.
+    let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
     private let wake = DispatchSemaphore(value: 0)
     /// Finishes when the thread ends.
     private let ending = AsyncStream.makeStream(of: Void.self)
     private let state: Mutex<State>
 
-    init(_ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, state: State) {
+    init(
+        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, schemaSignals: CommitSignals, state: State
+    ) {
         self.pool = pool
         self.logLength = logLength
         self.logLimits = logLimits
+        self.schemaSignals = schemaSignals
         nextRestart = Mutex(logLimits.restart)
         self.state = Mutex(state)
     }
@@ -153,8 +160,10 @@ final class CommitWriter: Sendable {
             }
             state.withLock { $0 = after }
             queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
+            count.add(taken, ordering: .relaxed)
             for write in group[..<taken] { write.succeed() }
             signals.send()
+            if after.catalog.version != before.catalog.version { schemaSignals.send() }
             checkpointIfLong()
         } catch {
             let refusal = refusal(after: error)

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Records
 
 // Statements that run often are compiled once per connection.
 
@@ -12,6 +13,10 @@ extension DatabaseValueConvertible {
     static func fetchOne(_ db: Database, cachedSQL sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> Self? {
         try fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
     }
+
+    static func fetchAll(_ db: Database, cachedSQL sql: String, _ arguments: StatementArguments) throws -> [Self] {
+        try fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
+    }
 }
 
 extension Row {
@@ -21,5 +26,16 @@ extension Row {
 
     static func fetchAll(_ db: Database, cachedSQL sql: String, _ arguments: StatementArguments) throws -> [Row] {
         try fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
+    }
+}
+
+extension Row {
+    /// A column of a table that everything rests on.
+    /// - Throws: `RecordError` INTERNAL_ERROR in a damaged file, where it can hold anything.
+    func sound<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
+        guard let value = Value.fromDatabaseValue(self[column]) else {
+            throw RecordError(.internalError, "The store is damaged: '\(column)' of its schema can't be read")
+        }
+        return value
     }
 }

@@ -25,6 +25,11 @@ enum EntryValue {
         }
     }
 
+    /// The entry of a value that may be missing.
+    static func valueOrMissing(_ value: FieldValue?) -> DatabaseValue {
+        value.flatMap { Self.value($0) } ?? missing
+    }
+
     static func bytes(_ bytes: some Sequence<UInt8>) -> DatabaseValue {
         Data(bytes.prefix(prefixLength)).databaseValue
     }

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The rows that one record has in `entries`, `tokens` and `links`.
+/// The rows that one record has in `entries`, `tokens`, `compositeEntries` and `links`.
 struct IndexEntries {
     struct Entry: Hashable {
         let field: Int64
@@ -15,6 +15,12 @@ struct IndexEntries {
         let token: Name
     }
 
+    struct CompositeEntry: Hashable {
+        let composite: Int64
+        let filter: DatabaseValue
+        let sort: DatabaseValue
+    }
+
     struct Link: Hashable {
         let target: Name
         let field: Name
@@ -23,6 +29,7 @@ struct IndexEntries {
 
     var entries: Set<Entry> = []
     var tokens: Set<Token> = []
+    var compositeEntries: Set<CompositeEntry> = []
     var links: Set<Link> = []
 
     /// No rows: those of a record that is not there.
@@ -37,6 +44,7 @@ struct IndexEntries {
         for field in catalog.indexedFields[typeName] ?? [] {
             add(Self.value(of: field.key, in: record, fields), field.indexes, field.number)
         }
+        for composite in catalog.composites[typeName] ?? [] { compositeEntries.insert(Self.entry(of: composite, in: record, fields)) }
         addLinks(of: record, fields)
     }
 
@@ -52,6 +60,10 @@ struct IndexEntries {
             if isSame(before, after) { continue }
             difference.old.add(before, field.indexes, field.number)
             difference.new.add(after, field.indexes, field.number)
+        }
+        for composite in catalog.composites[new.record.recordType] ?? [] {
+            difference.old.compositeEntries.insert(entry(of: composite, in: old.record, old.fields))
+            difference.new.compositeEntries.insert(entry(of: composite, in: new.record, new.fields))
         }
         difference.old.addLinks(of: old.record, old.fields)
         difference.new.addLinks(of: new.record, new.fields)
@@ -95,6 +107,13 @@ struct IndexEntries {
         }
     }
 
+    /// Both fields of a composite index are scalars, so every record has one entry there.
+    private static func entry(of composite: SchemaCatalog.Composite, in record: StoredRecord, _ fields: [Name: Field]) -> CompositeEntry {
+        CompositeEntry(
+            composite: composite.number, filter: EntryValue.valueOrMissing(value(of: composite.index.filter, in: record, fields)),
+            sort: EntryValue.valueOrMissing(value(of: composite.index.sort, in: record, fields)))
+    }
+
     private mutating func addLinks(of record: StoredRecord, _ fields: [Name: Field]) {
         for field in fields.values {
             for case .reference(let reference) in field.value.elements {
@@ -132,6 +151,16 @@ struct IndexEntries {
         }
         for token in tokens.subtracting(before.tokens) {
             try db.run("INSERT INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [token.field, zone, token.token.string, name])
+        }
+        for entry in before.compositeEntries.subtracting(compositeEntries) {
+            try db.run(
+                "DELETE FROM compositeEntries WHERE composite = ? AND zone = ? AND filter = ? AND sort = ? AND name = ?",
+                [entry.composite, zone, entry.filter, entry.sort, name])
+        }
+        for entry in compositeEntries.subtracting(before.compositeEntries) {
+            try db.run(
+                "INSERT INTO compositeEntries (composite, zone, filter, sort, name) VALUES (?, ?, ?, ?, ?)",
+                [entry.composite, zone, entry.filter, entry.sort, name])
         }
         for link in before.links.subtracting(links) {
             try db.run(

@@ -7,7 +7,7 @@ internal import Records
 ///
 /// It is good for as long as the database is at hand: inside of one read or write.
 final class NameLookup {
-    private static let sql = "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ?"
+    static let sql = "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ?"
 
     /// Kept, since the handle is good for as long as it lives.
     private let compiled: Statement

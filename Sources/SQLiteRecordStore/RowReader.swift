@@ -85,7 +85,7 @@ struct RowReader {
     }
 
     /// The bytes of a text column; valid until the statement moves on.
-    private static func text(_ statement: SQLiteStatement, _ column: Int32) -> UnsafeBufferPointer<UInt8> {
+    static func text(_ statement: SQLiteStatement, _ column: Int32) -> UnsafeBufferPointer<UInt8> {
         let start = sqlite3_column_text(statement, column)
         return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
     }

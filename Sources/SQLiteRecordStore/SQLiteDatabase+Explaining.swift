@@ -4,13 +4,41 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase: QueryExplaining {
-    func explain(_ request: QueryRequest) async throws -> QueryExplanation { throw RecordError(.badRequest, "not written yet") }
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation {
+        try await store.readAtLength { [view] db, catalog in
+            let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: try IndexWork.progress(catalog, db))
+            if !problems.isEmpty { return QueryExplanation(of: request.query, in: catalog.schema, problems: problems) }
+            let query = try ResolvedQuery(request.query, in: catalog.schema)
+            let prepared = try PreparedQuery(query, request, view, catalog, db)
+            let clock = ContinuousClock()
+            let begin = clock.now
+            // As a query runs, for the time; and once more to be watched, which takes time of its own.
+            _ = try prepared.page(of: prepared.zoneQueries(catalog, db).map { try $0.run(try $0.plan()) })
+            let duration = clock.now - begin
+            let recorder = QueryRecorder()
+            var plans: [ZonePlan] = []
+            let page = try recorder.watch(db) {
+                let found = try prepared.zoneQueries(catalog, db, recorder: recorder).map { zoneQuery in
+                    let plan = try zoneQuery.plan()
+                    plans.append(plan)
+                    return try zoneQuery.run(plan)
+                }
+                return try prepared.page(of: found)
+            }
+            let hasMore = page.continuationMarker != nil
+            let weighing = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
+            var explanation = QueryExplanation(
+                candidates: weighing.candidates, summary: weighing.summary(entriesCounted: recorder.entriesCounted, hasMore: hasMore),
+                entriesRead: recorder.entriesRead, recordsRead: recorder.recordsRead, recordsReturned: page.records.count, hasMore: hasMore,
+                milliseconds: duration / .milliseconds(1), statements: try recorder.explained(db))
+            explanation.advice = weighing.advice(for: explanation)
+            return explanation
+        }
+    }
 }
 
 extension SQLiteDatabase: QueryStatisticsKeeping {
-    func queryStatistics() async throws -> QueryStatistics { throw RecordError(.badRequest, "not written yet") }
-}
-
-extension SQLiteDatabase: SchemaMeasuring {
-    func usage(of recordType: Name) async throws -> TypeUsage { throw RecordError(.badRequest, "not written yet") }
+    func queryStatistics() async throws -> QueryStatistics {
+        try await store.read { store.queries.statistics(in: $1.schema, building: try IndexWork.progress($1, $0)) }
+    }
 }

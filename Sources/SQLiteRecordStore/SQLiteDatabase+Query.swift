@@ -5,33 +5,26 @@ internal import Records
 
 extension SQLiteDatabase {
     func query(_ request: QueryRequest) async throws -> QueryPage {
-        try await store.readAtLength { [view] db, catalog in
-            let query = try ResolvedQuery(request.query, in: catalog.schema)
-            guard let type = catalog.schema.types[query.recordType] else { throw RecordError.recordNotFound }
-            let zones: [ZoneRow]
-            let area: QueryRequest.Area
-            switch request.area {
-            case .allZones:
-                zones = try view.zones(db)
-                area = .allZones
-            case .zone(let zoneID):
-                zones = try view.zoneUnlessDefault(zoneID, db).map { [$0] } ?? []
-                // With the owner filled in, so that a marker fits however the client names the zone.
-                area = .zone(zones.first?.zoneID ?? .default)
+        try await store.readAtLength { [view, store] db, catalog in
+            let builds = try IndexWork.progress(catalog, db)
+            let query: ResolvedQuery
+            do {
+                query = try ResolvedQuery(request.query, in: catalog.schema, building: builds)
+            } catch {
+                let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: builds)
+                store.queries.refuse(request.query, because: problems, of: view.caller.userRecordName, at: store.clock())
+                throw error
             }
-            let marker = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area) }
-            var top = TopPlaces(query, limit: request.limit)
-            for zone in zones {
-                let run = ZoneQuery(
-                    db: db, catalog: catalog, query: query, type: type, zone: zone, after: marker?.place, limit: request.limit)
-                for found in try run.run() { top.offer(found) }
+            let prepared = try PreparedQuery(query, request, view, catalog, db)
+            var composite: CompositeIndex?
+            let found = try prepared.zoneQueries(catalog, db).map { zoneQuery in
+                let plan = try zoneQuery.plan()
+                if case .composite(let used, _, _) = plan.way { composite = used.index }
+                return try zoneQuery.run(plan)
             }
-            let found = top.finish()
-            var fill = PageFill(request.limit)
-            let page = found.prefix { fill.admits($0.record) }
-            return QueryPage(
-                records: try page.map { try $0.record.keeping(request.desiredKeys) },
-                continuationMarker: page.count < found.count ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil)
+            // Pages that follow are of the same query.
+            if request.continuationMarker == nil { store.queries.note(query, in: prepared.type, servedBy: composite, at: store.clock()) }
+            return try prepared.page(of: found)
         }
     }
 }

@@ -9,39 +9,50 @@ extension SQLiteDatabase: SchemaEditing {
     }
 
     func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
-        try SchemaRules.checkEditing(in: address)
-        return try await store.edits.run { [store] in try await Self.edit(edits, in: store) }
+        try SchemaRules.check(edits, in: address)
+        return try await changing(by: edits, because: reason, waitingForIndexes) { try $0.changed(by: edits) }
     }
 
-    private static func edit(_ edits: [SchemaEdit], in store: SQLiteStore) async throws -> Schema {
-        let walks = try await store.write { db, state in
-            try IndexWalk.begin(toward: try state.catalog.schema.applying(edits), &state.catalog, db)
+    func indexBuilds() async throws -> [IndexBuildProgress] {
+        try await store.read { db, catalog in try IndexWork.progress(catalog, db) }
+    }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
+        try SchemaRules.checkDeploying(in: address)
+        return try await changing(because: .deployment, waitingForIndexes) { try SchemaRules.deploy(development, over: $0) }
+    }
+
+    /// - Parameter edits: the indexes that they name are waited for even if they were declared before.
+    private func changing(
+        by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool, _ change: @escaping @Sendable (Schema) throws -> SchemaChange
+    ) async throws -> Schema {
+        let now = store.clock()
+        let (schema, awaited) = try await store.write { [caller] db, state in
+            var editor = SchemaEditor(db, state, by: caller, at: now)
+            let awaited = try editor.apply(try change(state.catalog.schema), because: reason)
+            state = editor.state
+            return (state.catalog.schema, awaited.union(state.catalog.builds(namedBy: edits)))
         }
-        for walk in walks {
-            var (walk, isLeft) = (walk, true)
-            while isLeft {
-                (walk, isLeft) = try await store.write { [walk] db, state in
-                    var walk = walk
-                    let isLeft = try walk.step(state.catalog, db)
-                    return (walk, isLeft)
-                }
-            }
-        }
-        return try await store.write { db, state in
-            let before = state.catalog
-            try state.catalog.store(try before.schema.applying(edits), in: db)
-            try IndexBuild.run(from: before, to: state.catalog, db)
+        if waitsForIndexes, !awaited.isEmpty { try await store.waitForIndexes(awaited) }
+        return schema
+    }
+
+    func reset(to production: Schema) async throws -> Schema {
+        try SchemaRules.checkResetting(in: address)
+        let now = store.clock()
+        let schema = try await store.write { [caller] db, state in
+            var editor = SchemaEditor(db, state, by: caller, at: now)
+            try editor.reset(to: SchemaRules.reset(to: production))
+            state = editor.state
             return state.catalog.schema
         }
+        store.sweepEndedZones()
+        return schema
     }
 
-    func indexBuilds() async throws -> [IndexBuildProgress] { [] }
-
-    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
-
-    func reset(to production: Schema) async throws -> Schema { throw RecordError(.badRequest, "not written yet") }
-
-    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] { [] }
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
+        try await store.read { db, _ in try SchemaHistoryRows.entries(before: before, limit: limit, db) }
+    }
 }
 
 extension SQLiteDatabase: ReferenceTracing {

@@ -16,6 +16,7 @@ public final class SQLiteRecordEngine: RecordEngine {
     private let folder: URL
     private let tokenLifetime: Duration?
     private let logLimits: WriteAheadLogLimits
+    private let indexLimits: IndexLimits
     private let clock: @Sendable () -> Timestamp
     private let lock: DataFolderLock
     /// The stores that are open or being opened; `nil` once the engine is closed.
@@ -31,12 +32,16 @@ public final class SQLiteRecordEngine: RecordEngine {
         try self.init(folder: folder, tokenLifetime: tokenLifetime, logLimits: WriteAheadLogLimits(), clock: clock)
     }
 
-    init(folder: URL, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits, clock: @escaping @Sendable () -> Timestamp) throws {
+    init(
+        folder: URL, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits, indexLimits: IndexLimits = IndexLimits(),
+        clock: @escaping @Sendable () -> Timestamp
+    ) throws {
         try FileManager.default.createDurableDirectory(at: folder)
         lock = try DataFolderLock(folder: folder)
         self.folder = folder
         self.tokenLifetime = tokenLifetime
         self.logLimits = logLimits
+        self.indexLimits = indexLimits
         self.clock = clock
     }
 
@@ -51,14 +56,15 @@ public final class SQLiteRecordEngine: RecordEngine {
         let task = try stores.withLock { stores in
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             if let task = stores?[key] { return task }
-            let task = Task.detached { [folder, tokenLifetime, logLimits, clock] in
+            let task = Task.detached { [folder, tokenLifetime, logLimits, indexLimits, clock] in
                 try Self.checkCase(of: key.container, in: folder)
                 let container = folder.appending(path: key.container.description)
                 try FileManager.default.createDurableDirectory(at: container)
                 let file = container.appending(path: "\(key.environment.rawValue).sqlite")
                 do {
                     return try SQLiteStore(
-                        file: file, environment: key.environment, tokenLifetime: tokenLifetime, logLimits: logLimits, clock: clock)
+                        file: file, environment: key.environment, tokenLifetime: tokenLifetime, logLimits: logLimits, indexLimits: indexLimits,
+                        clock: clock)
                 } catch let error as DatabaseError {
                     throw RecordError(
                         .internalError, "\(key.container)/\(file.lastPathComponent) can't be opened (\(error.extendedResultCode))")

@@ -12,8 +12,10 @@ final class SQLiteStore: Sendable {
     var office: TokenOffice { tokens.withLock { $0 } }
     let assetTickets: AssetTickets
     let pool: DatabasePool
-    /// Edits of the schema, which may take long, and changes of the tokens' key: one after the other.
-    let edits = OneAtATime()
+    /// Changes of the tokens' key: one after the other.
+    private let keyChanges = OneAtATime()
+    private let indexing = IndexWorker()
+    let queries: QueryLog
     private let writer: CommitWriter
     /// Long reads at a time.
     private static let longReadLimit = 4
@@ -34,10 +36,11 @@ final class SQLiteStore: Sendable {
     /// - Parameter tokenLifetime: how long deletions are remembered; `nil` for ever.
     init(
         file: URL, environment: Environment, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits = WriteAheadLogLimits(),
-        clock: @escaping @Sendable () -> Timestamp
+        indexLimits: IndexLimits = IndexLimits(), clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.environment = environment
         self.clock = clock
+        queries = QueryLog(since: clock())
         pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
         if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
             throw RecordError(.internalError, "\(file.lastPathComponent) was written by a newer version of Skylight; use that version")
@@ -49,15 +52,18 @@ final class SQLiteStore: Sendable {
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
             logLength.watch(db)
         }
-        let opening = try pool.write { try Self.open($0) }
+        var opening = try pool.write { try Self.open($0) }
+        opening.catalog.indexLimits = indexLimits
         tokens = Mutex(
             TokenOffice(seal: TokenSeal(key: opening.key), retired: opening.retiredKeys.map(TokenSeal.init), incarnations: opening.incarnations))
         assetTickets = AssetTickets(key: opening.assetKey)
         catalog = Mutex(opening.catalog)
         users = Mutex(opening.users)
         writer = CommitWriter(
-            pool, logLength: logLength, logLimits: logLimits, state: CommitWriter.State(position: opening.position, catalog: opening.catalog))
+            pool, logLength: logLength, logLimits: logLimits, schemaSignals: indexing.signals,
+            state: CommitWriter.State(position: opening.position, catalog: opening.catalog))
         writer.start()
+        indexing.start(on: self)
         sweepEndedZones()
         if let tokenLifetime { purgeDeletions(olderThan: tokenLifetime) }
     }
@@ -97,7 +103,9 @@ final class SQLiteStore: Sendable {
             Incarnation(number: UInt32(truncatingIfNeeded: row["number"] as Int64), after: row["after"], through: row["through"])
         }
         var catalog = try SchemaCatalog(db)
-        if catalog.version == 0 { try catalog.store(.initial, in: db) }
+        if catalog.version == 0 { _ = try catalog.store(.initial, in: db) }
+        // What was done after the last place that was written is done again.
+        try db.execute(sql: "UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
         let users = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { (Name($0["name"] as String), $0["number"] as Int64) }
         let retired = try Data.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC")
         return Opening(
@@ -117,6 +125,7 @@ final class SQLiteStore: Sendable {
     /// Ends the writing and closes the file.
     func close() async {
         purging.withLock { $0?.cancel() }
+        await indexing.close()
         await writer.close()
         writer.signals.finish()
         // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
@@ -126,7 +135,7 @@ final class SQLiteStore: Sendable {
 
     /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.
     func expireTokens() async throws {
-        try await edits.run { [self] in
+        try await keyChanges.run { [self] in
             let key = TokenSeal.makeKey()
             try await write { db, _ in
                 try db.execute(
@@ -178,7 +187,8 @@ final class SQLiteStore: Sendable {
         let version = try SchemaCatalog.version(in: db)
         let held = catalog.withLock { $0 }
         if held.version == version { return held }
-        let read = try SchemaCatalog(db)
+        var read = try SchemaCatalog(db)
+        read.indexLimits = held.indexLimits
         catalog.withLock { if $0.version < read.version { $0 = read } }
         return read
     }
@@ -189,6 +199,31 @@ final class SQLiteStore: Sendable {
         _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         try await writer.write(body)
+    }
+
+    /// Changes that were written so far.
+    var writeCount: Int { writer.count.load(ordering: .relaxed) }
+
+    /// Returns when some work on indexes is done, or was given up because its index was dropped. Going away earlier does not stop the work.
+    /// - Throws: `RecordError`: why the work does not go on at the moment.
+    func waitForIndexes(_ works: Set<Int64>) async throws {
+        var signals = indexing.signals.listen().makeAsyncIterator()
+        let before = indexing.failed.count
+        while true {
+            let isLeft = try await read { _, catalog in catalog.works.contains { works.contains($0.id) && $0.phase != .removing } }
+            if !isLeft { return }
+            if let failure = writer.failure { throw failure }
+            let failed = indexing.failed
+            if failed.count > before, let failure = failed.last {
+                throw RecordError(
+                    failure.code, "The index is declared, and will be built as soon as that is possible: \(failure.reason)",
+                    retryAfter: failure.retryAfter)
+            }
+            if await signals.next() == nil {
+                try Task.checkCancellation()
+                throw RecordError(.tryAgainLater, "The store is closing; the index will be built when it is opened again", retryAfter: 1)
+            }
+        }
     }
 
     /// A signal after each commit.

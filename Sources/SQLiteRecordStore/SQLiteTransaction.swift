@@ -10,6 +10,8 @@ final class SQLiteTransaction: RecordTransaction {
     private let view: DatabaseView
     let assetTickets: AssetTickets
     private let now: Timestamp
+    /// The schema at the beginning.
+    private let before: SchemaCatalog
     /// What `attempt` must put back, together with the tables.
     private var kept: Kept
 
@@ -26,13 +28,19 @@ final class SQLiteTransaction: RecordTransaction {
         self.view = view
         assetTickets = tickets
         self.now = now
+        before = state.catalog
         kept = Kept(state: state)
     }
 
-    /// Writes the counts and zone positions that the batch gathered.
+    /// Writes the counts and zone positions that the batch gathered, and what it added to the schema.
     /// - Returns: the state for the next save.
     func finish() throws -> CommitWriter.State {
         try kept.tally.write(db, now: now)
+        if kept.state.catalog.version != before.version {
+            let signature = Signature(timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
+            let growth = SchemaChange(from: before.schema, to: schema)
+            try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, db)
+        }
         return kept.state
     }
 
@@ -57,9 +65,7 @@ final class SQLiteTransaction: RecordTransaction {
     private var zones: [ZoneID: TransactionZone] = [:]
 
     func grow(_ schema: Schema) throws {
-        let before = kept.state.catalog
-        try kept.state.catalog.store(schema, in: db)
-        try IndexBuild.run(from: before, to: kept.state.catalog, db)
+        _ = try kept.state.catalog.store(schema, in: db)
     }
 
     func record(named name: Name, in zone: Int64) throws -> StoredRecord? {

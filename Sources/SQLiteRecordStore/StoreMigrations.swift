@@ -22,13 +22,16 @@ enum StoreMigrations {
     }
 
     private static let fourthVersion = """
+        -- Types that were removed keep their numbers, which their deletions carry.
+        ALTER TABLE types ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+
         -- Indexes of a filter on one field with order by another. Fields by their names in schema files.
         CREATE TABLE composites (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             type INTEGER NOT NULL,
             filter TEXT NOT NULL,
             sort TEXT NOT NULL,
-            state INTEGER NOT NULL              -- 0 complete, 1 being built, 2 dropped: its entries are being removed
+            dropped INTEGER NOT NULL DEFAULT 0  -- whether it is only here until its entries are gone
         );
 
         -- Their entries, with values as in entries.
@@ -40,6 +43,26 @@ enum StoreMigrations {
             name TEXT NOT NULL,
             PRIMARY KEY (composite, zone, filter, sort, name)
         ) WITHOUT ROWID;
+
+        -- Indexes that are being built, or whose rows are being removed.
+        CREATE TABLE indexWork (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            type INTEGER NOT NULL,
+            kind INTEGER NOT NULL,              -- 0 entries of a field, 1 words of a field, 2 a composite index
+            number INTEGER NOT NULL,            -- of the field or composite index
+            indexes INTEGER NOT NULL,           -- those of the field that were added or dropped, as in fields
+            phase INTEGER NOT NULL,             -- 0 rows are removed, 1 the same before it is built, 2 it is built
+            zone INTEGER NOT NULL,              -- the record up to which all are entered
+            name TEXT NOT NULL,
+            done INTEGER NOT NULL,              -- records entered or rows removed
+            doneThere INTEGER NOT NULL,         -- the same when that record was reached
+            total INTEGER NOT NULL              -- records at the beginning
+        );
+        -- What a build of before left halfway; such an index was not declared yet.
+        INSERT INTO indexWork (type, kind, number, indexes, phase, zone, name, done, doneThere, total)
+            SELECT type, 0, number, indexes >> 3 & 3, 0, -1, '', 0, 0, 0 FROM fields WHERE indexes >> 3 & 3 AND NOT indexes & 3
+            UNION ALL SELECT type, 1, number, 4, 0, -1, '', 0, 0, 0 FROM fields WHERE indexes >> 3 & 4 AND NOT indexes & 4;
+        UPDATE fields SET indexes = indexes & 7;
 
         -- What changed the schema: a line for each change.
         CREATE TABLE schemaHistory (

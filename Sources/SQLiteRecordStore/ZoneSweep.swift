@@ -16,8 +16,8 @@ enum ZoneSweep {
         // First, because a verification takes uses that no living record has for a mistake.
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
         if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
-        for field in try Int64.fetchAll(db, sql: "SELECT number FROM fields") {
-            if try removeEntries(of: field, in: zone, db) { return true }
+        for table in tables {
+            if try removeEntries(table, of: zone, db) { return true }
         }
         for table in ["typeCounts", "changeCounts"] { try db.run("DELETE FROM \(table) WHERE zone = ?", [zone]) }
         try db.run("UPDATE zones SET swept = 1 WHERE number = ?", [zone])
@@ -40,16 +40,23 @@ enum ZoneSweep {
         return db.changesCount > 0
     }
 
-    private static func removeEntries(of field: Int64, in zone: Int64, _ db: Database) throws -> Bool {
-        var removed = 0
-        for (table, column) in [("entries", "value"), ("tokens", "token")] {
-            try db.run(
-                """
-                DELETE FROM \(table) WHERE (field, zone, \(column), name) IN
-                (SELECT field, zone, \(column), name FROM \(table) WHERE field = ? AND zone = ? LIMIT ?)
-                """, [field, zone, rowsInStep])
-            removed += db.changesCount
+    /// A table of index rows, by the columns of its key.
+    private typealias Table = (name: String, key: [String])
+
+    private static let tables: [Table] = [
+        ("entries", ["field", "zone", "value", "name"]), ("tokens", ["field", "zone", "token", "name"]),
+        ("compositeEntries", ["composite", "zone", "filter", "sort", "name"]),
+    ]
+
+    /// Looks at all indexes that have rows, for the fields of a type that was removed are not in the schema any more.
+    private static func removeEntries(_ table: Table, of zone: Int64, _ db: Database) throws -> Bool {
+        var last = Int64.min
+        while let index = try Int64.fetchOne(
+            db, cachedSQL: "SELECT \(table.key[0]) FROM \(table.name) WHERE \(table.key[0]) > ? ORDER BY \(table.key[0]) LIMIT 1", [last])
+        {
+            if try db.removeRows(of: table.name, key: table.key, where: [index, zone], limit: rowsInStep) > 0 { return true }
+            last = index
         }
-        return removed > 0
+        return false
     }
 }

@@ -10,14 +10,8 @@ struct RecordsQuery: Endpoint {
     }
 
     static func answer(_ call: EndpointCall, limit: PageLimit, into writer: inout JSONWriter) async throws {
-        let body = call.body
-        let query = try query(body.required("query", "an object", body.object("query")))
-        let zoneID = try body.zoneID()
-        let isZoneWide = try body.bool("zoneWide") ?? false
-        let numbersAsStrings = try body.numbersAsStrings() ?? false
-        let request = QueryRequest(
-            query, in: isZoneWide && zoneID == nil ? .allZones : .zone(zoneID ?? .default),
-            limit: limit, continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 }, desiredKeys: try body.desiredKeys())
+        let request = try request(call.body, limit: limit)
+        let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         let database = try await call.database()
         // Taken before the records are read: a change in between is then pulled twice rather than never.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
@@ -31,6 +25,16 @@ struct RecordsQuery: Endpoint {
             if let marker = page.continuationMarker { writer.member("continuationMarker", marker) }
             if let token { writer.member("syncToken", token.text) }
         }
+    }
+
+    /// What a body asks for.
+    static func request(_ body: RequestObject, limit: PageLimit) throws -> QueryRequest {
+        let query = try query(body.required("query", "an object", body.object("query")))
+        let zoneID = try body.zoneID()
+        let isZoneWide = try body.bool("zoneWide") ?? false
+        return QueryRequest(
+            query, in: isZoneWide && zoneID == nil ? .allZones : .zone(zoneID ?? .default),
+            limit: limit, continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 }, desiredKeys: try body.desiredKeys())
     }
 
     private static func query(_ object: RequestObject) throws -> Query {

@@ -15,6 +15,10 @@ struct CommandFailure: Error {
     /// The bad rows of an import.
     var rows: [RowProblem] = []
     var rowCount = 0
+    /// What stands below the reason, a line or more each.
+    var details: [String] = []
+    /// More members of the error's JSON.
+    var members: (@Sendable (inout JSONWriter) -> Void)?
 
     init(_ status: ExitStatus, _ reason: String, code: String? = nil, remedy: String? = nil) {
         self.status = status
@@ -83,6 +87,7 @@ struct CommandFailure: Error {
             var lines = ["skylight: \(reason)"]
             lines += rows.map { "  \($0)" }
             if rowCount > rows.count { lines.append("  … and \(rowCount - rows.count) more") }
+            lines += details.flatMap { $0.split(separator: "\n", omittingEmptySubsequences: false).map { "  \($0)" } }
             if let remedy { lines.append("\(remedy).") }
             Output.note(lines.joined(separator: "\n"))
         }
@@ -103,6 +108,7 @@ struct CommandFailure: Error {
                     writer.name("rows")
                     writer.value(rows)
                 }
+                members?(&writer)
             }
         }
         return writer.bytes

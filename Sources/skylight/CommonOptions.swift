@@ -24,6 +24,9 @@ struct DatabaseOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Whose private and shared data is meant: a handle such as ada, or a user record name.", valueName: "handle"))
     var user = "developer"
 
+    /// Whose schemas a command is about, and for whom.
+    var schemas: SchemaPlace { SchemaPlace(container: container, user: user) }
+
     func address(_ scope: DatabaseScope) -> DatabaseAddress {
         DatabaseAddress(container: container, environment: environment, scope: scope)
     }

@@ -90,11 +90,16 @@ struct OpenStore: Sendable {
 
     /// A database of a container that is there.
     func existingDatabase(_ address: DatabaseAddress, as user: String?) async throws -> any RecordDatabase {
-        let containers = try await engine.containers()
-        guard containers.contains(address.container) else {
-            let known = containers.isEmpty ? "there is none yet" : "there are \(containers.map(\.description).joined(separator: ", "))"
-            throw CommandFailure(.failed, "There is no container \(address.container): \(known)", code: "NOT_FOUND")
-        }
+        try await checkExists(address.container)
         return try await database(address, as: user)
+    }
+
+    /// - Throws: `CommandFailure` when there is no such container.
+    func checkExists(_ container: ContainerID) async throws {
+        let containers = try await engine.containers()
+        guard containers.contains(container) else {
+            let known = containers.isEmpty ? "there is none yet" : "there are \(containers.map(\.description).joined(separator: ", "))"
+            throw CommandFailure(.failed, "There is no container \(container): \(known)", code: "NOT_FOUND")
+        }
     }
 }

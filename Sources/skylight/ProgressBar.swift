@@ -1,5 +1,8 @@
 import AssetStore
 import DataTransfer
+import JSON
+import RecordStore
+import Records
 import Synchronization
 
 /// Shows how far something is on standard error, when it takes over a second and a person is watching.
@@ -51,6 +54,20 @@ final class ProgressBar: Sendable {
             "Verifying", fraction: total == 0 ? 1 : Double(done) / Double(total),
             "\(ByteCount(findings.bytesDone)) of \(ByteCount(findings.bytesTotal)), \(Output.grouped(findings.filesDone)) of "
                 + Output.files(findings.filesTotal))
+    }
+
+    /// - Parameter total: entries of all builds since the beginning; those of builds that are complete are no longer among them.
+    func show(_ builds: [IndexBuildProgress], of total: Int) {
+        guard let build = builds.first(where: { $0.done > 0 }) ?? builds.first else { return }
+        let rest = builds.reduce(0) { $0 + max(0, $1.total - $1.done) }
+        show("Indexing", fraction: total == 0 ? nil : Double(total - rest) / Double(total), "\(build.recordType): \(Self.words(for: build.subject))")
+    }
+
+    private static func words(for subject: IndexBuildProgress.Subject) -> String {
+        switch subject {
+        case .field(let key, let indexes): "\(key.schemaName) \(indexes.names.joined(separator: " "))"
+        case .composite(let index): "\(index.filter.schemaName) and \(index.sort.schemaName)"
+        }
     }
 
     /// Leaves the line empty again.

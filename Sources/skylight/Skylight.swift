@@ -14,7 +14,7 @@ struct Skylight: AsyncParsableCommand {
               skylight import cities.csv --type City --name-field id \\
                 --container iCloud.com.example.Map
                 Brings in your own data.
-              skylight schema show --container iCloud.com.example.Map
+              skylight schema export --container iCloud.com.example.Map
                 Prints the record types and indexes that came of it.
               skylight export --container iCloud.com.example.Map > map.ndjson
                 Copies it, to bring it back with skylight import.
@@ -23,7 +23,7 @@ struct Skylight: AsyncParsableCommand {
             at a time has it open; when that is a server, the other commands work through it. --url, else $SKYLIGHT_URL, names another.
 
             Exit codes:
-              0 done, 1 failed, 64 wrong usage, 65 bad data in a file,
+              0 done, 1 failed or different, 64 wrong usage, 65 bad data in a file,
               66 file not there, 69 address or server not available,
               73 data folder can't be used, 74 file can't be written,
               75 in use, try again, 77 not permitted.
@@ -50,6 +50,9 @@ struct Skylight: AsyncParsableCommand {
             // Nobody reads on. The process ends as if it had not been asked: quietly, by the signal.
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
+        } catch let code as ExitCode {
+            // Everything is said; the status is a result too.
+            Foundation.exit(code.rawValue)
         } catch where exitCode(for: error).isSuccess {
             // Help was asked for.
             exit(withError: error)

@@ -10,6 +10,8 @@ import urllib.parse
 # Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
 MILLISECONDS = 50
+# Pages that say what every record of a type holds look at all of them.
+MEASURING = re.compile(r"/type\?.*usage=1|/(type|field)/remove\?|/reset\?.*count=1")
 BYTES_BEFORE_DATA = 100_000
 
 
@@ -65,11 +67,14 @@ def test_every_page_that_links_lead_to(server):
             assert len(body) == int(answer.headers["X-Skylight-Size"]), path
             continue
         # A machine that is busy with other things gets three more tries.
+        limit = MILLISECONDS * (40 if MEASURING.search(path) else 1)
         for _ in range(3):
-            if milliseconds <= MILLISECONDS:
+            if milliseconds <= limit:
                 break
             milliseconds = min(milliseconds, get(path)[2])
-        slowest.append((milliseconds, path))
+        assert milliseconds <= limit, f"{path}: {milliseconds} ms"
+        if limit == MILLISECONDS:
+            slowest.append((milliseconds, path))
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"], path
         assert answer.headers["X-Content-Type-Options"] == "nosniff", path
         if not answer.headers["Content-Type"].startswith("text/html"):
@@ -87,7 +92,6 @@ def test_every_page_that_links_lead_to(server):
                 seen.add(url)
                 waiting.append(url)
     slowest.sort(reverse=True)
-    assert slowest[0][0] <= MILLISECONDS, slowest[:5]
     pages = {path.rsplit("/", 1)[-1] for path, _ in visited}
-    assert {"query", "fetch", "changes", "record", "zones", "zone", "types", "type", "schema", "token", "users", "assets"} <= pages
+    assert {"query", "fetch", "changes", "record", "zones", "zone", "types", "type", "indexes", "roles", "history", "schema", "compare", "deploy", "reset", "advice", "token", "users", "assets"} <= pages
     print(f"{sum(visited.values())} pages of {len(visited)} kinds, the slowest in {slowest[0][0]} ms: {slowest[0][1]}")

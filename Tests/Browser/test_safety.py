@@ -40,6 +40,7 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
         f"/fetch?zone={quoted}&names={quoted}", f"/changes?zone={quoted}", "/changes", f"/changes?since=1&token={quoted}",
         f"/record?zone={quoted}&name={quoted}", f"/record/delete?zone={quoted}&name={quoted}", "/zones", f"/zone?zone={quoted}",
         f"/zone/delete?zone={quoted}", f"/token?token={quoted}", f"/find?q={quoted}x",
+        f"/explain?type=Note&filter1=title&is1=EQUALS&value1={quoted}", f"/explain?type=Note&filter1={quoted}&value1={quoted}", "/advice",
     ]
     page = open_page("/")
     for url in urls:
@@ -56,7 +57,7 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
 
 
 @pytest.mark.parametrize(
-    "path", ["zones/create", "zone/share?zone=Chats", "type/indexes", "users/add"],
+    "path", ["zones/create", "zone/share?zone=Chats", "type/indexes", "types/create", "field/add", "composites/change", "roles/add", "roles/remove", "roles/grants", "schema/import", "schema/apply", "users/add"],
 )
 def test_actions_do_not_answer_to_get(server, path):
     with pytest.raises(urllib.error.HTTPError) as error:

@@ -2,7 +2,8 @@ import Testing
 
 @Suite struct HelpTests {
     @Test(arguments: [
-        [], ["serve"], ["import"], ["schema"], ["schema", "show"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
+        [], ["serve"], ["import"], ["schema"], ["schema", "export"], ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
+        ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
         ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
         ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"],
     ])

@@ -93,12 +93,20 @@ import Testing
         for outcome in try await database.modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Empty"))]) { _ = try outcome.get() }
         let editor = try #require(database as? any SchemaEditing)
         _ = try await editor.edit([
+            .addRole("Keepers"),
             .addType(
                 RecordType(
                     name: "House", fields: ["text": FieldDefinition(type: .string, indexes: .searchable), "secret": FieldDefinition(type: FieldType(.string, isEncrypted: true))],
                     systemIndexes: [.recordID: .queryable, .modTime: [.queryable, .sortable]],
-                    grants: [Grant(role: "_world", permissions: [.read, .create])])),
-            .addType(RecordType(name: "Unused", fields: ["never": FieldDefinition(type: .list(.asset))])),
+                    grants: [Grant(role: "Keepers", permissions: [.write]), Grant(role: "_world", permissions: [.read, .create])],
+                    compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .system(.modTime))])),
+            .addType(
+                RecordType(
+                    name: "Unused",
+                    fields: [
+                        "never": FieldDefinition(type: .list(.asset)), "count": FieldDefinition(type: FieldType(.int64, number: .int64)),
+                        "size": FieldDefinition(type: FieldType(.double, number: NumberPreference.none)),
+                    ])),
         ])
         func save(_ name: Name, _ type: Name, _ fields: [Name: FieldValue], parent: Name? = nil) -> RecordOperation {
             RecordOperation(

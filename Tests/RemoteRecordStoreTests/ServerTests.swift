@@ -159,6 +159,37 @@ import Testing
         }
     }
 
+    /// Enough records that the index is built in the background: who waits finds it complete, who doesn't is told to try again.
+    @Test func whoWaitsForAnIndexCanQueryAtOnce() async throws {
+        try await LiveServer.run(.sqlite) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            for start in stride(from: 0, to: 8000, by: 200) {
+                let operations = (start..<start + 200).map { number in
+                    RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: ["n": FieldInput(.int64(Int64(number)))])
+                }
+                #expect(try await database.outcomes(operations, in: notes).allSatisfy { $0 == nil })
+            }
+            let query = QueryRequest(Query(recordType: "Item", filters: [.init("n", .lessThan, FieldInput(.int64(3)))]), in: .zone(notes))
+            let names = [Name("r0"), "r1", "r2"]
+            for round in 0..<3 {
+                _ = try await database.edit([.setIndexes([], of: .custom("n"), in: "Item")])
+                let unserved = await refusal { _ = try await database.query(query) }
+                #expect(unserved?.reason == "Type is not marked indexable: Item")
+                // It may still be being taken away when it is wanted again.
+                _ = try await database.edit([.setIndexes(.queryable, of: .custom("n"), in: "Item")], because: .edit, waitingForIndexes: round > 0)
+                if round == 0 {
+                    let refused = await refusal { _ = try await database.query(query) }
+                    #expect(refused?.code == .tryAgainLater && refused?.retryAfter ?? 0 > 0)
+                    _ = try await database.edit([.setIndexes(.queryable, of: .custom("n"), in: "Item")])
+                }
+                #expect(Set(try await database.query(query).records.map(\.recordID.recordName)) == Set(names))
+                #expect(try await database.indexBuilds().isEmpty)
+            }
+            await engine.close()
+        }
+    }
+
     /// Who follows is woken again when a server that had gone is back.
     @Test func signalsOutliveTheServer() async throws {
         let store = InMemoryRecordEngine()

@@ -40,6 +40,11 @@ struct CrashCheck {
         for (prefix, requests) in workload.savers { problems += self.problems(of: requests, by: prefix, found.records) }
         problems += try await problemsOfTokens(database, found)
         problems += try await StoreRecount.problems(of: database)
+        // As it was found, perhaps in the middle of a build, and when all that was left to do is done.
+        problems += try await IndexRecount.problems(of: database)
+        for _ in 0..<5000 where try await !database.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        problems += try await IndexRecount.problems(of: database)
+        if try await !database.indexBuilds().isEmpty { problems.append("work on indexes does not come to its end") }
         problems += try await problemsOfNewSaves(database, found)
         return problems
     }

@@ -26,7 +26,7 @@ struct CrashImageTests {
         disk.record()
         // One saver alone does the same every time; several meet in groups.
         let workload = try await CrashWorkload.run(
-            in: folder.url.appending(path: "data"), on: disk, seed: seed, savers: seed % 4 == 0 ? 1 : 4)
+            in: folder.url.appending(path: "data"), on: disk, seed: seed, savers: seed % 4 == 0 ? 1 : 4, editsSchema: seed % 2 == 1)
         #expect(workload.refusals == [], "seed \(seed)")
         #expect(disk.count(.syncs, of: ".sqlite") > 2, "the log was moved into the file more than once")
         for image in 0..<Self.imagesOfOne {

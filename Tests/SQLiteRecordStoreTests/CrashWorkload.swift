@@ -49,21 +49,25 @@ struct CrashWorkload {
     ///   - prepare: called with each engine before it is used.
     ///   - inspect: called with each database when its savers are done.
     ///   - requests: of each saver in each opening.
+    ///   - editsSchema: whether somebody adds and drops indexes, and removes a type with its records, meanwhile.
     static func run(
         in folder: URL, on disk: WatchedFolder, seed: UInt64, savers: Int = 4, requests: Int = 12, openings: Int = 2,
-        logLimits: WriteAheadLogLimits = WriteAheadLogLimits(checkpoint: 60, restart: 90),
+        logLimits: WriteAheadLogLimits = WriteAheadLogLimits(checkpoint: 60, restart: 90), editsSchema: Bool = false,
         prepare: (SQLiteRecordEngine) async throws -> Void = { _ in },
         inspect: (SQLiteRecordEngine, any FullDatabase) async throws -> Void = { _, _ in }
     ) async throws -> CrashWorkload {
         var workload = CrashWorkload()
         for opening in 0..<openings {
-            let engine = try SQLiteRecordEngine(folder: folder, logLimits: logLimits, clock: Timestamp.now)
+            let engine = try SQLiteRecordEngine(
+                folder: folder, logLimits: logLimits,
+                // So that work on few records goes on for long.
+                indexLimits: editsSchema ? IndexLimits(recordsAtOnce: 0, recordsInChunk: 5, rowsInStep: 2) : IndexLimits(), clock: Timestamp.now)
             try await prepare(engine)
             do {
                 let database = try await engine.full(.private)
                 for outcome in try await database.modifyZones([.create(crashZone)]) { _ = try outcome.get() }
                 workload.zoneMadeAt = workload.zoneMadeAt ?? disk.events
-                try await workload.load(database, disk, seed: seed &+ UInt64(opening) &* 1000, savers: savers, requests: requests)
+                try await workload.load(database, disk, seed: seed &+ UInt64(opening) &* 1000, savers: savers, requests: requests, editsSchema: editsSchema)
                 try await inspect(engine, database)
             } catch {
                 workload.refusals.append(error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
@@ -73,7 +77,9 @@ struct CrashWorkload {
         return workload
     }
 
-    private mutating func load(_ database: any FullDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int) async throws {
+    private mutating func load(
+        _ database: any FullDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int, editsSchema: Bool
+    ) async throws {
         let earlier = self.savers
         let lastPull = pulls.last
         try await withThrowingTaskGroup(of: Part.self) { group in
@@ -98,12 +104,16 @@ struct CrashWorkload {
                 }
                 return .puller(pulls)
             }
+            if editsSchema {
+                group.addTask { .editor(await Self.editSchema(database, seed: seed, times: requests)) }
+            }
             for try await part in group {
                 switch part {
                 case .saver(let prefix, let requests, let refusals):
                     self.savers[prefix, default: []] += requests
                     self.refusals += refusals
                 case .puller(let pulls): self.pulls += pulls
+                case .editor(let refusals): self.refusals += refusals
                 }
             }
         }
@@ -112,6 +122,36 @@ struct CrashWorkload {
     private enum Part: Sendable {
         case saver(String, [Request], [RecordError])
         case puller([Pull])
+        case editor([RecordError])
+    }
+
+    /// Adds and drops indexes of what the savers save, and removes a type that is not theirs.
+    /// - Returns: what was refused.
+    private static func editSchema(_ database: any FullDatabase, seed: UInt64, times: Int) async -> [RecordError] {
+        var random = SeededRandom(seed: seed &+ 77)
+        var refusals: [RecordError] = []
+        for turn in 0..<times {
+            let (text, number): (Indexes, Indexes) = (
+                [[], .queryable, [.queryable, .searchable]].randomElement(using: &random) ?? [], Bool.random(using: &random) ? .sortable : []
+            )
+            let composite = CompositeIndex(filter: .custom("text"), sort: .custom("number"))
+            let waits = Int.random(in: 0..<4, using: &random) == 0
+            do {
+                _ = try await database.edit(
+                    [
+                        .addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .string), "number": FieldDefinition(type: .int64)])),
+                        .setIndexes(text, of: .custom("text"), in: "Item"), .setIndexes(number, of: .custom("number"), in: "Item"),
+                        .addCompositeIndex(composite, in: "Item"),
+                    ], because: .edit, waitingForIndexes: waits)
+                if turn % 3 == 0 { _ = try await database.edit([.removeCompositeIndex(composite, in: "Item")]) }
+                try await database.save("aside\(turn)" as Name, type: "Aside", in: ZoneID.default, ["text": .string("x")])
+                if turn % 3 == 1 { _ = try await database.edit([.removeField("text", in: "Aside")]) }
+                if turn % 3 == 2 { _ = try await database.edit([.removeType("Aside")]) }
+            } catch {
+                refusals.append(error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
+            }
+        }
+        return refusals
     }
 
     /// Brings what a client holds up to date.

@@ -10,13 +10,17 @@ import StoreScenarios
 /// A store with a zone of many records, filled by the database itself: through the door it would take minutes.
 enum LargeStore {
     static let zone = ZoneID(zoneName: "Large")
+    /// What all records have in the field `text`.
+    static let text = FieldValue.bytes(Array(repeating: 7, count: 60))
+    static let composite = CompositeIndex(filter: .custom("text"), sort: .custom("number"))
 
     /// Makes a store in a folder and fills it. Record `r00000017` has the number 17.
     static func make(records count: Int, in folder: URL) async throws -> SQLiteRecordEngine {
         let engine = try SQLiteRecordEngine(folder: folder)
         let database = try await engine.full(.private)
         _ = try await database.modifyZones([.create(zone)])
-        try await database.save("template", in: zone, ["number": .int64(424_242), "text": .bytes(Array(repeating: 7, count: 60))])
+        try await database.save("template", in: zone, ["number": .int64(424_242), "text": text])
+        _ = try await database.edit([.addCompositeIndex(composite, in: "Item")])
         await engine.close()
         try fill(folder.appending(path: "iCloud.com.example.Test/development.sqlite"), count - 1)
         return try SQLiteRecordEngine(folder: folder)
@@ -45,6 +49,11 @@ enum LargeStore {
                     sql: "\(numbers) INSERT INTO entries SELECT ?, t.zone, \(isNumber ? "n.i" : "?"), \(name) FROM n, template t",
                     arguments: isNumber ? [entry["field"] as Int64] : [entry["field"] as Int64, entry["value"] as DatabaseValue])
             }
+            try db.execute(
+                sql: """
+                    \(numbers) INSERT INTO compositeEntries
+                    SELECT c.composite, c.zone, c.filter, n.i, \(name) FROM n, compositeEntries c WHERE c.name = 'template'
+                    """)
             try db.execute(sql: """
                 UPDATE zones SET position = (SELECT max(id & 1099511627775) FROM records) WHERE number = (SELECT zone FROM template);
                 UPDATE typeCounts SET count = count + \(count) WHERE (zone, type) IN (SELECT zone, type FROM template);

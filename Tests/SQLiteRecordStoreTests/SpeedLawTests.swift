@@ -50,10 +50,14 @@ import Testing
             }
         }
         _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
-        for sorts in [[], [Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)]] {
-            let deep = try await page(of: large, at: 0.9, sorts)
-            let first = try await page(of: large, at: 0, sorts)
-            expect("page at 90 % depth, \(sorts)", try await large.meter.cost(of: deep), try await large.meter.cost(of: first))
+        let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
+        let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]
+        // Those with a filter go by the composite index.
+        for (filters, sorts) in [([], []), ([], up), ([], down), (text, up), (text, down)] {
+            let query = Query(recordType: "Item", filters: filters, sorts: sorts)
+            let deep = try await page(of: large, at: 0.9, query)
+            let first = try await page(of: large, at: 0, query)
+            expect("page at 90 % depth, \(query)", try await large.meter.cost(of: deep), try await large.meter.cost(of: first))
         }
         for subject in [large, small, one] {
             subject.meter.end()
@@ -73,14 +77,13 @@ import Testing
     }
 
     /// Reads a page of 50 that begins at a part of the whole.
-    private func page(of subject: Subject, at depth: Double, _ sorts: [Query.Sort]) async throws -> () async throws -> Void {
-        let query = Query(recordType: "Item", filters: [], sorts: sorts)
+    private func page(of subject: Subject, at depth: Double, _ query: Query) async throws -> () async throws -> Void {
         let zoneID = try await subject.database.fetchZones([LargeStore.zone])[0].get().zoneID
         let resolved = try ResolvedQuery(query, in: try await subject.database.schema())
         let rank = Int(Double(Self.large) * depth)
-        let number = sorts.first?.ascending == false ? Self.large - rank : rank
+        let number = query.sorts.first?.ascending == false ? Self.large - rank : rank
         let place = QueryPlace(
-            values: sorts.map { _ in .int64(Int64(number)) }, recordName: Name(String(format: "r%08d", number)), zoneID: zoneID)
+            values: query.sorts.map { _ in .int64(Int64(number)) }, recordName: Name(String(format: "r%08d", number)), zoneID: zoneID)
         let marker = depth == 0 ? nil : ContinuationMarker.text(after: place, of: resolved, in: .zone(zoneID))
         return {
             let page = try await subject.database.query(

@@ -52,7 +52,7 @@ enum ListingScenarios {
                     "file": FieldDefinition(type: .asset), "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable, .searchable]),
                 ], systemIndexes: [.modTime: .sortable, .recordID: [.queryable, .sortable]],
                 grants: [Grant(role: "_world", permissions: [.read, .create]), Grant(role: "editors", permissions: [.write])])
-            let edited = try await database.edit([.addType(type)])
+            let edited = try await database.edit([.addRole("editors"), .addType(type)])
             #expect(edited.types["Brand"]?.fields == type.fields && edited.types["Brand"]?.systemIndexes == type.systemIndexes)
             #expect(Set(edited.types["Brand"]?.grants ?? []) == Set(type.grants))
             #expect(try await database.schema() == edited)

@@ -19,6 +19,8 @@ public struct QueryItem: Sendable {
             longitude: Double(index * 61 % 360) - 179.5)
     }
 
+    static var names: [Name] { all.map { Name($0.name) } }
+
     /// Saves them all in the public database.
     public static func fill(_ engine: any RecordEngine) async throws -> any FullDatabase {
         let database = try await engine.full(.public)

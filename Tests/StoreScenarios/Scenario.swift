@@ -17,8 +17,8 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     /// The whole table, in the order of what the stories are about.
     public static let all = modifying + following + querying + zones
 
-    public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all
+    public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all
     public static let following = FeedScenarios.all + TokenScenarios.all
-    public static let querying = QueryScenarios.all
+    public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all
 }

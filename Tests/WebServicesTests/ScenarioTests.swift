@@ -28,6 +28,11 @@ struct ScenarioTests {
         try await play(scenario, on: engine)
     }
 
+    @Test("Schemas and how queries are answered", arguments: EngineKind.allCases, Scenario.schema)
+    func schema(engine: EngineKind, scenario: Scenario) async throws {
+        try await play(scenario, on: engine)
+    }
+
     private func play(_ scenario: Scenario, on engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             var runner = ScenarioRunner(server)

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPServing
 import JSON
 import RecordStore
@@ -23,6 +24,10 @@ struct SkylightServiceTests {
             ("POST", "\(root)/records/restore"), ("POST", "\(root)/tokens/expire"), ("POST", "\(root)/changes/page"), ("POST", "\(root)/changes/zones"),
             ("POST", "\(root)/records/query"), ("GET", "\(root)/schema"), ("GET", "\(root)/records/list?zone=Z"), ("GET", "\(root)/records/counts?zone=Z"),
             ("GET", "\(root)/records/referrers?zone=Z"), ("GET", "\(root)/zones/participants?zone=Z"), ("GET", "\(root)/commits"),
+            ("POST", "\(root)/schema/import"), ("POST", "\(root)/schema/reset"), ("POST", "\(root)/schema/validate"), ("POST", "\(root)/schema/diff"),
+            ("POST", "/skylight/1/iCloud.com.example.Test/production/public/schema/deploy"), ("GET", "\(root)/schema/text"), ("GET", "\(root)/schema/builds"),
+            ("GET", "\(root)/schema/history"), ("GET", "\(root)/schema/usage?recordType=N"), ("GET", "\(root)/query/statistics"),
+            ("POST", "\(root)/records/explain"),
             ("GET", "/skylight/1/health"), ("GET", "/skylight/1/containers"), ("GET", "/skylight/1/users"), ("GET", "/skylight/1/users/caller"),
         ])
     func foreignOrigin(method: String, path: String) async throws {
@@ -95,6 +100,36 @@ struct SkylightServiceTests {
             if let wake = await iterator.next() { taken.append(wake) }
         }
         #expect(taken == [.commit, .heartbeat])
+    }
+
+    @Test("The schema comes as a file that makes the same schema again")
+    func schemaText() async throws {
+        try await TestServer.run { server in
+            func send(_ method: String, _ action: String, _ body: String = "") async throws -> RawResponse {
+                try #require(try await server.client.exchange(Self.request(method, "\(Self.root)/schema/\(action)", body)).first)
+            }
+            let edit = #"{"edits":[{"addType":{"name":"Note","fields":{"title":{"type":"STRING","indexes":["QUERYABLE"]}}}}]}"#
+            #expect(try await send("POST", "edit", edit).status == 200)
+            let file = try await send("GET", "text")
+            #expect(file.status == 200 && file.headers["content-type"] == "text/plain; charset=utf-8")
+            #expect(file.headers["content-disposition"] == #"attachment; filename="iCloud.com.example.Test-development.ckdb""#)
+            #expect(file.text.hasPrefix("DEFINE SCHEMA\n") && file.text.contains("\n        title           STRING QUERYABLE,\n"))
+            let body = String(decoding: JSONWriter.bytes(of: ["text": .string(file.text)]), as: UTF8.self)
+            #expect(Subset.differences(["different": false, "changes": []], try await send("POST", "diff", body).json()) == [])
+            #expect(Subset.differences(["changes": [], "losses": []], try await send("POST", "import", body).json()) == [])
+            #expect(try await send("GET", "text").body == file.body)
+            #expect(try await send("POST", "text").status == 405)
+        }
+    }
+
+    /// What nobody can find in the docs is not there for anybody.
+    @Test("Every service is documented")
+    func documentation() throws {
+        let docs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
+        let text = try ["services.md", "feeds.md", "rehearsals.md"].map { try String(contentsOf: docs.appending(path: $0), encoding: .utf8) }.joined()
+        let names = Array(SkylightServices.endpoints.keys) + SkylightServices.streams.keys + SkylightServices.server.keys
+        for name in names { #expect(["`\(name)`", "/\(name)", "## \(name)\n"].contains { text.contains($0) }, "\(name)") }
+        for name in SkylightServices.ofEnvironments.keys { #expect(text.contains("`\(name.dropFirst("assets/".count))`"), "\(name)") }
     }
 
     @Test("A record names the device that the request named", arguments: ["iPhone", "Ännas iPad 💬", ""])

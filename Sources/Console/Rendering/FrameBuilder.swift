@@ -106,11 +106,18 @@ struct FrameBuilder {
                 entries: [entry("Records", .query, isCurrent: tab.readsRecords), entry("Zones", .zones, visit.zones.count)])
         ]
         if visit.schema != nil {
+            let reset = place.address.environment == .development ? [entry("Reset", .reset)] : []
             sections.append(
-                Frame.Section(title: "Schema", entries: [entry("Record types", .types, visit.types.count), entry("Schema text", .schema)]))
+                Frame.Section(
+                    title: "Schema",
+                    entries: [
+                        entry("Record types", .types, visit.types.count), entry("Indexes", .indexes), entry("Security roles", .roles),
+                        entry("Compare", .compare), entry("Deploy", .deploy), entry("Import and export", .schema),
+                    ] + reset + [entry("History", .history)]))
         }
         let tokens = visit.database is any TokenExplaining ? [entry("Tokens", .token)] : []
-        sections.append(Frame.Section(title: "Debugging", entries: tokens + [entry("Rehearsals", .rehearsals)]))
+        let advice = visit.database is any QueryStatisticsKeeping ? [entry("Query advice", .advice)] : []
+        sections.append(Frame.Section(title: "Debugging", entries: advice + tokens + [entry("Rehearsals", .rehearsals)]))
         sections.append(Frame.Section(title: "Server", entries: [entry("Users", .users, visit.people.users.count)]))
         return sections
     }

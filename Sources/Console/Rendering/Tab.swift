@@ -1,6 +1,9 @@
 /// The entries of the navigation, each with the last part of its URL.
 enum Tab: String, Sendable {
-    case query, fetch, changes, zones, types, schema, token, rehearsals, users
+    case query, fetch, changes, zones
+    case types, indexes, roles, compare, deploy, schema, reset, history
+    case token, advice, rehearsals
+    case users
     /// Outside of any container.
     case home = ""
 

@@ -44,8 +44,8 @@ enum Digits {
         return count == 1 ? "1 byte" : "\(grouped(count)) bytes"
     }
 
-    /// `1 record`, `2 records`.
-    static func count(_ number: Int, _ noun: String) -> String {
-        "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
+    /// `1 record`, `2 records`; `2 indexes` where the plural takes more than an s.
+    static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
+        "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 }

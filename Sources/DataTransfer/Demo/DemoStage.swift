@@ -28,7 +28,7 @@ struct DemoStage: Sendable {
         guard let first = events.first else { return }
         clock.set(first.moment)
         if !story.types.isEmpty, let editor = try await database(.private, as: developer) as? any SchemaEditing {
-            _ = try await editor.edit(story.types.map { .addType($0) })
+            _ = try await editor.edit(story.types.map { .addType($0) }, because: .data)
         }
         for event in events {
             clock.set(event.moment)

@@ -37,7 +37,7 @@ public struct Importer: Sendable {
         if check.good == 0 { throw ImportError.invalid("There is no row to import") }
         try checkUnchanged()
         // The schema first: where it can't be changed, no zone is left behind.
-        if let type = plan.addedType { _ = try await editor.edit([.addType(type)]) }
+        if let type = plan.addedType { _ = try await editor.edit([.addType(type)], because: .data) }
         let madeZone = try await database.makeZone(options.zoneID)
         let saved = try await save(plan, of: check.good, progress)
         return ImportReport(

@@ -38,9 +38,10 @@ public struct Restorer: Sendable {
             throw ImportError.invalid("This database does not let its schema be changed, so nothing can be restored")
         }
         let check = try await check(progress)
-        let missing = try await missingTypes(in: editor.schema())
+        let schema = try await editor.schema()
+        let missing = missingTypes(in: schema)
         try file.checkUnchanged()
-        if !missing.isEmpty { _ = try await editor.edit(missing.map { .addType($0) }) }
+        if !missing.isEmpty { _ = try await editor.edit(Self.edits(adding: missing, to: schema), because: .data) }
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
         let again = try await save(check, progress)
@@ -55,10 +56,17 @@ public struct Restorer: Sendable {
             guard let existing = schema.types[type.name] else { return true }
             let lacksField = type.fields.contains { name, definition in
                 guard let field = existing.fields[name] else { return true }
-                return field.type != definition.type || !field.indexes.isSuperset(of: definition.indexes)
+                return !field.type.holdsSameValues(as: definition.type) || !field.indexes.isSuperset(of: definition.indexes)
             }
             return lacksField || type.systemIndexes.contains { !(existing.systemIndexes[$0.key] ?? []).isSuperset(of: $0.value) }
         }
+    }
+
+    /// New types, and the roles that they grant something to.
+    private static func edits(adding types: [RecordType], to schema: Schema) -> [SchemaEdit] {
+        let granted = types.filter { schema.types[$0.name] == nil }.flatMap(\.grants).map(\.role)
+        let roles = Set(granted).subtracting(schema.roles).subtracting(Grant.systemRoles)
+        return roles.sorted().map { .addRole($0) } + types.map { .addType($0) }
     }
 
     // MARK: The passes

@@ -38,7 +38,7 @@ public struct TypeUsage: Sendable, Hashable {
         }
     }
 
-    /// Beyond this many, different values are not told apart any more.
+    /// Beyond this many in a field, or a million in all fields, different values are not told apart any more.
     public static let distinctLimit = 100_000
 
     public var recordType: Name

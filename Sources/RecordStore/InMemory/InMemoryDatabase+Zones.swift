@@ -48,13 +48,8 @@ extension InMemoryDatabase {
     }
 
     private func end(_ zoneID: ZoneID, as kind: ZoneChange.Kind, in state: inout InMemoryState, now: Timestamp) throws -> Zone {
-        var zone = try view.zone(zoneID, in: state)
-        zone.end = kind
-        for row in zone.rows.values { state.endUses(row.assets, now: now) }
-        zone.rows = [:]
-        zone.position = state.nextPosition()
-        zone.moment = now
-        state.zones[zone.number] = zone
+        let zone = try view.zone(zoneID, in: state)
+        state.end(zone, as: kind, now: now)
         return Zone(zoneID: view.zoneID(of: zone), syncToken: nil, atomic: true)
     }
 }

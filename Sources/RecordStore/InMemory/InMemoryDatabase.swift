@@ -16,35 +16,56 @@ struct InMemoryDatabase: RecordDatabase {
             let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now)
             var modifier = BatchModifier(transaction, address: address, caller: caller, now: now)
             let outcomes = try modifier.apply(request)
+            let growth = SchemaChange(from: state.schema, to: transaction.schema)
             state = transaction.state
+            if !growth.isEmpty {
+                let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+                state.note(growth.lines, because: .save, by: signature)
+            }
             return outcomes
         }
     }
 
     func query(_ request: QueryRequest) async throws -> QueryPage {
         try store.read { state in
-            let query = try ResolvedQuery(request.query, in: state.schema)
-            let zones: [InMemoryState.ZoneRow]
-            switch request.area {
-            case .allZones: zones = view.zones(in: state)
-            case .zone(let zoneID):
-                if let zone = try zoneUnlessDefault(zoneID, in: state) { zones = [zone] } else { zones = [] }
+            let query: ResolvedQuery
+            do {
+                query = try ResolvedQuery(request.query, in: state.schema)
+            } catch {
+                let problems = IndexRules.problems(of: request.query, in: state.schema)
+                store.queries.refuse(request.query, because: problems, of: caller.userRecordName, at: store.clock())
+                throw error
             }
-            let matches = try zones.flatMap { zone in
-                try zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == query.recordType }
-                    .map { try QueriedRecord($0.record, for: query) }.filter { query.matches($0) }
+            let page = try page(request, of: query, in: state).page
+            if request.continuationMarker == nil, let type = state.schema.types[query.recordType] {
+                store.queries.note(query, in: type, at: store.clock())
             }
-            let area = area(request.area, zones)
-            let marker = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area) }
-            let ordered = matches.map { (record: $0.record, place: query.place(of: $0)) }.sorted { query.precedes($0.place, $1.place) }
-                .drop { item in marker.map { !query.precedes($0.place, item.place) } ?? false }
-            var fill = PageFill(request.limit)
-            let page = ordered.prefix { fill.admits($0.record) }
-            let hasMore = page.count < ordered.count
-            return QueryPage(
-                records: try page.map { try $0.record.keeping(request.desiredKeys) },
-                continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil)
+            return page
         }
+    }
+
+    /// - Returns: the page, and how many records were compared for it.
+    func page(_ request: QueryRequest, of query: ResolvedQuery, in state: InMemoryState) throws -> (page: QueryPage, recordsRead: Int) {
+        let zones: [InMemoryState.ZoneRow]
+        switch request.area {
+        case .allZones: zones = view.zones(in: state)
+        case .zone(let zoneID):
+            if let zone = try zoneUnlessDefault(zoneID, in: state) { zones = [zone] } else { zones = [] }
+        }
+        let records = try zones.flatMap { zone in
+            try zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == query.recordType }.map { try QueriedRecord($0.record, for: query) }
+        }
+        let area = area(request.area, zones)
+        let marker = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area) }
+        let ordered = records.filter { query.matches($0) }.map { (record: $0.record, place: query.place(of: $0)) }
+            .sorted { query.precedes($0.place, $1.place) }.drop { item in marker.map { !query.precedes($0.place, item.place) } ?? false }
+        var fill = PageFill(request.limit)
+        let page = ordered.prefix { fill.admits($0.record) }
+        let hasMore = page.count < ordered.count
+        let found = QueryPage(
+            records: try page.map { try $0.record.keeping(request.desiredKeys) },
+            continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil)
+        return (found, records.count)
     }
 
     /// The area with the zone's owner filled in, so that a marker fits however the client names the zone.
@@ -69,7 +90,7 @@ struct InMemoryDatabase: RecordDatabase {
     }
 
     /// The zone, or `nil` for a default zone in which nothing was saved yet.
-    private func zoneUnlessDefault(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
+    func zoneUnlessDefault(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
         do {
             return try view.zone(zoneID, in: state)
         } catch let error as RecordError {

@@ -8,6 +8,7 @@ final class InMemoryStore: Sendable {
     let clock: @Sendable () -> Timestamp
     var office: TokenOffice { tokens.withLock { $0 } }
     let signals = CommitSignals()
+    let queries: QueryLog
     let assetTickets = AssetTickets(key: TokenSeal.makeKey())
     private let tokens: Mutex<TokenOffice>
     private let state = Mutex(InMemoryState())
@@ -15,6 +16,7 @@ final class InMemoryStore: Sendable {
     init(environment: Environment, clock: @escaping @Sendable () -> Timestamp) {
         self.environment = environment
         self.clock = clock
+        queries = QueryLog(since: clock())
         tokens = Mutex(
             TokenOffice(
                 seal: TokenSeal(key: TokenSeal.makeKey()), incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)]))
@@ -93,6 +95,8 @@ struct InMemoryState: Sendable {
     }
 
     var schema = Schema.initial
+    /// Oldest first.
+    var history: [SchemaHistoryEntry] = []
     /// The last position given out.
     var position: Int64 = 0
     var users: [Name: Int64] = [:]
@@ -105,6 +109,29 @@ struct InMemoryState: Sendable {
     mutating func nextPosition() -> Int64 {
         position += 1
         return position
+    }
+
+    /// Turns a record into a deletion.
+    mutating func delete(_ name: Name, in zone: Int64, by signature: Signature) {
+        guard var row = zones[zone]?.rows[name] else { return }
+        let position = nextPosition()
+        row.isDeleted = true
+        row.position = position
+        row.references = []
+        endUses(row.assets, now: signature.timestamp)
+        row.assets = []
+        row.record.modified = signature
+        row.record.recordChangeTag = String(position, radix: 36)
+        row.record.parent = nil
+        row.record.fields = .empty
+        zones[zone]?.rows[name] = row
+        touch(zone, position, now: signature.timestamp)
+    }
+
+    /// Notes when a zone was last changed.
+    mutating func touch(_ zone: Int64, _ position: Int64, now: Timestamp) {
+        zones[zone]?.position = position
+        zones[zone]?.moment = now
     }
 
     /// Notes when files were last used.

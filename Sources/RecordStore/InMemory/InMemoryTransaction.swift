@@ -50,25 +50,12 @@ final class InMemoryTransaction: RecordTransaction {
         state.endUses(before?.assets.subtracting(row.assets) ?? [], now: now)
         if let parent = draft.parent { row.references.append((SystemField.parent.schemaName, Reference(recordName: parent))) }
         state.zones[zone]?.rows[draft.recordID.recordName] = row
-        touch(zone, position)
+        state.touch(zone, position, now: now)
         return record
     }
 
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) {
-        let name = record.recordID.recordName
-        guard var row = state.zones[zone]?.rows[name] else { return }
-        let position = state.nextPosition()
-        row.isDeleted = true
-        row.position = position
-        row.references = []
-        state.endUses(row.assets, now: now)
-        row.assets = []
-        row.record.modified = signature
-        row.record.recordChangeTag = String(position, radix: 36)
-        row.record.parent = nil
-        row.record.fields = .empty
-        state.zones[zone]?.rows[name] = row
-        touch(zone, position)
+        state.delete(record.recordID.recordName, in: zone, by: signature)
     }
 
     func dependents(of name: Name, in zone: Int64) -> [Referrer] {
@@ -102,10 +89,5 @@ final class InMemoryTransaction: RecordTransaction {
             state = before
             throw error
         }
-    }
-
-    private func touch(_ zone: Int64, _ position: Int64) {
-        state.zones[zone]?.position = position
-        state.zones[zone]?.moment = now
     }
 }

@@ -27,6 +27,11 @@ public enum NameRules {
         try checkIdentifier(name, what: "field name", limit: Field.nameLimit)
     }
 
+    /// - Throws: `RecordError` BAD_REQUEST when a new security role can't have this name.
+    static func checkRoleName(_ name: Name) throws {
+        try checkIdentifier(name, what: "role", limit: RecordType.nameLimit)
+    }
+
     private static func check(_ name: Name, what: String, limit: Int) throws {
         if name.isEmpty { throw RecordError(.badRequest, "Invalid \(what): it is empty") }
         if name.utf8.count > limit { throw RecordError(.badRequest, "Invalid \(what): it is longer than \(limit) bytes") }

@@ -3,63 +3,152 @@ public import Records
 
 extension Schema {
     /// The schema after edits.
-    /// - Throws: `RecordError` BAD_REQUEST naming the type, the field and the rule.
+    /// - Throws: as ``changed(by:)``.
     public func applying(_ edits: [SchemaEdit]) throws -> Schema {
-        var schema = self
-        for edit in edits {
-            switch edit {
-            case .addType(let added): try schema.add(added)
-            case .setIndexes(let indexes, let key, let typeName): try schema.set(indexes, of: key, in: typeName)
-            default: throw RecordError(.badRequest, "not written yet")
-            }
-        }
-        return schema
+        try changed(by: edits).after
     }
 
-    private mutating func add(_ added: RecordType) throws {
+    /// What edits make of this schema.
+    /// - Throws: `RecordError` BAD_REQUEST naming the type, the field and the rule; NOT_FOUND for an unknown type.
+    public func changed(by edits: [SchemaEdit]) throws -> SchemaChange {
+        var editing = Editing(self)
+        for edit in edits { try editing.apply(edit) }
+        return try editing.change()
+    }
+
+    fileprivate struct Editing {
+        private let before: Schema
+        private var schema: Schema
+        private var removedTypes: Set<Name> = []
+        private var removedFields: [Name: Set<Name>] = [:]
+        private var removedRoles: Set<Name> = []
+        private var grantedTypes: Set<Name> = []
+
+        init(_ schema: Schema) {
+            before = schema
+            self.schema = schema
+        }
+
+        mutating func apply(_ edit: SchemaEdit) throws {
+            switch edit {
+            case .addType(let added):
+                if schema.types[added.name] == nil { grantedTypes.insert(added.name) }
+                try schema.add(added)
+            case .removeType(let name):
+                if name == Schema.usersType { throw RecordError(.badRequest, "The type 'Users' belongs to the system and can't be removed") }
+                _ = try schema.type(name)
+                schema.types[name] = nil
+                removedFields[name] = nil
+                if before.types[name] != nil { removedTypes.insert(name) }
+            case .removeField(let field, let typeName):
+                try remove(field, from: typeName)
+            case .setIndexes(let indexes, let key, let typeName):
+                try schema.change(typeName) { try $0.set(indexes, of: key) }
+            case .setGrants(let grants, let typeName):
+                try schema.change(typeName) { try $0.set(grants) }
+                grantedTypes.insert(typeName)
+            case .addRole(let role):
+                try SchemaRules.checkNewRole(role)
+                schema.roles.insert(role)
+                removedRoles.remove(role)
+            case .removeRole(let role):
+                guard schema.roles.remove(role) != nil else { throw RecordError(.badRequest, "Did not find role: \(role)") }
+                removedRoles.insert(role)
+            case .addCompositeIndex(let index, let typeName):
+                try schema.change(typeName) { try $0.add(index) }
+            case .removeCompositeIndex(let index, let typeName):
+                try schema.change(typeName) { type in
+                    guard type.compositeIndexes.remove(index) != nil else {
+                        throw RecordError(.badRequest, "The type '\(typeName)' has no \(index.phrase)")
+                    }
+                }
+            }
+        }
+
+        private mutating func remove(_ field: Name, from typeName: Name) throws {
+            if typeName == Schema.usersType, field == "roles" {
+                throw RecordError(.badRequest, "The field 'roles' of 'Users' belongs to the system and can't be removed")
+            }
+            try schema.change(typeName) { type in
+                guard type.fields.removeValue(forKey: field) != nil else {
+                    throw RecordError(.badRequest, "Did not find field: '\(field)' in type: '\(typeName)'")
+                }
+                type.compositeIndexes = type.compositeIndexes.filter { $0.filter != .custom(field) && $0.sort != .custom(field) }
+            }
+            if !removedTypes.contains(typeName), before.types[typeName]?.fields[field] != nil { removedFields[typeName, default: []].insert(field) }
+        }
+
+        /// Looks at the roles at the end only, so that the order of the edits does not matter to them.
+        func change() throws -> SchemaChange {
+            for type in schema.sortedTypes {
+                for grant in type.grants where !SchemaRules.isKnown(grant.role, in: schema) {
+                    if removedRoles.contains(grant.role) {
+                        throw RecordError(.badRequest, "The role '\(grant.role)' can't be removed: type '\(type.name)' grants it something")
+                    }
+                    if grantedTypes.contains(type.name) {
+                        throw RecordError(.badRequest, "The type '\(type.name)' grants something to the role '\(grant.role)', which does not exist; add it first")
+                    }
+                }
+            }
+            return SchemaChange(from: before, to: schema, removedTypes: removedTypes, removedFields: removedFields)
+        }
+    }
+
+    fileprivate func type(_ name: Name) throws -> RecordType {
+        guard let type = types[name] else { throw QueryProblem.unknownType(name).error }
+        return type
+    }
+
+    fileprivate mutating func change(_ typeName: Name, _ body: (inout RecordType) throws -> Void) throws {
+        var type = try type(typeName)
+        try body(&type)
+        types[typeName] = type
+    }
+
+    fileprivate mutating func add(_ added: RecordType) throws {
         try NameRules.checkTypeName(added.name)
         guard var type = types[added.name] else {
-            var type = RecordType(name: added.name, grants: added.grants)
-            for (name, definition) in added.fields { try type.add(name, definition) }
+            var type = RecordType(name: added.name)
+            try type.set(added.grants)
+            for (name, definition) in added.fields.sorted(by: { $0.key < $1.key }) { try type.add(name, definition) }
             for (field, indexes) in added.systemIndexes { try type.set(indexes, of: .system(field)) }
+            for index in added.compositeIndexes { try type.add(index) }
             types[added.name] = type
             return
         }
-        for (name, definition) in added.fields {
+        for (name, definition) in added.fields.sorted(by: { $0.key < $1.key }) {
             if let existing = type.fields[name] {
-                guard existing.type == definition.type else {
+                guard existing.type.holdsSameValues(as: definition.type) else {
                     throw RecordError(
                         .badRequest,
                         "Field '\(name)' of type '\(type.name)' is \(existing.type.schemaName) already and can't become \(definition.type.schemaName)")
                 }
-                type.fields[name]?.indexes.formUnion(definition.indexes)
+                // How the schema language spells a number may change: its values stay what they are.
+                type.fields[name]?.type = definition.type
+                try type.set(existing.indexes.union(definition.indexes), of: .custom(name))
             } else {
                 try type.add(name, definition)
             }
         }
         for (field, indexes) in added.systemIndexes { try type.set(indexes.union(type.systemIndexes[field] ?? []), of: .system(field)) }
+        for index in added.compositeIndexes { try type.add(index) }
         types[type.name] = type
-    }
-
-    private mutating func set(_ indexes: Indexes, of key: FieldKey, in typeName: Name) throws {
-        guard var type = types[typeName] else { throw QueryProblem.unknownType(typeName).error }
-        try type.set(indexes, of: key)
-        types[typeName] = type
     }
 }
 
 extension RecordType {
     fileprivate mutating func add(_ name: Name, _ definition: FieldDefinition) throws {
         try NameRules.checkFieldName(name)
+        if definition.type.isEncrypted, !definition.type.canBeEncrypted {
+            throw RecordError(.badRequest, "Field '\(name)' of type \(definition.type.valueType.rawValue) can't be encrypted")
+        }
         fields[name] = FieldDefinition(type: definition.type)
         try set(definition.indexes, of: .custom(name))
     }
 
     fileprivate mutating func set(_ indexes: Indexes, of key: FieldKey) throws {
-        guard let definition = definition(of: key) else {
-            throw RecordError(.badRequest, "Did not find field: '\(key.errorName)' in type: '\(name)'")
-        }
-        let allowed = if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
+        let definition = try existing(key)
+        let allowed = definition.allowedIndexes(of: key)
         let refused = indexes.subtracting(allowed)
         if !refused.isEmpty {
             throw RecordError(
@@ -68,8 +157,48 @@ extension RecordType {
                     + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
         }
         switch key {
-        case .system(let field): systemIndexes[field] = indexes
+        case .system(let field): systemIndexes[field] = indexes.isEmpty ? nil : indexes
         case .custom(let name): fields[name]?.indexes = indexes
         }
+    }
+
+    /// One grant for each role, by role.
+    fileprivate mutating func set(_ grants: [Grant]) throws {
+        let canonical = Grant.canonical(grants)
+        if canonical.isEmpty {
+            throw RecordError(.badRequest, "The type '\(name)' must grant something to some role; a type without any grant has CloudKit's usual ones")
+        }
+        self.grants = canonical
+    }
+
+    fileprivate mutating func add(_ index: CompositeIndex) throws {
+        if name == Schema.usersType { throw QueryProblem.systemType.error }
+        if index.filter == index.sort { throw RecordError(.badRequest, "A composite index needs two different fields") }
+        for key in [index.filter, index.sort] where key == .system(.recordID) {
+            throw RecordError(
+                .badRequest, "A composite index can't have 'recordName': the index of the other field keeps its records by name already")
+        }
+        let (filter, sort) = (try existing(index.filter), try existing(index.sort))
+        if filter.type.isList || !filter.allowedIndexes(of: index.filter).contains(.queryable) {
+            throw RecordError(.badRequest, "Field '\(index.filter.errorName)' of type \(filter.type.schemaName) can't be compared with EQUALS")
+        }
+        if !sort.allowedIndexes(of: index.sort).contains(.sortable) {
+            throw RecordError(.badRequest, "Field '\(index.sort.errorName)' of type \(sort.type.schemaName) can't be sorted by")
+        }
+        compositeIndexes.insert(index)
+    }
+
+    private func existing(_ key: FieldKey) throws -> FieldDefinition {
+        guard let definition = definition(of: key) else {
+            throw RecordError(.badRequest, "Did not find field: '\(key.errorName)' in type: '\(name)'")
+        }
+        return definition
+    }
+}
+
+extension FieldDefinition {
+    /// The indexes that the field of a key with this definition may carry.
+    func allowedIndexes(of key: FieldKey) -> Indexes {
+        if case .system(let field) = key { field.allowedIndexes } else { type.allowedIndexes }
     }
 }

@@ -1,7 +1,10 @@
 public import JSON
 public import Records
 
-/// What one schema has otherwise than another. Composite indexes don't count: they are no part of what is exported and deployed.
+/// What one schema has otherwise than another.
+///
+/// Composite indexes don't count: they are no part of what is exported and deployed. Nor do the order of grants, and whether a number is
+/// spelt NUMBER or as the type that it keeps. A schema without the `Users` type, which every container has, says nothing of it.
 public struct SchemaDifference: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
         case addRole(Name)
@@ -22,15 +25,147 @@ public struct SchemaDifference: Sendable, Hashable {
     public var isEmpty: Bool { changes.isEmpty }
 
     public init(from before: Schema, to after: Schema) {
-        changes = []
+        var changes = after.roles.subtracting(before.roles).sorted().map { Change.addRole($0) }
+        changes += before.roles.subtracting(after.roles).sorted().map { .removeRole($0) }
+        for name in Set(before.types.keys).union(after.types.keys).sorted() {
+            switch (before.types[name], after.types[name]) {
+            case (let old?, let new?): changes += Self.changes(from: old, to: new)
+            case (_, _) where name == Schema.usersType: break
+            case (let old?, nil): changes.append(.removeType(old))
+            case (nil, let new?): changes.append(.addType(new))
+            case (nil, nil): break
+            }
+        }
+        self.init(changes)
+    }
+
+    init(_ changes: [Change]) {
+        self.changes = changes
     }
 
     /// The changes that lose something: types and fields that go, and fields that become another type.
-    public var losses: [Change] { [] }
+    public var losses: [Change] { changes.filter(\.losesSomething) }
 
-    /// What brings the first schema to the second.
-    public var edits: [SchemaEdit] { [] }
+    /// What brings the first schema to the second, in an order in which each edit is possible.
+    public var edits: [SchemaEdit] {
+        var (first, removals, additions, settings, last): ([SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit]) = ([], [], [], [], [])
+        /// What existing types get, so that a type grows in one go.
+        var grown: [Name: RecordType] = [:]
+        func grow(_ typeName: Name, by key: FieldKey, _ definition: FieldDefinition) {
+            guard case .custom(let name) = key else { return }
+            grown[typeName, default: RecordType(name: typeName)].fields[name] = definition
+        }
+        for change in changes {
+            switch change {
+            case .addRole(let role): first.append(.addRole(role))
+            case .removeRole(let role): last.append(.removeRole(role))
+            case .addType(var type):
+                type.compositeIndexes = []
+                additions.append(.addType(type))
+            case .removeType(let type): removals.append(.removeType(type.name))
+            case .addField(let key, let definition, let type): grow(type, by: key, definition)
+            case .removeField(let key, _, let type): removals.append(.removeField(key.schemaName, in: type))
+            case .changeField(let key, _, let definition, let type):
+                removals.append(.removeField(key.schemaName, in: type))
+                grow(type, by: key, definition)
+            case .setIndexes(let key, _, let indexes, let type): settings.append(.setIndexes(indexes, of: key, in: type))
+            case .setGrants(_, let grants, let type): settings.append(.setGrants(grants, of: type))
+            }
+        }
+        additions += grown.sorted { $0.key < $1.key }.map { .addType($0.value) }
+        return first + removals + additions + settings + last
+    }
 
     /// A line for each change, as `Item: field 'author' STRING QUERYABLE added`.
-    public var lines: [String] { [] }
+    public var lines: [String] { changes.map(\.line) }
+
+    private static func changes(from old: RecordType, to new: RecordType) -> [Change] {
+        var changes: [Change] = []
+        let keys =
+            Set(old.fields.keys).union(new.fields.keys).map { FieldKey.custom($0) }
+            + Set(old.systemIndexes.keys).union(new.systemIndexes.keys).map { .system($0) }
+        for key in keys.sorted(by: { $0.schemaName < $1.schemaName }) {
+            switch (old.definition(of: key), new.definition(of: key)) {
+            case (let before?, let after?) where !before.type.holdsSameValues(as: after.type):
+                changes.append(.changeField(key, from: before, to: after, in: new.name))
+            case (let before?, let after?):
+                if before.indexes != after.indexes { changes.append(.setIndexes(key, from: before.indexes, to: after.indexes, in: new.name)) }
+            case (let before?, nil): changes.append(.removeField(key, before, in: new.name))
+            case (nil, let after?): changes.append(.addField(key, after, in: new.name))
+            case (nil, nil): break
+            }
+        }
+        let (before, after) = (Grant.canonical(old.grants), Grant.canonical(new.grants))
+        if before != after { changes.append(.setGrants(from: before, to: after, in: new.name)) }
+        return changes
+    }
+}
+
+extension SchemaDifference.Change {
+    /// The type that changes; `nil` for roles.
+    public var recordType: Name? {
+        switch self {
+        case .addRole, .removeRole: nil
+        case .addType(let type), .removeType(let type): type.name
+        case .addField(_, _, let name), .removeField(_, _, let name), .changeField(_, _, _, let name), .setIndexes(_, _, _, let name),
+            .setGrants(_, _, let name):
+            name
+        }
+    }
+
+    /// The field that changes.
+    public var field: FieldKey? {
+        switch self {
+        case .addField(let key, _, _), .removeField(let key, _, _), .changeField(let key, _, _, _), .setIndexes(let key, _, _, _): key
+        case .addRole, .removeRole, .addType, .removeType, .setGrants: nil
+        }
+    }
+
+    /// Whether a type or a field goes, or becomes another type.
+    public var losesSomething: Bool {
+        switch self {
+        case .removeType, .removeField, .changeField: true
+        case .addRole, .removeRole, .addType, .addField, .setIndexes, .setGrants: false
+        }
+    }
+
+    /// The indexes that an existing field loses.
+    public var droppedIndexes: Indexes {
+        if case .setIndexes(_, let before, let after, _) = self { before.subtracting(after) } else { [] }
+    }
+
+    /// One line: `Item: field 'author' STRING QUERYABLE added`.
+    public var line: String {
+        switch self {
+        case .addRole(let role): "Role '\(role)' added"
+        case .removeRole(let role): "Role '\(role)' removed"
+        case .addType(let type): "\(type.name): type added\(Self.fields(of: type))"
+        case .removeType(let type): "\(type.name): type removed\(Self.fields(of: type))"
+        case .addField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) added"
+        case .removeField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) removed"
+        case .changeField(let key, let before, let after, let type):
+            "\(type): field '\(key.schemaName)' becomes \(after.schemaText), was \(before.schemaText)"
+        case .setIndexes(let key, let before, let after, let type):
+            "\(type): field '\(key.schemaName)': "
+                + [(after.subtracting(before), "added"), (before.subtracting(after), "dropped")].filter { !$0.0.isEmpty }
+                .map { "\($0.0.names.joined(separator: " ")) \($0.1)" }.joined(separator: ", ")
+        case .setGrants(let before, let after, let type):
+            "\(type): grants " + (after.isEmpty ? "none" : after.map(Self.words).joined(separator: "; ")) + ", were "
+                + (before.isEmpty ? "none" : before.map(Self.words).joined(separator: "; "))
+        }
+    }
+
+    /// The fields that the line of a type names; a type may have hundreds.
+    private static let fieldsShown = 12
+
+    private static func fields(of type: RecordType) -> String {
+        if type.fields.isEmpty { return " without fields" }
+        let names = type.fields.sorted { $0.key < $1.key }.prefix(fieldsShown).map { "'\($0.key)' \($0.value.schemaText)" }
+        return " with \(type.fields.count == 1 ? "1 field" : "\(type.fields.count) fields"): " + names.joined(separator: ", ")
+            + (type.fields.count > fieldsShown ? " and \(type.fields.count - fieldsShown) more" : "")
+    }
+
+    private static func words(for grant: Grant) -> String {
+        String(grant.schemaText.dropFirst("GRANT ".count))
+    }
 }

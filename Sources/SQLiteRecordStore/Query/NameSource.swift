@@ -12,6 +12,8 @@ struct NameSource {
     let arguments: [DatabaseValue]
     let table: Table
     let field: Int64
+    /// Which of the query's filters this is of.
+    let filter: Int
     /// Whether a name can come up more than once.
     let repeats: Bool
     /// Whether every name has one and the same value, so that names come in order.
@@ -27,7 +29,7 @@ struct NameSource {
 
     /// The sources of a filter, each of which alone would do: none when the filter's index can't narrow the search, because the
     /// filter denies or the field has no such index; one for each of the words or elements that must all be there.
-    static func sources(of filter: ResolvedQuery.Filter, of type: RecordType, catalog: SchemaCatalog) -> [NameSource] {
+    static func sources(of filter: ResolvedQuery.Filter, number: Int, of type: RecordType, catalog: SchemaCatalog) -> [NameSource] {
         guard filter.comparator.denied == nil, filter.key != .system(.recordID), let definition = type.definition(of: filter.key),
             let field = catalog.fieldNumber(filter.key, of: type.name)
         else { return [] }
@@ -36,16 +38,17 @@ struct NameSource {
         guard !definition.indexes.isDisjoint(with: needed) else { return [] }
         return clauses(filter).map { conditions, arguments, isSingleValue in
             NameSource(
-                conditions: conditions, arguments: arguments, table: table, field: field,
+                conditions: conditions, arguments: arguments, table: table, field: field, filter: number,
                 repeats: !isSingleValue && (definition.type.isList || table == .tokens), isSingleValue: isSingleValue)
         }
     }
 
     /// The names, each once.
-    var sql: String {
+    func sql(in query: ZoneQuery) -> String {
         // A union of ranges, because SQLite does not look a disjunction up in an index that is the table itself.
-        conditions.map { "SELECT \(repeats ? "DISTINCT " : "")name FROM \(table.rawValue) WHERE field = ? AND zone = ? AND \($0)" }
-            .joined(separator: " UNION ALL ")
+        conditions.map { condition in
+            "SELECT \(repeats ? "DISTINCT " : "")name FROM \(table.rawValue) WHERE field = ? AND zone = ? AND \(condition)\(query.counting("name"))"
+        }.joined(separator: " UNION ALL ")
     }
 
     func arguments(zone: Int64) -> StatementArguments {
@@ -55,9 +58,12 @@ struct NameSource {
     }
 
     /// How many names there are, counted no further than a limit.
-    func count(upTo limit: Int, zone: Int64, _ db: Database) throws -> Int {
+    func count(upTo limit: Int, in query: ZoneQuery) throws -> Int {
+        let sql = "SELECT count(*) FROM (\(sql(in: query)) LIMIT \(limit))"
+        let arguments = arguments(zone: query.zone.number)
+        query.recorder?.note(sql, arguments)
         // Not kept compiled: the text varies with the number of values.
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(sql) LIMIT \(limit))", arguments: arguments(zone: zone)) ?? 0
+        return try Int.fetchOne(query.db, sql: sql, arguments: arguments) ?? 0
     }
 
     // MARK: Conditions

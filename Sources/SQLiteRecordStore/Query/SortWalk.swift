@@ -1,112 +1,150 @@
 internal import GRDB
+internal import GRDBSQLite
 internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Walks the entries of a query's first sort, value by value, until a page is full.
+/// Walks entries in the order of a query's first sort until a page is full.
 ///
 /// Names under one value come in ascending order whatever the direction. Where the value alone does not decide the order
 /// (further sorts, or a value too long for its entry), the records under one value are put in order among themselves.
+///
+/// Entries are read some at a time: a value whose entries have all been read is done at once, one that has more is walked by itself.
 struct SortWalk {
-    private let zoneQuery: ZoneQuery
-    private let field: Int64
-    private let ascending: Bool
-    private let probes: Probes
+    private static let largestBatch = 1024
 
-    init(_ zoneQuery: ZoneQuery, field: Int64, ascending: Bool, also sources: [NameSource]) {
+    private let zoneQuery: ZoneQuery
+    private let range: EntryRange
+    private let probes: Probes
+    private let lookup: NameLookup
+    private var found: [ZoneQuery.Found] = []
+    private var fill: PageFill
+    private var isFull = false
+
+    /// - Parameter sources: other filters' sources, to look names up in.
+    init(_ zoneQuery: ZoneQuery, _ range: EntryRange, also sources: [NameSource]) throws {
         self.zoneQuery = zoneQuery
-        self.field = field
-        self.ascending = ascending
-        probes = Probes(sources.filter { $0.field != field }, zone: zoneQuery.zone.number)
+        self.range = range
+        probes = Probes(sources, in: zoneQuery)
+        lookup = try NameLookup(in: zoneQuery.zone.number, zoneQuery.zone.zoneID, zoneQuery.catalog, zoneQuery.db)
+        fill = PageFill(zoneQuery.limit)
     }
 
-    func run() throws -> [ZoneQuery.Found] {
-        var found: [ZoneQuery.Found] = []
-        var fill = PageFill(zoneQuery.limit)
-        var value = try firstValue()
-        var isFirst = true
-        var isFull = false
-        while !isFull, let current = value {
-            let isDecided = zoneQuery.query.sorts.count == 1 && !EntryValue.isCut(current)
-            isFull = try isDecided ? walk(under: current, from: isFirst ? zoneQuery.after : nil, &found, &fill) : order(under: current, &found, &fill)
-            value = try nextValue(after: current)
-            isFirst = false
+    /// The entries of one value that were read together, by name in the direction of the walk.
+    private struct Group {
+        let value: DatabaseValue
+        var names: [Name]
+    }
+
+    mutating func run() throws -> [ZoneQuery.Found] {
+        var bound: (comparison: String, value: DatabaseValue)?
+        if let after = zoneQuery.after {
+            let last = EntryValue.valueOrMissing(after.values.first.flatMap { $0 })
+            try finish(last, from: after.recordName)
+            bound = (beyond, last)
+        }
+        // A full page, the record that tells of another, and the entry that tells that a value is done.
+        var size = min(zoneQuery.limit.records + 2, Self.largestBatch)
+        while !isFull {
+            let (groups, isLast) = try batch(bound, limit: size)
+            for group in isLast ? groups[...] : groups.dropLast() where !isFull { try finish(group) }
+            guard !isFull, !isLast, let last = groups.last else { break }
+            if groups.count == 1 {
+                try finish(last.value, from: nil)
+                bound = (beyond, last.value)
+            } else {
+                bound = (beyond + "=", last.value)
+            }
+            size = min(2 * size, Self.largestBatch)
         }
         return found
     }
 
-    // MARK: Values
+    private var beyond: String { zoneQuery.isAscending ? ">" : "<" }
 
-    /// The value to begin at: that of the last page's end.
-    private func firstValue() throws -> DatabaseValue? {
-        guard let after = zoneQuery.after else {
-            return try value("ORDER BY value \(direction) LIMIT 1", [])
+    /// Whether all records under a value stand in the order of their names.
+    private func isDecided(_ value: DatabaseValue) -> Bool {
+        zoneQuery.query.sorts.count == 1 && !EntryValue.isCut(value)
+    }
+
+    // MARK: Entries
+
+    /// The next entries of the walk, by value.
+    /// - Returns: also whether there are no more.
+    private func batch(_ bound: (comparison: String, value: DatabaseValue)?, limit: Int) throws -> (groups: [Group], isLast: Bool) {
+        let direction = zoneQuery.isAscending ? "ASC" : "DESC"
+        let sql = """
+            SELECT e.\(range.column), e.name FROM \(range.table) e
+            WHERE \(range.condition) \(bound.map { "AND e.\(range.column) \($0.comparison) ?" } ?? "") \(zoneQuery.counting("e.name")) \(probes.sql)
+            ORDER BY e.\(range.column) \(direction), e.name \(direction) LIMIT ?
+            """
+        let arguments = range.arguments + (bound.map { [$0.value] } ?? []) + probes.arguments + [limit.databaseValue]
+        zoneQuery.recorder?.note(sql, StatementArguments(arguments))
+        let statement = zoneQuery.recorder == nil ? try zoneQuery.db.cachedStatement(sql: sql) : try zoneQuery.db.makeStatement(sql: sql)
+        try statement.setArguments(StatementArguments(arguments))
+        var groups: [Group] = []
+        var count = 0
+        try withExtendedLifetime(statement) {
+            let handle = statement.sqliteStatement
+            defer { sqlite3_reset(handle) }
+            while true {
+                switch sqlite3_step(handle) {
+                case SQLITE_ROW:
+                    count += 1
+                    let value = DatabaseValue(sqliteStatement: handle, index: 0)
+                    let name = Name(String(decoding: RowReader.text(handle, 1), as: UTF8.self))
+                    if groups.last?.value != value { groups.append(Group(value: value, names: [])) }
+                    groups[groups.count - 1].names.append(name)
+                case SQLITE_DONE: return
+                case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: zoneQuery.db.lastErrorMessage, sql: sql)
+                }
+            }
         }
-        let last = after.values.first.flatMap { $0 }.flatMap { EntryValue.value($0) } ?? EntryValue.missing
-        return try value("AND value \(ascending ? ">=" : "<=") ? ORDER BY value \(direction) LIMIT 1", [last])
+        return (groups, count < limit)
     }
 
-    private func nextValue(after value: DatabaseValue) throws -> DatabaseValue? {
-        try self.value("AND value \(ascending ? ">" : "<") ? ORDER BY value \(direction) LIMIT 1", [value])
+    // MARK: Records
+
+    /// Takes the records of a value whose names are all known.
+    private mutating func finish(_ group: Group) throws {
+        zoneQuery.recorder?.note(NameLookup.sql, [zoneQuery.zone.number, group.names.first?.string])
+        var top = isDecided(group.value) ? nil : TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
+        for name in zoneQuery.isAscending ? group.names : group.names.reversed() {
+            guard let record = try lookup.row(named: name, { $0.record() }), let match = try zoneQuery.match(record) else { continue }
+            if top == nil {
+                add(match)
+                if isFull { return }
+            } else {
+                top?.offer(match)
+            }
+        }
+        for match in top?.finish() ?? [] where !isFull { add(match) }
     }
 
-    private var direction: String { ascending ? "ASC" : "DESC" }
-
-    private func value(_ condition: String, _ arguments: [DatabaseValue]) throws -> DatabaseValue? {
-        try DatabaseValue.fetchOne(
-            zoneQuery.db, cachedSQL: "SELECT value FROM entries WHERE field = ? AND zone = ? \(condition)",
-            StatementArguments([field.databaseValue, zoneQuery.zone.number.databaseValue] + arguments))
-    }
-
-    // MARK: Records under one value
-
-    /// - Returns: whether the page is full.
-    private func walk(
-        under value: DatabaseValue, from after: QueryPlace?, _ found: inout [ZoneQuery.Found], _ fill: inout PageFill
-    ) throws -> Bool {
-        // The page before may have ended under another value; then its name says nothing here.
-        let isSameValue = after.map { EntryValue.value($0.values.first.flatMap { $0 }) == value } ?? false
-        var isFull = false
-        try each(under: value, from: isSameValue ? after?.recordName : nil) { match in
-            found.append(match)
-            isFull = !fill.admits(match.record)
+    /// Takes the records of a value however many there are: from a name on where that is their order, else all.
+    private mutating func finish(_ value: DatabaseValue, from name: Name?) throws {
+        let (zoneQuery, isDecided) = (zoneQuery, isDecided(value))
+        var top = TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
+        try zoneQuery.eachRow(
+            """
+            SELECT \(RowReader.columns) FROM \(range.table) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
+            WHERE \(range.condition) AND e.\(range.column) = ? AND e.name >= ? \(zoneQuery.counting("e.name")) \(probes.sql) ORDER BY e.name
+            """,
+            StatementArguments(range.arguments + [value, (isDecided ? name?.string ?? "" : "").databaseValue] + probes.arguments)
+        ) { row in
+            guard let match = try zoneQuery.match(row.record()) else { return .next }
+            if !isDecided {
+                top.offer(match)
+                return .next
+            }
+            add(match)
             return isFull ? .stop : .next
         }
-        return isFull
+        for match in top.finish() where !isFull { add(match) }
     }
 
-    /// - Returns: whether the page is full.
-    private func order(under value: DatabaseValue, _ found: inout [ZoneQuery.Found], _ fill: inout PageFill) throws -> Bool {
-        var top = TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
-        try each(under: value, from: nil) { match in
-            top.offer(match)
-            return .next
-        }
-        for match in top.finish() {
-            found.append(match)
-            if !fill.admits(match.record) { return true }
-        }
-        return false
-    }
-
-    private func each(under value: DatabaseValue, from name: Name?, _ body: (ZoneQuery.Found) -> Database.Step) throws {
-        try zoneQuery.db.eachRow(
-            """
-            SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
-            WHERE e.field = ? AND e.zone = ? AND e.value = ? AND e.name >= ? \(probes.sql) ORDER BY e.name
-            """,
-            StatementArguments(
-                [field.databaseValue, zoneQuery.zone.number.databaseValue, value, (name?.string ?? "").databaseValue] + probes.arguments),
-            zone: zoneQuery.zone.zoneID, catalog: zoneQuery.catalog
-        ) { row in
-            try zoneQuery.match(row.record()).map(body) ?? .next
-        }
-    }
-}
-
-extension EntryValue {
-    /// The entry of a value that may be missing.
-    fileprivate static func value(_ value: FieldValue?) -> DatabaseValue {
-        value.flatMap { Self.value($0) } ?? missing
+    private mutating func add(_ match: ZoneQuery.Found) {
+        found.append(match)
+        isFull = !fill.admits(match.record)
     }
 }

@@ -6,10 +6,13 @@ internal import Records
 
 /// Answers one page of a query within one zone.
 ///
-/// There are three ways, and all check every filter against the record itself, so an index only has to find enough:
+/// There are four ways, and all check every filter against the record itself, so an index only has to find enough:
 /// - walk the names in order, when the order is by name: all members of the type, or the names under one indexed value;
+/// - walk the entries of a composite index, which finds and orders;
 /// - walk the entries of the first sort, when no filter is more telling;
 /// - collect what the most telling filter finds, and keep the first of it.
+///
+/// ``plan()`` chooses between them.
 struct ZoneQuery {
     let db: Database
     let catalog: SchemaCatalog
@@ -20,67 +23,34 @@ struct ZoneQuery {
     let after: QueryPlace?
     /// What one page may hold; one record more is found, which tells that there is another page.
     let limit: PageLimit
+    /// `nil` unless the query is explained.
+    var recorder: QueryRecorder?
 
     typealias Found = (place: QueryPlace, record: StoredRecord)
 
-    func run() throws -> [Found] {
+    func run(_ plan: ZonePlan) throws -> [Found] {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return [] }
-        if let named = namedRecords { return try lookUp(named) }
-        let sources = try ranked(query.filters.flatMap { NameSource.sources(of: $0, of: type, catalog: catalog) })
-        let best = sources.first
-        guard let sort = query.sorts.first, sort.key != .system(.recordID) else {
-            let ascending = query.sorts.first?.ascending ?? true
-            if let best, best.source.isSingleValue { return try walkNames(under: best.source, also: sources.dropFirst().map(\.source), ascending) }
-            if let best, best.isSmall { return try collect(best.source) }
-            return try walkMembers(members, ascending)
+        switch plan.way {
+        case .lookUp(let names): return try lookUp(names)
+        case .names(let source): return try walkNames(under: source, also: plan.probes)
+        case .members: return try walkMembers(members)
+        case .collect(let source): return try collect(source)
+        case .nearest(let location): return try nearest(to: location, members)
+        case .sort(let field): return try walk(.field(field, zone: zone.number), also: plan.probes)
+        case .composite(let composite, let value, _):
+            return try walk(.composite(composite.number, under: value, zone: zone.number), also: plan.probes)
+        case .collectMembers: return try collectMembers(members)
         }
-        if let best, best.isSmall { return try collect(best.source) }
-        if let location = sort.relativeLocation, sort.ascending { return try nearest(to: location, sort, members) }
-        if let field = sortField(sort) {
-            return try SortWalk(self, field: field, ascending: sort.ascending, also: sources.map(\.source)).run()
-        }
-        if let best { return try collect(best.source) }
-        return try collectMembers(members)
     }
 
-    // MARK: Choosing
-
-    /// The sources, those with the fewest names first. One is small when collecting all of it costs less than walking an order until
-    /// a page is full.
-    private func ranked(_ sources: [NameSource]) throws -> [(source: NameSource, isSmall: Bool)] {
-        if sources.isEmpty { return [] }
-        let typeNumber = catalog.typeNumbers[type.name] ?? 0
-        let total = try Int.fetchOne(db, cachedSQL: "SELECT count FROM typeCounts WHERE zone = ? AND type = ?", [zone.number, typeNumber]) ?? 0
-        // With n of N records found, a page of k is full after walking N/n·k; collecting takes n.
-        let bound = max(1000, Int(Double(total * limit.records).squareRoot()))
-        let counted = try sources.map { (source: $0, count: try $0.count(upTo: bound + 1, zone: zone.number, db)) }
-        return counted.sorted { $0.count < $1.count }.map { ($0.source, $0.count <= bound) }
-    }
-
-    private func sortField(_ sort: ResolvedQuery.Sort) -> Int64? {
-        guard sort.relativeLocation == nil, sort.key != .system(.recordID), let definition = type.definition(of: sort.key),
-            !definition.type.isList, !definition.indexes.isDisjoint(with: [.queryable, .sortable])
-        else { return nil }
-        return catalog.fieldNumber(sort.key, of: type.name)
-    }
-
-    /// The names that a filter on recordName lists.
-    private var namedRecords: [Name]? {
-        for filter in query.filters where filter.key == .system(.recordID) {
-            switch (filter.comparator, filter.operand) {
-            case (.equals, .value(.reference(let reference))): return [reference.recordName]
-            case (.in, .anyOf(let values)):
-                return Set(values.compactMap { if case .reference(let reference) = $0 { reference.recordName } else { nil } }).sorted()
-            default: continue
-            }
-        }
-        return nil
-    }
+    /// Whether the first sort, or the names where there is none, go up.
+    var isAscending: Bool { query.sorts.first?.ascending ?? true }
 
     // MARK: Ways
 
     private func lookUp(_ names: [Name]) throws -> [Found] {
         var top = TopPlaces(query, limit: limit)
+        recorder?.note(NameLookup.sql, [zone.number, names.first?.string])
         for name in names {
             guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted, row.record.recordType == type.name,
                 let found = try match(row.record)
@@ -90,33 +60,38 @@ struct ZoneQuery {
         return top.finish()
     }
 
-    private func walkMembers(_ members: Int64, _ ascending: Bool) throws -> [Found] {
-        let bounds = NameBounds(query, after: after, ascending: ascending)
+    private func walkMembers(_ members: Int64) throws -> [Found] {
+        let bounds = NameBounds(query, after: after, ascending: isAscending)
         return try walk(
             sql: """
                 SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
-                WHERE e.field = ? AND e.zone = ? AND e.value = 0 \(bounds.sql) ORDER BY e.name \(ascending ? "ASC" : "DESC")
+                WHERE e.field = ? AND e.zone = ? AND e.value = 0 \(bounds.sql) \(counting("e.name")) ORDER BY e.name \(direction)
                 """,
             StatementArguments([members.databaseValue, zone.number.databaseValue] + bounds.arguments))
     }
 
-    private func walkNames(under source: NameSource, also others: [NameSource], _ ascending: Bool) throws -> [Found] {
-        let bounds = NameBounds(query, after: after, ascending: ascending)
-        let probes = Probes(others, zone: zone.number)
+    private func walkNames(under source: NameSource, also others: [NameSource]) throws -> [Found] {
+        let bounds = NameBounds(query, after: after, ascending: isAscending)
+        let probes = Probes(others, in: self)
         return try walk(
             sql: """
                 SELECT \(RowReader.columns) FROM \(source.table.rawValue) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
-                WHERE e.field = ? AND e.zone = ? AND e.\(source.table.column) = ? \(bounds.sql) \(probes.sql)
-                ORDER BY e.name \(ascending ? "ASC" : "DESC")
+                WHERE e.field = ? AND e.zone = ? AND e.\(source.table.column) = ? \(bounds.sql) \(counting("e.name"))
+                \(probes.sql) ORDER BY e.name \(direction)
                 """,
             StatementArguments(
                 [source.field.databaseValue, zone.number.databaseValue] + source.arguments + bounds.arguments + probes.arguments))
     }
 
+    private func walk(_ range: EntryRange, also others: [NameSource]) throws -> [Found] {
+        var walk = try SortWalk(self, range, also: others)
+        return try walk.run()
+    }
+
     private func walk(sql: String, _ arguments: StatementArguments) throws -> [Found] {
         var found: [Found] = []
         var fill = PageFill(limit)
-        try db.eachRow(sql, arguments, zone: zone.zoneID, catalog: catalog) { row in
+        try eachRow(sql, arguments) { row in
             guard let match = try match(row.record()) else { return .next }
             found.append(match)
             return fill.admits(match.record) ? .next : .stop
@@ -125,20 +100,21 @@ struct ZoneQuery {
     }
 
     private func collect(_ source: NameSource, where isWanted: (QueryPlace) -> Bool = { _ in true }) throws -> [Found] {
-        try collect(sql: source.sql, source.arguments(zone: zone.number), isCached: false, where: isWanted)
+        try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: false, where: isWanted)
     }
 
     private func collectMembers(_ members: Int64) throws -> [Found] {
-        try collect(sql: "SELECT name FROM entries WHERE field = ? AND zone = ? AND value = 0", [members, zone.number], isCached: true) { _ in true }
+        let sql = "SELECT name FROM entries WHERE field = ? AND zone = ? AND value = 0\(counting("name"))"
+        return try collect(sql: sql, [members, zone.number], isCached: true) { _ in true }
     }
 
     private func collect(
         sql: String, _ arguments: StatementArguments, isCached: Bool, where isWanted: (QueryPlace) -> Bool
     ) throws -> [Found] {
         var top = TopPlaces(query, limit: limit)
-        try db.eachRow(
-            "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name",
-            arguments + [zone.number], zone: zone.zoneID, catalog: catalog, isCached: isCached
+        try eachRow(
+            "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name", arguments + [zone.number],
+            isCached: isCached
         ) { row in
             if let found = try match(row.record()), isWanted(found.place) { top.offer(found) }
             return .next
@@ -147,14 +123,15 @@ struct ZoneQuery {
     }
 
     /// Searches growing circles until one holds a full page.
-    private func nearest(to location: Location, _ sort: ResolvedQuery.Sort, _ members: Int64) throws -> [Found] {
+    private func nearest(to location: Location, _ members: Int64) throws -> [Found] {
+        guard let sort = query.sorts.first else { return [] }
         var metres = 500.0
         if case .double(let reached)?? = after?.values.first { metres = max(metres, reached * 1.1) }
         while metres < Location.earthHalfCircumference {
             let circle = ResolvedQuery.Filter(key: sort.key, comparator: .near, operand: .near(location, metres: metres))
-            guard let source = NameSource.sources(of: circle, of: type, catalog: catalog).first else { break }
+            guard let source = NameSource.sources(of: circle, number: -1, of: type, catalog: catalog).first else { break }
             // Counting reads the index alone, so the first circles cost next to nothing.
-            if try source.count(upTo: limit.records + 1, zone: zone.number, db) > limit.records {
+            if try source.count(upTo: limit.records + 1, in: self) > limit.records {
                 // What lies in the corners of the cover, beyond the circle, may have nearer rivals outside.
                 let found = try collect(source) { place in
                     if case .double(let distance)?? = place.values.first { distance <= metres } else { false }
@@ -168,12 +145,30 @@ struct ZoneQuery {
 
     /// The record, if it satisfies every filter and comes after the page before.
     func match(_ record: StoredRecord) throws -> Found? {
+        recorder?.recordsRead += 1
         let queried = try QueriedRecord(record, for: query)
         guard query.matches(queried) else { return nil }
         let place = query.place(of: queried)
         if let after, !query.precedes(after, place) { return nil }
         return (place, record)
     }
+
+    // MARK: Statements
+
+    /// Steps through the rows of a statement that selects ``RowReader/columns``.
+    func eachRow(
+        _ sql: String, _ arguments: StatementArguments, isCached: Bool = true, _ body: (inout RowReader) throws -> Database.Step
+    ) throws {
+        recorder?.note(sql, arguments)
+        try db.eachRow(sql, arguments, zone: zone.zoneID, catalog: catalog, isCached: isCached && recorder == nil, body)
+    }
+
+    /// What counts the rows of an index when the query is explained.
+    func counting(_ name: String) -> String {
+        recorder == nil ? "" : QueryRecorder.condition(on: name)
+    }
+
+    private var direction: String { isAscending ? "ASC" : "DESC" }
 }
 
 /// Conditions that look a name up in the indexes of other filters, so that fewer records are read only to be dropped.
@@ -184,14 +179,18 @@ struct Probes {
     private(set) var sql = ""
     private(set) var arguments: [DatabaseValue] = []
 
-    /// - Parameter sources: the most telling first; those with several values are passed over.
-    init(_ sources: some Sequence<NameSource>, zone: Int64) {
-        for source in sources.filter(\.isSingleValue).prefix(Self.limit) {
+    /// Those of the sources that are looked up: with one value, the most telling first.
+    static func chosen(of sources: some Sequence<NameSource>) -> [NameSource] {
+        Array(sources.filter(\.isSingleValue).prefix(limit))
+    }
+
+    init(_ sources: [NameSource], in query: ZoneQuery) {
+        for source in Self.chosen(of: sources) {
             sql += """
                  AND EXISTS (SELECT 1 FROM \(source.table.rawValue) x
-                WHERE x.field = ? AND x.zone = ? AND x.\(source.table.column) = ? AND x.name = e.name)
+                WHERE x.field = ? AND x.zone = ? AND x.\(source.table.column) = ? AND x.name = e.name\(query.counting("x.name")))
                 """
-            arguments += [source.field.databaseValue, zone.databaseValue] + source.arguments
+            arguments += [source.field.databaseValue, query.zone.number.databaseValue] + source.arguments
         }
     }
 }

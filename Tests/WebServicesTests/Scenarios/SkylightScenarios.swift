@@ -49,7 +49,7 @@ extension Scenario {
                 #"{"types":[{"name":"N","fields":{"link":{"type":"REFERENCE","indexes":["QUERYABLE"]},"x":{"type":"INT64","indexes":["QUERYABLE","SORTABLE"]}},"systemIndexes":{}},{"name":"Users"}],"roles":[]}"#),
             post(
                 "\(root)/schema/edit",
-                #"{"edits":[{"addType":{"name":"M","fields":{"s":{"type":"ENCRYPTED_STRING_LIST"}}}},{"setIndexes":["QUERYABLE"],"field":"recordName","recordType":"N"},{"setIndexes":["QUERYABLE"],"field":"___recordID","recordType":"N"}]}"#,
+                #"{"edits":[{"addType":{"name":"M","fields":{"s":{"type":"ENCRYPTED_STRING_LIST"}}}},{"setIndexes":["QUERYABLE"],"field":"nothing","recordType":"N"},{"setIndexes":["QUERYABLE"],"field":"___recordID","recordType":"N"}]}"#,
                 400, #"{"serverErrorCode":"BAD_REQUEST"}"#),
             post(
                 "\(root)/schema/edit",

@@ -6,6 +6,13 @@ enum Notice: String {
     case shared
     case unshared
     case indexesChanged = "indexes-changed"
+    case typeCreated = "type-created"
+    case typeRemoved = "type-removed"
+    case fieldAdded = "field-added"
+    case fieldRemoved = "field-removed"
+    case roleAdded = "role-added"
+    case roleRemoved = "role-removed"
+    case grantsChanged = "grants-changed"
     case userAdded = "user-added"
     case assetSaved = "asset-saved"
     case assetRemoved = "asset-removed"
@@ -13,6 +20,9 @@ enum Notice: String {
     case rehearsalStopped = "rehearsal-stopped"
     case tokensExpired = "tokens-expired"
     case zoneReset = "zone-reset"
+    case deployed
+    case schemaImported = "schema-imported"
+    case environmentReset = "environment-reset"
 
     /// The sentence for a word of the URL, `nil` for an unknown one.
     static func text(_ word: String?) -> String? {
@@ -23,7 +33,14 @@ enum Notice: String {
         case .zonePurged: "The zone is purged. Clients learn that they must not upload it again."
         case .shared: "The zone is shared. It stands in the other user's shared database now."
         case .unshared: "The zone is no longer shared. The other user's shared database reports it as deleted."
-        case .indexesChanged: "The indexes are changed, and complete for the records there are."
+        case .indexesChanged: "The indexes are changed. One that is built for many records takes a while, and saves go on."
+        case .typeCreated: "The record type is made. It can have fields now; records that are saved bring theirs too."
+        case .typeRemoved: "The record type is removed, and its records with it."
+        case .fieldAdded: "The field is added."
+        case .fieldRemoved: "The field is removed, and the values that records had in it."
+        case .roleAdded: "The role is made. Grant it something on a type."
+        case .roleRemoved: "The role is removed."
+        case .grantsChanged: "The grants are changed."
         case .userAdded: "The user is added."
         case .assetSaved: "The file is uploaded, and the record is saved with it."
         case .assetRemoved: "The record is saved without the file. Bytes that nothing refers to any more are swept after a while."
@@ -31,6 +48,9 @@ enum Notice: String {
         case .rehearsalStopped: "The rehearsal is over."
         case .tokensExpired: "All tokens given out so far have expired. Clients must start without one."
         case .zoneReset: "The zone was deleted and is made anew, empty. The tokens it had before have expired."
+        case .deployed: "Deployed: production has the schema of development."
+        case .schemaImported: "The schema file is imported."
+        case .environmentReset: "Development is reset: it is empty, and has the schema of production."
         }
     }
 

@@ -14,7 +14,7 @@ struct ErrorView: Page {
     let code: String?
     let remedy: String?
     /// Back to where the error came about; `nil` outside of any place.
-    let back: String?
+    let back: Frame.Link?
 
     init(missing reason: String) {
         title = "Not found"
@@ -26,7 +26,7 @@ struct ErrorView: Page {
         back = nil
     }
 
-    init(_ error: RecordError, back: String? = nil) {
+    init(_ error: RecordError, back: Frame.Link? = nil) {
         title = "Error"
         status = error.code.httpStatus
         heading = status == .notFound ? "Not found" : status.code >= 500 ? "That did not work" : "Refused"

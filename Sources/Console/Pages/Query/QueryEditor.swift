@@ -42,7 +42,12 @@ struct QueryEditor: ViewModel {
         let isLast: Bool
     }
 
+    /// What the form does with the query, and where.
+    let verb: String
     let action: String
+    /// What its second button does.
+    let otherVerb: String
+    let otherAction: String
     let hidden: [Frame.Hidden]
     let types: [Choice]
     let zones: [Choice]
@@ -55,11 +60,14 @@ struct QueryEditor: ViewModel {
 }
 
 extension QueryEditor {
-    init(_ form: QueryForm, type: RecordType, plan: QueryPlan, visit: Visit) {
+    /// - Parameter explains: whether the form asks how the query is answered rather than for the answer.
+    init(_ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, visit: Visit) {
         let place = visit.place
         let fields = QueryField.all(of: type)
         let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan)
-        action = "\(place.path)/query"
+        let (query, explain) = ("\(place.path)/query", "\(place.path)/explain")
+        (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
+        (action, otherAction) = explains ? (explain, query) : (query, explain)
         hidden = place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "of", value: type.name.string)]
         var types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == type.name) }
         if !visit.types.contains(where: { $0.name == type.name }) {
@@ -222,7 +230,7 @@ private struct QueryEditorBuilder {
 
 extension QueryField {
     /// The two directions in words that fit the type.
-    fileprivate var orderWords: (String, String) {
+    var orderWords: (String, String) {
         if readsAsText { return ("A to Z", "Z to A") }
         return switch definition.type.valueType {
         case .timestamp: ("oldest first", "newest first")

@@ -4,13 +4,11 @@ internal import Records
 
 /// Why a query does not run, in the API's words, and every way on.
 struct QueryRefusal: ViewModel {
-    /// An index that would help, and the button that makes it.
+    /// One thing that stands in the way.
     struct Remedy: ViewModel {
         /// What the API would say; `nil` when it says just this above.
         let reason: String?
         let buttons: [Button]
-        /// The line of a schema file; `nil` when no index can help.
-        let schemaLine: String?
         let note: String?
     }
 
@@ -21,11 +19,16 @@ struct QueryRefusal: ViewModel {
 
     let complaint: Complaint
     let typeName: String
-    /// `one index`, `2 indexes`; `nil` when it is not a matter of indexes.
+    /// `one more index`, `2 more indexes`; `nil` when it is not a matter of indexes.
     let needs: String?
     let remedies: [Remedy]
     /// Makes all missing indexes at once, when they are several.
     let all: Button?
+    /// The fields' lines in a schema file, with all that is missing; `nil` when no index can help.
+    let schemaLines: String?
+    /// The indexes of the query that are not complete yet. When nothing else is in the way, the page looks again by itself.
+    let works: IndexWorkPanel?
+    let isBuilding: Bool
     /// Where the forms are sent.
     let action: String
     let canEdit: Bool
@@ -34,61 +37,58 @@ struct QueryRefusal: ViewModel {
     let without: [Frame.Link]
     /// Changes needs no index.
     let changes: String?
+    let code: QueryCode
 }
 
 extension QueryRefusal {
-    /// - Parameter problems: what stands in the way, the API's own answer first.
-    init(_ problems: [QueryProblem], form: QueryForm, type: RecordType?, visit: Visit) {
+    /// - Parameters:
+    ///   - problems: what stands in the way, the API's own answer first.
+    ///   - works: what is being done to indexes.
+    ///   - page: the page that shows the answer once the query can run.
+    init(
+        _ problems: [QueryProblem], plan: QueryPlan, form: QueryForm, type: RecordType?, works: IndexWorks, page: String = "query", visit: Visit
+    ) {
         let place = visit.place
-        let back = place.link("query", form.parameters)
         let typeName = form.type ?? ""
-        func button(_ text: String, _ added: [(FieldKey, Indexes)]) -> Button {
-            Button(
-                text: text,
-                fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)]
-                    + added.flatMap { key, indexes in
-                        indexes.names.map { Frame.Hidden(name: "add", value: "\(key.schemaName):\($0)") }
-                    })
-        }
-        let reported = Self.completed(problems, form: form, type: type)
-        let missing = reported.compactMap { problem -> (FieldKey, Indexes)? in
-            if case .missingIndex(let key, let indexes, _) = problem, let first = indexes.first { (key, first) } else { nil }
-        }
-        let isOnlyOne = reported.count == 1 && reported.first == problems.first
-        remedies = reported.map { problem in
+        let common = [
+            Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: place.link(page, form.parameters)),
+        ]
+        let needs = IndexNeeds(problems, of: plan.query, type: type, building: works.builds)
+        let isOnlyOne = needs.problems.count == 1 && needs.problems.first == problems.first
+        remedies = needs.problems.map { problem in
             let reason = isOnlyOne ? nil : problem.error.reason
-            guard case .missingIndex(let key, let indexes, _) = problem else {
-                return Remedy(reason: reason, buttons: [], schemaLine: nil, note: problem.note)
-            }
-            let definition = type?.definition(of: key)
+            guard case .missingIndex(let key, let indexes, _) = problem else { return Remedy(reason: reason, buttons: [], note: problem.note) }
+            let valueType = type?.definition(of: key)?.type.schemaName ?? "this"
             return Remedy(
                 reason: reason,
-                buttons: indexes.names.compactMap { name in
-                    Indexes(name: name).map { button("Add \(name) to \(key.errorName)", [(key, $0)]) }
+                buttons: indexes.names.map { name in
+                    Button(
+                        text: "Add \(name) to \(key.errorName)", fields: common + [Frame.Hidden(name: "add", value: "\(key.schemaName):\(name)")])
                 },
-                schemaLine: definition.flatMap { definition in
-                    indexes.first.map { definition.schemaLine(key, adding: $0) }
-                },
-                note: indexes.isEmpty ? "A field of type \(definition?.type.schemaName ?? "this") can't carry this index." : nil)
+                note: indexes.isEmpty ? "A field of type \(valueType) can't carry this index." : nil)
         }
-        complaint = Complaint(
-            problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
+        complaint = Complaint(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string
-        needs = missing.isEmpty ? nil : missing.count == 1 ? "one more index" : "\(missing.count) more indexes"
-        all = missing.count > 1 ? button("Add all \(missing.count) indexes", missing) : nil
+        self.needs = needs.count == 0 ? nil : needs.count == 1 ? "one more index" : "\(needs.count) more indexes"
+        all = needs.count > 1 ? Button(text: "Add all \(needs.count) indexes", fields: common + needs.fields) : nil
+        schemaLines = needs.count == 0 ? nil : type.map { needs.schemaLines(in: $0).joined(separator: ",\n") }
+        let awaited = needs.problems.compactMap { problem in
+            if case .indexBeingBuilt(let key, let indexes, _) = problem { (key, indexes) } else { nil }
+        }
+        self.works = IndexWorks(
+            builds: works.builds.filter { build in
+                guard case .field(let key, let indexes) = build.subject, build.recordType == typeName else { return false }
+                return awaited.contains { $0.0 == key && !$0.1.isDisjoint(with: indexes) }
+            }
+        ).panel
+        isBuilding = !awaited.isEmpty && awaited.count == needs.problems.count
         action = place.link("type/indexes")
         canEdit = visit.canEditSchema
         isProduction = place.address.environment == .production
         without = Self.waysOut(form, type: type, visit: visit)
         let zoneID = place.zoneID
         changes = place.hasFeed && zoneID.map(visit.hasFeed) ?? !visit.customZones.isEmpty ? place.link("changes") : nil
-    }
-
-    /// A type without any index hides what else is missing: this finds it, as if the type had one.
-    private static func completed(_ problems: [QueryProblem], form: QueryForm, type: RecordType?) -> [QueryProblem] {
-        guard case .noIndex? = problems.first, var type else { return problems }
-        type.systemIndexes[.etag] = .queryable
-        return IndexRules.problems(of: QueryPlan(form, of: type).query, in: Schema(types: [type]))
+        code = QueryCode(plan, form: form, type: type, visit: visit)
     }
 
     private static func waysOut(_ form: QueryForm, type: RecordType?, visit: Visit) -> [Frame.Link] {
@@ -114,19 +114,10 @@ extension QueryRefusal {
     }
 }
 
-extension Indexes {
-    /// The first of several by name.
-    fileprivate var first: Indexes? {
-        names.first.flatMap { Indexes(name: $0) }
-    }
-}
-
 extension FieldDefinition {
     /// The field's line in a schema file.
-    func schemaLine(_ key: FieldKey, adding added: Indexes) -> String {
-        let name = key.schemaName.string
-        let quoted = name.hasPrefix("_") ? "\"\(name)\"" : name
-        return ([quoted, type.schemaName] + indexes.union(added).names).joined(separator: " ")
+    func schemaLine(_ key: FieldKey, adding added: Indexes = []) -> String {
+        "\(Schema.quoted(key.schemaName)) \(FieldDefinition(type: type, indexes: indexes.union(added)).schemaText)"
     }
 }
 

@@ -74,8 +74,11 @@ extension QueryView {
         }
         if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
         guard plan.canRun else { return page(remark: "Not run: a value can't be read. The row says why.") }
-        let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema())
-        if !problems.isEmpty { return page(refusal: QueryRefusal(problems, form: form, type: known, visit: visit)) }
+        let works = try await visit.indexWorks()
+        let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
+        if !problems.isEmpty {
+            return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
+        }
         do {
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
@@ -106,7 +109,7 @@ extension QueryView {
 
 extension QueryForm {
     /// The form after a button that adds or removes a row; `nil` when none was pressed.
-    fileprivate func pressed(_ visit: Visit) -> QueryForm? {
+    func pressed(_ visit: Visit) -> QueryForm? {
         let type = type.flatMap { visit.schema?.types[$0] }
         let fields = type.map { QueryField.all(of: $0) } ?? []
         if let added = visit.fields.text("add") {

@@ -2,25 +2,66 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done to a schema.
+/// What can be done to a schema, and what all of it has in common.
 enum SchemaActions {
-    /// Adds and drops indexes of a type: `add` and `drop` each name a field and an index, as `author:QUERYABLE`.
+    /// Adds and drops indexes: `add` and `drop` each name a type, a field and an index, as `Message/author:QUERYABLE`.
+    /// The type may stand in the field `type` instead.
     static func changeIndexes(_ visit: Visit) async throws -> String {
-        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine's schema can't be edited") }
-        let typeName = Name(visit.fields["type"] ?? "")
-        let schema = try await visit.measure { try await editing.schema() }
-        guard let type = schema.types[typeName] else { throw RecordError(.notFound, "Did not find record type: \(typeName)") }
-        var wanted: [FieldKey: Indexes] = [:]
+        var wanted: [Name: [FieldKey: Indexes]] = [:]
         for (verb, isAddition) in [("add", true), ("drop", false)] {
             for text in visit.fields.all(verb) {
-                let (key, index) = try change(text)
-                let present = wanted[key] ?? type.definition(of: key)?.indexes ?? []
-                wanted[key] = isAddition ? present.union(index) : present.subtracting(index)
+                let (typeName, rest) = try place(text, visit: visit)
+                let (key, index) = try change(rest)
+                let type = try type(named: typeName, visit: visit)
+                let present = wanted[typeName]?[key] ?? type.definition(of: key)?.indexes ?? []
+                wanted[typeName, default: [:]][key] = isAddition ? present.union(index) : present.subtracting(index)
             }
         }
-        let edits = wanted.sorted { $0.key.schemaName < $1.key.schemaName }.map { SchemaEdit.setIndexes($0.value, of: $0.key, in: typeName) }
-        _ = try await visit.measure { try await editing.edit(edits) }
-        return local(visit.fields["back"]) ?? visit.place.link("type", [("type", typeName.string), Notice.indexesChanged.parameter])
+        let edits = wanted.sorted { $0.key < $1.key }.flatMap { typeName, fields in
+            fields.sorted { $0.key.schemaName < $1.key.schemaName }.map { SchemaEdit.setIndexes($0.value, of: $0.key, in: typeName) }
+        }
+        try await edit(edits, visit: visit)
+        let back = visit.place.link("type", [("type", visit.fields["type"] ?? ""), Notice.indexesChanged.parameter])
+        return local(visit.fields["back"]) ?? back
+    }
+
+    /// Adds or drops composite indexes: `drop` names a type and two fields, as `Message/author:sentAt`; a new one says `type`, `filter` and `sort`.
+    static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
+        var edits: [SchemaEdit] = []
+        for text in visit.fields.all("drop") {
+            let (typeName, rest) = try place(text, visit: visit)
+            let parts = rest.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { throw RecordError(.badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not") }
+            edits.append(.removeCompositeIndex(composite(filter: String(parts[0]), sort: String(parts[1])), in: typeName))
+        }
+        if let filter = visit.fields.text("filter"), let sort = visit.fields.text("sort") {
+            let typeName = Name(visit.fields["type"] ?? "")
+            edits.append(.addCompositeIndex(composite(filter: filter, sort: sort), in: typeName))
+        }
+        try await edit(edits, visit: visit)
+        return local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
+    }
+
+    // MARK: Parts
+
+    /// Applies edits. Indexes on many records are built behind the page, which shows how far they are.
+    static func edit(_ edits: [SchemaEdit], visit: Visit) async throws {
+        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine's schema can't be edited") }
+        _ = try await visit.measure { try await editing.edit(edits, because: .edit, waitingForIndexes: false) }
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND.
+    static func type(named name: Name, visit: Visit) throws -> RecordType {
+        guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
+        return type
+    }
+
+    /// What stands before and after the slash. Names of types have none.
+    private static func place(_ text: String, visit: Visit) throws -> (typeName: Name, rest: String) {
+        let parts = text.split(separator: "/", maxSplits: 1)
+        if parts.count == 2 { return (Name(String(parts[0])), String(parts[1])) }
+        guard let typeName = visit.fields.text("type") else { throw RecordError(.badRequest, "Say of which record type: type=…") }
+        return (Name(typeName), text)
     }
 
     private static func change(_ text: String) throws -> (FieldKey, Indexes) {
@@ -28,7 +69,11 @@ enum SchemaActions {
         guard parts.count == 2, let index = Indexes(name: String(parts[1])) else {
             throw RecordError(.badRequest, "A change of indexes is written as field:QUERYABLE, and ‘\(text)’ is not")
         }
-        return (FieldKey(schemaName: Name(parts[0])), index)
+        return (FieldKey(schemaName: Name(String(parts[0]))), index)
+    }
+
+    private static func composite(filter: String, sort: String) -> CompositeIndex {
+        CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
     }
 
     /// A way back that stays in the console: a form must not be able to send people elsewhere.

@@ -2,102 +2,116 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page of a record type: fields, indexes, grants.
+/// The page of a record type: its fields and their indexes, composite indexes, grants, and what records have in it.
 struct TypeView: Page {
     static let template = "type"
     static let tab = Tab.types
 
-    struct FieldRow: ViewModel {
-        let name: String
-        /// The name in schema files, where it is another one.
-        let schemaName: String?
-        let type: String
-        let cells: [IndexCell]
+    /// What was measured of all records of the type.
+    struct Measured: ViewModel {
+        let records: String
+        /// Fields in which no record has anything.
+        let neverFilled: String?
     }
 
-    /// One index of one field: there, possible or impossible.
-    struct IndexCell: ViewModel {
-        let index: String
-        let isThere: Bool
-        let isPossible: Bool
-        /// `nil` where schema can't be edited.
-        let button: IndexButton?
-    }
-
-    struct IndexButton: ViewModel {
-        /// `add` or `drop`.
-        let verb: String
-        let value: String
-        let label: String
-    }
-
-    struct GrantRow: ViewModel {
-        let role: String
-        let meaning: String
-        let permissions: String
+    struct NewField: ViewModel {
+        let action: String
+        let types: [ChoiceGroup]
+        let nameLimit: String
     }
 
     let title: String
     let name: String
     let isSystemType: Bool
+    let canEdit: Bool
+    /// Whether fields are removed from the table; not where their usage takes the room.
+    let showsRemoval: Bool
+    let isProduction: Bool
+    let notice: String?
+    let query: String
+    /// The question before the type is removed; `nil` where it can't be.
+    let remove: String?
+    let works: IndexWorkPanel?
+    /// The page Indexes, which loads itself anew while there is work; this one does not, for what is being typed into it.
+    let indexes: String
     let fields: [FieldRow]
     let systemFields: [FieldRow]
     let indexNames: [String]
-    let grants: [GrantRow]
-    let canEdit: Bool
-    let isProduction: Bool
+    let isMeasured: Bool
+    let columns: String
+    let measured: Measured?
+    /// This page with the usage of each field; `nil` when the engine does not measure, or has.
+    let measure: String?
+    /// Where the forms for indexes are sent.
     let action: String
+    /// This page, with the notice that indexes are changed.
     let back: String
-    let query: String
+    /// This page as it is, for the way back from what is refused.
+    let here: String
+    let newField: NewField?
+    let composites: [CompositeIndexRow]
+    /// Whether the composite indexes are of several types.
+    let showsTypes = false
+    let newComposite: CompositeIndexForm?
+    let compositeAction: String
+    let grants: [GrantRow]
+    let editGrants: String
     let text: String
-    let notice: String?
     let milliseconds: String
 
     static func load(_ visit: Visit) async throws -> TypeView {
         let name = Name(visit.fields["type"] ?? "")
         guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
-        let canEdit = visit.canEditSchema && name != Schema.usersType
-        let fields = QueryField.all(of: type)
-        return TypeView(
-            title: name.string, name: name.string, isSystemType: name == Schema.usersType,
-            fields: fields.filter { !$0.isSystem }.sorted { $0.name < $1.name }.map { FieldRow($0, canEdit: canEdit) },
-            systemFields: fields.filter(\.isSystem).map { FieldRow($0, canEdit: canEdit) }, indexNames: Indexes.named.map(\.name),
-            grants: type.grants.map { GrantRow($0) }, canEdit: canEdit, isProduction: visit.place.address.environment == .production,
-            action: visit.place.link("type/indexes"), back: visit.place.link("type", [("type", name.string), Notice.indexesChanged.parameter]),
-            query: visit.place.link("query", [("type", name.string)]), text: Schema(types: [type]).text,
-            notice: Notice.text(visit.fields["notice"]), milliseconds: visit.stopwatch.elapsed.millisecondsText)
-    }
-}
-
-extension TypeView.FieldRow {
-    fileprivate init(_ field: QueryField, canEdit: Bool) {
-        name = field.name.string
-        schemaName = field.name == field.key.schemaName ? nil : field.key.schemaName.string
-        type = field.definition.type.schemaName
-        cells = Indexes.named.map { name, index in
-            let isThere = field.definition.indexes.contains(index)
-            let isPossible = field.allowedIndexes.contains(index)
-            let verb = isThere ? "drop" : "add"
-            return TypeView.IndexCell(
-                index: name, isThere: isThere, isPossible: isPossible,
-                button: canEdit && isPossible
-                    ? TypeView.IndexButton(
-                        verb: verb, value: "\(field.key.schemaName):\(name)",
-                        label: isThere ? "Drop \(name) from \(field.name)" : "Add \(name) to \(field.name)") : nil)
-        }
-    }
-}
-
-extension TypeView.GrantRow {
-    fileprivate init(_ grant: Grant) {
-        role = grant.role.string
-        permissions = Grant.Permission.allCases.filter(grant.permissions.contains).map(\.rawValue).joined(separator: ", ")
-        meaning =
-            switch grant.role {
-            case "_world": "anyone"
-            case "_icloud": "anyone who is signed in"
-            case "_creator": "who made the record"
-            default: "a role of your own"
+        let works = try await visit.indexWorks()
+        let measuring = visit.database as? any SchemaMeasuring
+        let isAsked = visit.fields.text("usage") != nil
+        var usage: TypeUsage?
+        if isAsked, let measuring { usage = try await visit.measure { try await measuring.usage(of: name) } }
+        let reachable = try await records(Set(usage?.fields.compactMap(\.largestRecord) ?? []), of: name, visit: visit)
+        let isSystemType = name == Schema.usersType
+        func rows(_ isIncluded: (QueryField) -> Bool) -> [FieldRow] {
+            QueryField.all(of: type).filter(isIncluded).map {
+                FieldRow($0, of: type, works: works, usage: usage, reachable: reachable, visit: visit)
             }
+        }
+        let here = [("type", name.string)] + (isAsked ? [("usage", "1")] : [])
+        return TypeView(
+            title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
+            showsRemoval: visit.canEditSchema && usage == nil, isProduction: visit.place.address.environment == .production,
+            notice: Notice.text(visit.fields["notice"]), query: visit.place.link("query", [("type", name.string)]),
+            remove: visit.canEditSchema && !isSystemType ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
+            indexes: visit.place.link("indexes"),
+            fields: rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }, systemFields: rows(\.isSystem),
+            indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,
+            columns: String(5 + (usage != nil ? 4 : visit.canEditSchema ? 1 : 0)), measured: usage.map { Measured($0) },
+            measure: measuring == nil || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
+            action: visit.place.link("type/indexes"), back: visit.place.link("type", here + [Notice.indexesChanged.parameter]),
+            here: visit.place.link("type", here),
+            newField: visit.canEditSchema
+                ? NewField(action: visit.place.link("field/add"), types: FieldTypeChoices.groups, nameLimit: String(Field.nameLimit)) : nil,
+            composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
+            newComposite: visit.database is any SchemaEditing && !isSystemType ? CompositeIndexForm(type) : nil,
+            compositeAction: visit.place.link("composites/change"), grants: type.sortedGrants.map { GrantRow($0) },
+            editGrants: visit.place.link("roles", [("type", name.string)]), text: Schema(types: [type]).text,
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// Those of some records, wherever they are, that are in the database of this page.
+    private static func records(_ wanted: Set<RecordID>, of typeName: Name, visit: Visit) async throws -> Set<RecordID> {
+        if wanted.isEmpty { return [] }
+        let recordIDs = Array(wanted)
+        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: []) }
+        let found = zip(recordIDs, results).filter { _, result in (try? result.get())?.recordType == typeName }
+        return Set(found.map(\.0))
+    }
+}
+
+extension TypeView.Measured {
+    fileprivate init(_ usage: TypeUsage) {
+        records = Digits.count(usage.records, "record")
+        let unused = usage.fields.compactMap { field -> String? in
+            if case .custom(let name) = field.key, field.records == 0 { name.string } else { nil }
+        }
+        neverFilled = usage.records == 0 || unused.isEmpty ? nil : unused.joined(separator: ", ")
     }
 }

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Record types: all of a container's, and what can be asked of each.
+/// The page Record types: all of a container's, what can be asked of each, and a form for one more.
 struct TypesView: Page {
     static let template = "types"
     static let tab = Tab.types
@@ -15,12 +15,19 @@ struct TypesView: Page {
         /// Whether all records can be listed, which is what a query without filters needs.
         let isListable: Bool
         let records: String?
+        /// Whether it is of the kind that can't be queried.
+        let isSystemType: Bool
         let query: String
     }
 
     let title = "Record types"
+    let notice: String?
     let rows: [Row]
     let isProduction: Bool
+    /// Where the form for a new type is sent; `nil` where it can't be made.
+    let create: String?
+    let nameLimit: String
+    let here: String
     let schema: String
     let firstSteps: FirstSteps?
     let count: String
@@ -42,15 +49,18 @@ struct TypesView: Page {
         }
         let all = visit.schema?.sortedTypes ?? []
         return TypesView(
+            notice: Notice.text(visit.fields["notice"]),
             rows: all.map { type in
                 let indexed = type.indexedKeys.count
                 return Row(
                     name: type.name.string, href: visit.place.link("type", [("type", type.name.string)]), fields: Digits.grouped(type.fields.count),
                     indexes: indexed == 0 ? "none" : Digits.count(indexed, "field"),
                     isListable: type.isListable,
-                    records: counts.map { Digits.grouped($0[type.name] ?? 0) }, query: visit.place.link("query", [("type", type.name.string)]))
+                    records: counts.map { Digits.grouped($0[type.name] ?? 0) }, isSystemType: type.name == Schema.usersType,
+                    query: visit.place.link("query", [("type", type.name.string)]))
             },
-            isProduction: visit.place.address.environment == .production, schema: visit.place.link("schema"),
+            isProduction: visit.place.address.environment == .production, create: visit.canEditSchema ? visit.place.link("types/create") : nil,
+            nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"), schema: visit.place.link("schema"),
             firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: Digits.count(all.count, "type"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

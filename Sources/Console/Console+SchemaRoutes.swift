@@ -1,0 +1,50 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import RecordStore
+internal import Records
+
+extension Console {
+    /// The pages that explain queries, and those that move schemas: between environments, and from and to files.
+    func addSchemaPages(to router: Router<ServingRequestContext>) {
+        show("explain", on: router) { try await ExplainView.answer($0) }
+        show("advice", on: router) { .page(try await AdviceView.load($0)) }
+        show("compare", on: router) { .page(try await CompareView.load($0)) }
+        show("deploy", on: router) { .page(try await DeployView.load($0)) }
+        send("deploy", on: router) { try await DeployView.deploy($0) }
+        show("reset", on: router) { .page(try await ResetView.load($0)) }
+        send("reset", on: router) { try await ResetView.reset($0) }
+        send("schema/import", on: router) { try await ImportView.plan($0) }
+        send("schema/apply", on: router) { try await ImportView.apply($0) }
+        router.get(RouterPath("\(Self.placePath)/schema/export")) { request, context in
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            var response = Response.content(try SchemaView.text(visit).utf8, type: "text/plain; charset=utf-8")
+            // Containers' names are letters, digits, dots and hyphens: nothing that would need quoting.
+            response.headers[.contentDisposition] = "attachment; filename=\"\(SchemaView.fileName(visit))\""
+            return response
+        }
+    }
+
+    /// A form whose answer is a page of its own, or one to go on with. Files may come with it.
+    private func send(
+        _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
+    ) {
+        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            // A text takes up to three times its size in a form that is not multipart.
+            let bytes = try await request.bodyBytes(limit: 3 * SchemaFileForm.limit)
+            let visit = try await Visit(request, context, fields: FormFields(bytes, contentType: request.headers[.contentType]), console: self)
+            return try await response(to: visit) { try await action(visit) }
+        }
+    }
+}
+
+extension FormFields {
+    /// Reads a sent form of either kind. What is not UTF-8 is replaced.
+    fileprivate init(_ bytes: [UInt8], contentType: String?) {
+        guard let boundary = MultipartForm.boundary(in: contentType) else {
+            self.init(encoded: bytes)
+            return
+        }
+        self.init(MultipartForm(bytes, boundary: boundary).parts.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+    }
+}

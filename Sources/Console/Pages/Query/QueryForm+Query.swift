@@ -1,0 +1,60 @@
+internal import Foundation
+internal import JSON
+internal import Records
+
+// The way from a query back to the form that asks it.
+
+extension QueryForm {
+    /// The form of a query that somebody sent.
+    init(_ query: Query, of type: RecordType?) {
+        self.init(FormFields())
+        self.type = query.recordType
+        filters = query.filters.prefix(Self.rowLimit).map { filter in
+            Filter(
+                field: filter.fieldName, comparator: filter.comparator,
+                value: Self.text(of: filter.value, as: type?.queryField(named: filter.fieldName)),
+                distance: filter.distance.map { $0.rounded() == $0 && abs($0) < 1e15 ? String(Int64($0)) : $0.description } ?? "")
+        }
+        sorts = query.sorts.prefix(Self.rowLimit).map { sort in
+            Sort(field: sort.fieldName, isDescending: !sort.ascending, origin: sort.relativeLocation.map(Self.text) ?? "")
+        }
+    }
+
+    /// What one types for a value, as ``FilterValueReader`` reads it.
+    static func text(of input: FieldInput, as field: QueryField?) -> String {
+        let given: FieldValue
+        switch input {
+        case .cleared: return ""
+        case .tagged(let value, _, _): given = value
+        case .untagged(let value, _): given = field.flatMap { input.value(declared: FieldType($0.definition.type.valueType)) } ?? value
+        }
+        guard case .list(let elements, _) = given else {
+            let text = text(of: given)
+            return text.isEmpty ? "\"\"" : text
+        }
+        if case .location? = elements.first { return elements.map(text).joined(separator: "; ") }
+        return elements.map { element in
+            let text = text(of: element)
+            let isPlain = !text.isEmpty && !text.contains(",") && text.trimmedSpaces.utf8.count == text.utf8.count
+            return isPlain ? text : "\"\(text)\""
+        }.joined(separator: ", ")
+    }
+
+    private static func text(of value: FieldValue) -> String {
+        switch value {
+        case .string(let string): string
+        case .int64(let integer): String(integer)
+        case .double(let double): double.description
+        case .bytes(let bytes): Data(bytes).base64EncodedString()
+        case .timestamp(let timestamp): timestamp.utcText
+        case .location(let location): text(of: location)
+        case .reference(let reference): reference.recordName.string
+        case .asset(let asset): asset.fileChecksum
+        case .list(let elements, _): elements.map(text).joined(separator: ", ")
+        }
+    }
+
+    private static func text(of location: Location) -> String {
+        "\(location.latitude), \(location.longitude)"
+    }
+}

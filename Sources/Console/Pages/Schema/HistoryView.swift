@@ -1,0 +1,75 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page History: who changed the schema, when, and in what way.
+struct HistoryView: Page {
+    static let template = "history"
+    static let tab = Tab.history
+
+    struct Row: ViewModel {
+        let when: ValueView
+        let who: String
+        let reason: String
+        let explanation: String
+        let lines: [String]
+        /// Lines that are shown on request.
+        let more: [String]
+        let moreText: String
+    }
+
+    /// Entries on a page.
+    private static let limit = 50
+    /// Lines of an entry that are shown at once.
+    private static let lineLimit = 8
+
+    let title = "History"
+    let rows: [Row]
+    let environment: String
+    /// Whether this page begins with the latest entry.
+    let isLatest: Bool
+    let latest: String
+    /// The page with what happened before; `nil` when it is the last.
+    let earlier: String?
+    let count: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit) async throws -> HistoryView {
+        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine does not show its schema") }
+        let before = try visit.fields.text("before").map { text in
+            guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is no number of an entry") }
+            return number
+        }
+        // One more than is shown tells whether there is a page after this one.
+        let found = try await visit.measure { try await editing.schemaHistory(before: before, limit: limit + 1) }
+        let entries = found.prefix(limit)
+        return HistoryView(
+            rows: entries.map { Row($0, people: visit.people) }, environment: visit.place.address.environment.rawValue, isLatest: before == nil,
+            latest: visit.place.link("history"),
+            earlier: found.count > limit ? entries.last.map { visit.place.link("history", [("before", String($0.number))]) } : nil,
+            count: Digits.count(entries.count, "change"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension HistoryView.Row {
+    fileprivate init(_ entry: SchemaHistoryEntry, people: People) {
+        when = ValueView(.time(entry.timestamp))
+        who = people.name(of: entry.userRecordName)
+        (reason, explanation) = Self.words(entry.reason)
+        let limit = entry.changes.count <= HistoryView.lineLimit + 1 ? entry.changes.count : HistoryView.lineLimit
+        lines = Array(entry.changes.prefix(limit))
+        more = Array(entry.changes.dropFirst(limit))
+        moreText = "\(Digits.grouped(more.count)) more"
+    }
+
+    private static func words(_ reason: SchemaHistoryEntry.Reason) -> (String, String) {
+        switch reason {
+        case .edit: ("edited", "Somebody edited types, fields, indexes or grants")
+        case .schemaImport: ("imported", "A schema file was imported")
+        case .deployment: ("deployed", "The development schema was deployed")
+        case .reset: ("reset", "The environment was reset to what production has")
+        case .save: ("saved", "A save named types or fields that were not there: just-in-time schema")
+        case .data: ("data", "Records were imported or restored, or demo data made")
+        }
+    }
+}

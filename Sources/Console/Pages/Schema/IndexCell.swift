@@ -1,0 +1,57 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// One index of one field: there, possible or impossible, and what is being done to it.
+struct IndexCell: ViewModel {
+    struct Button: ViewModel {
+        /// `add` or `drop`.
+        let verb: String
+        let value: String
+        let label: String
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "verb": verb
+            case "value": value
+            case "label": label
+            default: nil
+            }
+        }
+    }
+
+    let index: String
+    let isThere: Bool
+    let isPossible: Bool
+    /// Such as `building, 43 %`; `nil` when nothing is under way.
+    let work: String?
+    /// `nil` where schema can't be edited.
+    let button: Button?
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "index": index
+        case "isThere": isThere
+        case "isPossible": isPossible
+        case "work": work ?? Absent()
+        case "button": button ?? Absent()
+        default: nil
+        }
+    }
+}
+
+extension IndexCell {
+    /// The three indexes of a field, in the order in which schema files write them.
+    static func all(of field: QueryField, in typeName: Name, works: IndexWorks, canEdit: Bool) -> [IndexCell] {
+        Indexes.named.map { name, index in
+            let isThere = field.definition.indexes.contains(index)
+            let isPossible = field.allowedIndexes.contains(index)
+            let button = Button(
+                verb: isThere ? "drop" : "add", value: "\(typeName)/\(field.key.schemaName):\(name)",
+                label: isThere ? "Drop \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
+            return IndexCell(
+                index: name, isThere: isThere, isPossible: isPossible, work: works.words(of: index, on: field.key, in: typeName),
+                button: canEdit && isPossible ? button : nil)
+        }
+    }
+}

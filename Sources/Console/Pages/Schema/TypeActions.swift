@@ -1,0 +1,94 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// What can be done to record types and their fields.
+enum TypeActions {
+    // MARK: Making
+
+    /// Makes a type without fields, whose records can be listed if `listable` is ticked.
+    static func create(_ visit: Visit) async throws -> String {
+        let name = Name(visit.fields["name"]?.trimmedSpaces ?? "")
+        if visit.schema?.types[name] != nil { throw RecordError(.badRequest, "There is a record type '\(name)' already") }
+        let indexes: [SystemField: Indexes] = visit.fields.text("listable") == nil ? [:] : [.recordID: .queryable]
+        try await SchemaActions.edit([.addType(RecordType(name: name, systemIndexes: indexes))], visit: visit)
+        return visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter])
+    }
+
+    /// Adds a field with the indexes that are ticked.
+    static func addField(_ visit: Visit) async throws -> String {
+        let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        let name = Name(visit.fields["field"]?.trimmedSpaces ?? "")
+        if type.fields[name] != nil { throw RecordError(.badRequest, "Type '\(type.name)' has a field '\(name)' already") }
+        guard let fieldType = FieldTypeChoices.type(named: visit.fields["fieldType"] ?? "") else {
+            throw RecordError(.badRequest, "A field needs a type, such as STRING or LIST<INT64>")
+        }
+        let indexes = try Indexes(names: visit.fields.all("index").map { Name($0) })
+        let added = RecordType(name: type.name, fields: [name: FieldDefinition(type: fieldType, indexes: indexes)], grants: type.grants)
+        try await SchemaActions.edit([.addType(added)], visit: visit)
+        return visit.place.link("type", [("type", type.name.string), Notice.fieldAdded.parameter])
+    }
+
+    // MARK: Removing
+
+    static func confirmRemoval(_ visit: Visit) async throws -> ConfirmationView {
+        let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        let records = try await usage(of: type, visit: visit).map(\.records)
+        let there = try await visit.schema(of: .production).types[type.name] != nil
+        return ConfirmationView(
+            title: "Remove the record type \(type.name)?",
+            lines: [
+                loss(records, "of this type", verb: "deleted"), "Clients see the deletions in the changes of their zones.",
+                there ? inProduction("type") : nil,
+            ].compactMap { $0 },
+            action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)], button: "Remove the type",
+            cancel: visit.place.link("type", [("type", type.name.string)]))
+    }
+
+    static func remove(_ visit: Visit) async throws -> String {
+        try await SchemaActions.edit([.removeType(Name(visit.fields["type"] ?? ""))], visit: visit)
+        return visit.place.link("types", [Notice.typeRemoved.parameter])
+    }
+
+    static func confirmFieldRemoval(_ visit: Visit) async throws -> ConfirmationView {
+        let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        let name = Name(visit.fields["field"] ?? "")
+        guard let definition = type.fields[name] else { throw RecordError(.notFound, "Did not find field: '\(name)' in type: '\(type.name)'") }
+        let usage = try await usage(of: type, visit: visit)?.fields.first { $0.key == .custom(name) }
+        let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
+        return ConfirmationView(
+            title: "Remove the field \(name) from \(type.name)?",
+            lines: [
+                "A field of type \(definition.type.schemaName).", loss(usage?.records, "with a value in it", verb: "stripped of it"),
+                "The records get no new change tag: clients learn of it only when they fetch a record anew.", there ? inProduction("field") : nil,
+            ].compactMap { $0 },
+            action: visit.place.link("field/remove"),
+            fields: [Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string)], button: "Remove the field",
+            cancel: visit.place.link("type", [("type", type.name.string)]))
+    }
+
+    static func removeField(_ visit: Visit) async throws -> String {
+        let typeName = visit.fields["type"] ?? ""
+        try await SchemaActions.edit([.removeField(Name(visit.fields["field"] ?? ""), in: Name(typeName))], visit: visit)
+        return visit.place.link("type", [("type", typeName), Notice.fieldRemoved.parameter])
+    }
+
+    // MARK: What would be lost
+
+    private static func usage(of type: RecordType, visit: Visit) async throws -> TypeUsage? {
+        guard let measuring = visit.database as? any SchemaMeasuring else { return nil }
+        return try await visit.measure { try await measuring.usage(of: type.name) }
+    }
+
+    private static func loss(_ records: Int?, _ what: String, verb: String) -> String {
+        switch records {
+        case nil: "All records \(what), in all databases and of all users, are \(verb) for good."
+        case 0?: "There is no record \(what)."
+        case let count?: "\(Digits.count(count, "record")) \(what), in all databases and of all users, \(count == 1 ? "is" : "are") \(verb) for good."
+        }
+    }
+
+    private static func inProduction(_ what: String) -> String {
+        "Production has this \(what), and keeps it: a deployment from a schema without it is refused."
+    }
+}

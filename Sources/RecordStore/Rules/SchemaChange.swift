@@ -1,0 +1,61 @@
+public import JSON
+public import Records
+
+/// What edits make of a schema, and what goes with it from the records.
+public struct SchemaChange: Sendable, Hashable {
+    public let before: Schema
+    public let after: Schema
+    /// Types whose records go. The schema after may have another type of the same name.
+    public let removedTypes: Set<Name>
+    /// Fields whose values go, by type, but for the types that go as a whole. The schema after may have another field of the same name.
+    public let removedFields: [Name: Set<Name>]
+
+    /// A change that removes nothing.
+    public init(from before: Schema, to after: Schema) {
+        self.init(from: before, to: after, removedTypes: [], removedFields: [:])
+    }
+
+    init(from before: Schema, to after: Schema, removedTypes: Set<Name>, removedFields: [Name: Set<Name>]) {
+        self.before = before
+        self.after = after
+        self.removedTypes = removedTypes
+        self.removedFields = removedFields
+    }
+
+    /// Whether there is nothing to do.
+    public var isEmpty: Bool { before == after && removedTypes.isEmpty && removedFields.isEmpty }
+
+    /// A line for each change, for the history.
+    public var lines: [String] {
+        var lines = SchemaDifference(from: before, to: after).lines
+        for type in removedTypes.sorted() where after.types[type] != nil { lines.append("\(type): removed with its records, and made anew") }
+        for (type, fields) in removedFields.sorted(by: { $0.key < $1.key }) {
+            for field in fields.sorted() {
+                guard let was = before.types[type]?.fields[field]?.type, after.types[type]?.fields[field]?.type.holdsSameValues(as: was) == true
+                else { continue }
+                lines.append("\(type): field '\(field)' removed with its values, and made anew")
+            }
+        }
+        for type in after.sortedTypes {
+            for (name, definition) in type.fields.sorted(by: { $0.key < $1.key }) {
+                guard let was = before.types[type.name]?.fields[name]?.type, was != definition.type, was.holdsSameValues(as: definition.type)
+                else { continue }
+                lines.append(SchemaImportPlan.Respelling(recordType: type.name, field: name, from: was, to: definition.type).line)
+            }
+        }
+        for name in Set(before.types.keys).union(after.types.keys).sorted() {
+            let (was, now) = (before.types[name]?.compositeIndexes ?? [], after.types[name]?.compositeIndexes ?? [])
+            lines += now.subtracting(was).map { "\(name): \($0.phrase) added" }.sorted { Name($0) < Name($1) }
+            // Those of a type or field that goes are not worth a line of their own.
+            guard let type = after.types[name] else { continue }
+            lines += was.subtracting(now).filter { type.definition(of: $0.filter) != nil && type.definition(of: $0.sort) != nil }
+                .map { "\(name): \($0.phrase) removed" }.sorted { Name($0) < Name($1) }
+        }
+        return lines
+    }
+}
+
+extension CompositeIndex {
+    /// In words: `composite index author, year`.
+    var phrase: String { "composite index \(filter.errorName), \(sort.errorName)" }
+}

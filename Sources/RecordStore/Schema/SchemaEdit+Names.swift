@@ -1,0 +1,34 @@
+internal import JSON
+public import Records
+
+extension Schema {
+    /// Edits as this schema means them: a field that is called by the other name of a system field, as `recordName`, is that field, unless the
+    /// type has a field of its own by that name.
+    public func resolvingNames(in edits: [SchemaEdit]) -> [SchemaEdit] {
+        var own = types.mapValues { Set($0.fields.keys) }
+        func key(_ key: FieldKey, in typeName: Name) -> FieldKey {
+            guard case .custom(let name) = key, own[typeName]?.contains(name) != true, let field = SystemField(named: name) else { return key }
+            return .system(field)
+        }
+        func resolved(_ index: CompositeIndex, in typeName: Name) -> CompositeIndex {
+            CompositeIndex(filter: key(index.filter, in: typeName), sort: key(index.sort, in: typeName))
+        }
+        return edits.map { edit in
+            switch edit {
+            case .addType(let type):
+                own[type.name, default: []].formUnion(type.fields.keys)
+                return edit
+            case .removeType(let name):
+                own[name] = nil
+                return edit
+            case .removeField(let name, let typeName):
+                own[typeName]?.remove(name)
+                return edit
+            case .setIndexes(let indexes, let field, let typeName): return .setIndexes(indexes, of: key(field, in: typeName), in: typeName)
+            case .addCompositeIndex(let index, let typeName): return .addCompositeIndex(resolved(index, in: typeName), in: typeName)
+            case .removeCompositeIndex(let index, let typeName): return .removeCompositeIndex(resolved(index, in: typeName), in: typeName)
+            case .setGrants, .addRole, .removeRole: return edit
+            }
+        }
+    }
+}

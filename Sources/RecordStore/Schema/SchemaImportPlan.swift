@@ -1,0 +1,156 @@
+public import JSON
+public import Records
+
+/// What importing a schema file changes in an environment.
+public struct SchemaImportPlan: Sendable, Hashable {
+    /// The schema after the import.
+    public let target: Schema
+    public let difference: SchemaDifference
+
+    /// - Parameters:
+    ///   - file: what the file says.
+    ///   - current: the schema of the environment.
+    ///   - merging: whether only to add what the file has beyond the environment. Otherwise the environment gets the file's schema, as CloudKit
+    ///     does it, and what the file does not have goes. The `Users` type stays, and so do composite indexes of fields that stay.
+    ///   - production: the schema that the development schema is deployed to; `nil` when there is none.
+    /// - Throws: `RecordError` BAD_REQUEST when something would go or become another type that production has, and in merging, when a field of
+    ///   the file is there with another type. The reason names all of it.
+    public init(importing file: Schema, into current: Schema, merging: Bool, production: Schema?) throws {
+        target = merging ? try Self.merging(file, into: current) : Self.replacing(current, by: file)
+        difference = SchemaDifference(from: current, to: target)
+        respellings = Self.respellings(from: current, to: target)
+        if let production { try Self.check(difference, against: production) }
+    }
+
+    /// Fields that get another spelling of the type that they have, such as NUMBER for DOUBLE: no difference, but in what is exported.
+    public let respellings: [Respelling]
+
+    public struct Respelling: Sendable, Hashable {
+        public var recordType: Name
+        public var field: Name
+        public var from: FieldType
+        public var to: FieldType
+
+        /// One line, as ``SchemaDifference`` words its changes.
+        public var line: String { "\(recordType): field '\(field)' \(from.schemaName) is written \(to.schemaName)" }
+    }
+
+    /// What brings the environment to ``target``.
+    public var edits: [SchemaEdit] {
+        difference.edits + respellings.map { .addType(RecordType(name: $0.recordType, fields: [$0.field: FieldDefinition(type: $0.to)])) }
+    }
+
+    /// Whether nothing is to be done.
+    public var isEmpty: Bool { difference.isEmpty && respellings.isEmpty }
+
+    /// A line for each change.
+    public var lines: [String] { difference.lines + respellings.map(\.line) }
+
+    /// What would be lost, with the records that it would be lost from.
+    /// - Parameter database: counts them; without it nobody does.
+    public func losses(measuredBy database: (any SchemaMeasuring)?) async throws -> [SchemaLoss] {
+        try await SchemaLoss.losses(of: difference.losses, measuredBy: database)
+    }
+
+    // MARK: Targets
+
+    private static func replacing(_ current: Schema, by file: Schema) -> Schema {
+        var target = file
+        if let users = current.types[Schema.usersType] {
+            var type = target.types[Schema.usersType] ?? users
+            type.fields.merge(Schema.users.fields) { declared, _ in declared }
+            target.types[Schema.usersType] = type
+        }
+        for (name, type) in target.types {
+            guard let old = current.types[name] else {
+                target.types[name]?.compositeIndexes = []
+                continue
+            }
+            target.types[name]?.compositeIndexes = old.compositeIndexes.filter { index in
+                [index.filter, index.sort].allSatisfy { key in
+                    guard let before = old.definition(of: key), let after = type.definition(of: key) else { return false }
+                    return before.type.holdsSameValues(as: after.type)
+                }
+            }
+        }
+        return target
+    }
+
+    private static func respellings(from current: Schema, to target: Schema) -> [Respelling] {
+        target.sortedTypes.flatMap { type in
+            type.fields.sorted { $0.key < $1.key }.compactMap { name, definition in
+                guard let before = current.types[type.name]?.fields[name]?.type, before != definition.type, before.holdsSameValues(as: definition.type)
+                else { return nil }
+                return Respelling(recordType: type.name, field: name, from: before, to: definition.type)
+            }
+        }
+    }
+
+    private static func merging(_ file: Schema, into current: Schema) throws -> Schema {
+        var target = current
+        var conflicts: [String] = []
+        target.roles.formUnion(file.roles)
+        for type in file.sortedTypes {
+            guard var merged = current.types[type.name] else {
+                target.types[type.name] = type
+                target.types[type.name]?.compositeIndexes = []
+                continue
+            }
+            for (name, definition) in type.fields.sorted(by: { $0.key < $1.key }) {
+                guard let existing = merged.fields[name] else {
+                    merged.fields[name] = definition
+                    continue
+                }
+                if existing.type.holdsSameValues(as: definition.type) {
+                    merged.fields[name]?.indexes.formUnion(definition.indexes)
+                } else {
+                    conflicts.append(
+                        "field '\(name)' of type '\(type.name)' is \(existing.type.schemaName) already, and \(definition.type.schemaName) in the file")
+                }
+            }
+            for (field, indexes) in type.systemIndexes { merged.systemIndexes[field, default: []].formUnion(indexes) }
+            merged.grants = Self.merging(type.grants, into: merged.grants)
+            target.types[type.name] = merged
+        }
+        guard conflicts.isEmpty else {
+            throw RecordError(.badRequest, "The file can't be merged: \(conflicts.joined(separator: "; "))")
+        }
+        return target
+    }
+
+    /// A type in a file may have the usual grants because the file says nothing; that is no wish to have them where somebody chose others.
+    private static func merging(_ grants: [Grant], into existing: [Grant]) -> [Grant] {
+        if Grant.canonical(grants) == Grant.defaults { return existing }
+        let merged = Grant.canonical(existing + grants)
+        return merged == Grant.canonical(existing) ? existing : merged
+    }
+
+    // MARK: Production
+
+    private static func check(_ difference: SchemaDifference, against production: Schema) throws {
+        let reasons = difference.changes.compactMap { change -> String? in
+            guard let deployed = change.recordType.flatMap({ production.types[$0] }) else { return nil }
+            switch change {
+            case .removeType(let type): return "type '\(type.name)' would go"
+            case .removeField(let key, _, _): return deployed.definition(of: key) == nil ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would go"
+            case .changeField(let key, _, let definition, _), .addField(let key, let definition, _):
+                return otherwise(key, definition, than: deployed)
+            case .addType(let type):
+                let reasons = type.fields.sorted { $0.key < $1.key }.compactMap { otherwise(.custom($0.key), $0.value, than: deployed) }
+                return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
+            case .addRole, .removeRole, .setIndexes, .setGrants: return nil
+            }
+        }
+        guard reasons.isEmpty else {
+            throw RecordError(
+                .badRequest,
+                "The file can't be imported: production keeps what was deployed to it, and \(reasons.joined(separator: "; ")). "
+                    + "Bring the file in line with it first")
+        }
+    }
+    /// What to say of a field that production has with another type.
+    private static func otherwise(_ key: FieldKey, _ definition: FieldDefinition, than deployed: RecordType) -> String? {
+        guard let type = deployed.definition(of: key)?.type, !type.holdsSameValues(as: definition.type) else { return nil }
+        return "field '\(key.schemaName)' of type '\(deployed.name)' is \(type.schemaName) there, and \(definition.type.schemaName) in the file"
+    }
+}

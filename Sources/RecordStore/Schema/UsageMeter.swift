@@ -1,0 +1,81 @@
+internal import JSON
+public import Records
+
+/// Looks at the records of one type, one after the other, and adds up what they hold.
+public struct UsageMeter: Sendable {
+    /// Different values that are told apart in all fields together.
+    private static let valueLimit = 1_000_000
+
+    private struct Gauge: Sendable {
+        var usage: TypeUsage.FieldUsage
+        /// Of the values seen so far: their hashes, which take less room.
+        var values: Set<Int> = []
+    }
+
+    private let type: RecordType
+    private var records = 0
+    private var gauges: [FieldKey: Gauge] = [:]
+    private var rememberedValues = 0
+    /// The fields of the type, by name, then the system fields.
+    private let keys: [FieldKey]
+
+    public init(of type: RecordType) {
+        self.type = type
+        keys = type.fields.keys.sorted().map { .custom($0) } + SystemField.implicit.map { .system($0) }
+        for key in keys { gauges[key] = Gauge(usage: TypeUsage.FieldUsage(key: key)) }
+    }
+
+    /// - Throws: `RecordError` INTERNAL_ERROR when the stored text is damaged.
+    public mutating func add(_ record: StoredRecord) throws {
+        records += 1
+        for (name, text) in try record.fields.valueTexts() { add(text, to: .custom(name), of: record.recordID) }
+        for field in SystemField.implicit { add(Self.text(of: field, in: record), to: .system(field), of: record.recordID) }
+    }
+
+    private mutating func add(_ text: some Collection<UInt8>, to key: FieldKey, of recordID: RecordID) {
+        guard let slot = gauges.index(forKey: key) else { return }
+        gauges.values[slot].usage.records += 1
+        if text.count > gauges.values[slot].usage.largestBytes {
+            gauges.values[slot].usage.largestBytes = text.count
+            gauges.values[slot].usage.largestRecord = recordID
+        }
+        guard gauges.values[slot].values.count < TypeUsage.distinctLimit, rememberedValues < Self.valueLimit else { return }
+        var hasher = Hasher()
+        text.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) } ?? text.forEach { hasher.combine($0) }
+        if gauges.values[slot].values.insert(hasher.finalize()).inserted { rememberedValues += 1 }
+    }
+
+    /// The value of a system field as answers carry it.
+    private static func text(of field: SystemField, in record: StoredRecord) -> [UInt8] {
+        let text =
+            switch field {
+            case .recordID: record.recordID.recordName.string
+            case .createTime: String(record.created.timestamp.milliseconds)
+            case .modTime: String(record.modified.timestamp.milliseconds)
+            case .createdBy: record.created.userRecordName.string
+            case .modifiedBy: record.modified.userRecordName.string
+            case .etag: record.recordChangeTag
+            case .parent: record.parent?.string ?? ""
+            case .share: ""
+            }
+        switch field {
+        case .createTime, .modTime: return Array(text.utf8)
+        default:
+            var writer = JSONWriter(capacity: text.utf8.count + 2)
+            writer.value(text)
+            return writer.bytes
+        }
+    }
+
+    /// What was seen; without the room that an engine's entries take.
+    public var usage: TypeUsage {
+        TypeUsage(
+            recordType: type.name, records: records,
+            fields: keys.compactMap { key in
+                guard let gauge = gauges[key] else { return nil }
+                var usage = gauge.usage
+                usage.distinctValues = gauge.values.count
+                return usage
+            })
+    }
+}

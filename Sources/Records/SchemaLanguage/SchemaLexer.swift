@@ -1,0 +1,105 @@
+/// The words and signs of a schema's text, one after the other. Comments and space are skipped.
+struct SchemaLexer {
+    struct Token {
+        enum Kind: Equatable {
+            /// Letters, digits, `_` and `.`: a keyword, or a name without quotes.
+            case word
+            /// A name in double quotes.
+            case quoted
+            case openParenthesis, closeParenthesis, less, greater, comma, semicolon
+            case end
+            case unclosedQuote
+            case unclosedComment
+            /// A character that has no place in the language.
+            case stray
+        }
+
+        var kind: Kind
+        /// The bytes of the text, quotes included.
+        var range: Range<Int>
+    }
+
+    let text: [UInt8]
+    private var position = 0
+
+    init(_ text: [UInt8]) {
+        self.text = text
+        position = Self.byteOrderMarkEnd(text)
+    }
+
+    static func byteOrderMarkEnd(_ text: [UInt8]) -> Int {
+        text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    }
+
+    mutating func next() -> Token {
+        if let broken = skipSpace() { return broken }
+        let start = position
+        guard start < text.count else { return Token(kind: .end, range: start..<start) }
+        switch text[start] {
+        case UInt8(ascii: "\""):
+            position += 1
+            while position < text.count, !Self.endsQuote(text[position]) { position += 1 }
+            guard position < text.count, text[position] == UInt8(ascii: "\"") else { return Token(kind: .unclosedQuote, range: start..<position) }
+            position += 1
+            return Token(kind: .quoted, range: start..<position)
+        case let byte where Self.isWord(byte):
+            while position < text.count, Self.isWord(text[position]) { position += 1 }
+            return Token(kind: .word, range: start..<position)
+        case UInt8(ascii: "("): return sign(.openParenthesis)
+        case UInt8(ascii: ")"): return sign(.closeParenthesis)
+        case UInt8(ascii: "<"): return sign(.less)
+        case UInt8(ascii: ">"): return sign(.greater)
+        case UInt8(ascii: ","): return sign(.comma)
+        case UInt8(ascii: ";"): return sign(.semicolon)
+        default:
+            position += 1
+            while position < text.count, text[position] & 0xC0 == 0x80 { position += 1 }
+            return Token(kind: .stray, range: start..<position)
+        }
+    }
+
+    private mutating func sign(_ kind: Token.Kind) -> Token {
+        position += 1
+        return Token(kind: kind, range: position - 1..<position)
+    }
+
+    /// - Returns: a comment that is not closed.
+    private mutating func skipSpace() -> Token? {
+        while position < text.count {
+            switch text[position] {
+            case UInt8(ascii: " "), 0x09...0x0D: position += 1
+            case UInt8(ascii: "-") where isNext("-"), UInt8(ascii: "/") where isNext("/"):
+                while position < text.count, !Self.endsLine(text[position]) { position += 1 }
+            case UInt8(ascii: "/") where isNext("*"):
+                let start = position
+                position += 2
+                while position < text.count, !(text[position] == UInt8(ascii: "*") && isNext("/")) { position += 1 }
+                guard position < text.count else { return Token(kind: .unclosedComment, range: start..<text.count) }
+                position += 2
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    private func isNext(_ character: Unicode.Scalar) -> Bool {
+        position + 1 < text.count && text[position + 1] == UInt8(ascii: character)
+    }
+
+    private static func endsQuote(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || endsLine(byte)
+    }
+
+    private static func endsLine(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,217 @@
+internal import JSON
+
+/// Reads the schema language.
+///
+/// After an error it goes on with the next field or statement, so that all errors of a file are seen at once.
+struct SchemaParser {
+    private(set) var errors: [SchemaTextError] = []
+    private(set) var notes: [SchemaTextNote] = []
+
+    private var lexer: SchemaLexer
+    private(set) var token: SchemaLexer.Token
+    /// Where the token before ended.
+    private(set) var previousEnd = 0
+
+    private var schema = Schema()
+    private var typePlaces: [Name: Int] = [:]
+    private var rolePlaces: [Name: Int] = [:]
+    /// The roles that grants name, and where first.
+    private var grantedRoles: [Name: Int] = [:]
+
+    init(_ text: [UInt8]) {
+        lexer = SchemaLexer(text)
+        token = lexer.next()
+    }
+
+    /// What could be read; meaningless when there are errors.
+    mutating func parse() -> Schema {
+        do {
+            try readStart()
+        } catch {
+            // Without its beginning it is probably no schema at all.
+            errors.append(error)
+            return schema
+        }
+        while token.kind != .end, canGoOn {
+            do {
+                try readStatement()
+            } catch {
+                fail(error)
+                while token.kind != .end, token.kind != .semicolon { advance() }
+                advance()
+            }
+        }
+        checkRoles()
+        return schema
+    }
+
+    private var canGoOn: Bool { errors.count < SchemaText.errorLimit }
+
+    private mutating func readStart() throws(SchemaTextError) {
+        if lexer.text.starts(with: [0xFF, 0xFE]) || lexer.text.starts(with: [0xFE, 0xFF]) {
+            throw error(at: 0, expected: "DEFINE SCHEMA", found: "UTF-16", hint: "save the file as UTF-8")
+        }
+        try read("DEFINE", expected: "DEFINE SCHEMA")
+        try read("SCHEMA", expected: "SCHEMA")
+    }
+
+    private mutating func readStatement() throws(SchemaTextError) {
+        if isWord("CREATE") {
+            advance()
+            try read("ROLE", expected: "ROLE")
+            try readRole()
+        } else if isWord("RECORD") {
+            advance()
+            try read("TYPE", expected: "TYPE")
+            try readType()
+        } else {
+            throw unexpected("RECORD TYPE or CREATE ROLE")
+        }
+        if token.kind == .end {
+            note("Apple's tools want a ; after it", at: previousEnd)
+        } else {
+            try read(.semicolon, expected: "';'")
+        }
+    }
+
+    private mutating func readRole() throws(SchemaTextError) {
+        let place = token.range.lowerBound
+        let role = try readName(of: .role)
+        if Grant.systemRoles.contains(role) {
+            throw error(at: place, expected: "a name of your own", found: "'\(role)'", problem: "the role '\(role)' is CloudKit's own and always there")
+        }
+        if let first = rolePlaces[role] { throw twice("role", role, at: place, first: first) }
+        rolePlaces[role] = place
+        schema.roles.insert(role)
+    }
+
+    private mutating func readType() throws(SchemaTextError) {
+        let place = token.range.lowerBound
+        var draft = RecordTypeDraft(name: try readName(of: .recordType))
+        if let first = typePlaces[draft.name] { fail { $0.twice("record type", draft.name, at: place, first: first) } }
+        typePlaces[draft.name] = place
+        // What could be read of a type is kept, so that only what is wrong is complained of.
+        defer { schema.types[draft.name] = draft.type }
+        try read(.openParenthesis, expected: "'('")
+        while token.kind != .closeParenthesis, canGoOn {
+            do {
+                try readItem(of: &draft)
+            } catch {
+                fail(error)
+                skipItem()
+                guard canGoOn, token.kind == .comma || token.kind == .closeParenthesis else { return }
+            }
+            guard token.kind == .comma else { break }
+            let comma = token.range.lowerBound
+            advance()
+            if token.kind == .closeParenthesis { note("Apple's tools may refuse a comma before the )", at: comma) }
+        }
+        if canGoOn { try read(.closeParenthesis, expected: "',' or ')'") }
+    }
+
+    /// Goes on to the end of an item that has an error in it: a parenthesis, or a comma at the end of its line. Other commas may be within it.
+    private mutating func skipItem() {
+        while true {
+            switch token.kind {
+            case .end, .closeParenthesis, .semicolon: return
+            case .comma:
+                var ahead = lexer
+                let next = ahead.next()
+                if lexer.text[token.range.lowerBound..<next.range.lowerBound].contains(UInt8(ascii: "\n")) { return }
+                advance()
+            default: advance()
+            }
+        }
+    }
+
+    /// Roles may be created after they are granted something.
+    private mutating func checkRoles() {
+        for (role, place) in grantedRoles.sorted(by: { $0.value < $1.value })
+        where canGoOn && !schema.roles.contains(role) && !Grant.systemRoles.contains(role) {
+            let known = Grant.systemRoles.map(\.string) + schema.roles.sorted().map(\.string)
+            let hint = Spelling.guess(role.string, among: known).map { "did you mean \"\($0)\"?" } ?? "add CREATE ROLE \(Schema.quoted(role)); above"
+            fail { $0.error(at: place, expected: "a role", found: "'\(role)'", hint: hint, problem: "there is no role '\(role)'") }
+        }
+    }
+
+    mutating func noteGrant(to role: Name, at place: Int) {
+        if grantedRoles[role] == nil { grantedRoles[role] = place }
+    }
+
+    // MARK: Tokens
+
+    mutating func advance() {
+        previousEnd = token.range.upperBound
+        token = lexer.next()
+    }
+
+    /// Whether the token is the first on its line.
+    var startsLine: Bool { lexer.text[previousEnd..<token.range.lowerBound].contains(UInt8(ascii: "\n")) }
+
+    /// The bytes of the token, as text.
+    var tokenText: String { String(decoding: lexer.text[token.range], as: UTF8.self) }
+
+    /// Whether the token is this keyword, in capitals or not.
+    func isWord(_ keyword: String) -> Bool {
+        token.kind == .word && lexer.text[token.range].elementsEqual(keyword.utf8) { $0 == $1 || $0 ^ 0x20 == $1 && $1 >= UInt8(ascii: "A") }
+    }
+
+    mutating func read(_ keyword: String, expected: String) throws(SchemaTextError) {
+        guard isWord(keyword) else { throw unexpected(expected) }
+        advance()
+    }
+
+    mutating func read(_ sign: SchemaLexer.Token.Kind, expected: String) throws(SchemaTextError) {
+        guard token.kind == sign else { throw unexpected(expected) }
+        advance()
+    }
+
+    // MARK: Errors
+
+    mutating func fail(_ error: SchemaTextError) {
+        if canGoOn { errors.append(error) }
+    }
+
+    /// Finding line and column takes time where texts are large: what nobody hears of is not made.
+    mutating func fail(_ error: (Self) -> SchemaTextError) {
+        if canGoOn { fail(error(self)) }
+    }
+
+    mutating func note(_ text: String, at place: Int) {
+        if notes.count < SchemaText.noteLimit { notes.append(SchemaTextNote(text, at: error(at: place, expected: "", found: ""))) }
+    }
+
+    func error(
+        at place: Int, expected: String, found: String, hint: String? = nil, problem: String? = nil
+    ) -> SchemaTextError {
+        SchemaTextError(at: place, of: lexer.text, expected: expected, found: found, hint: hint, problem: problem)
+    }
+
+    func twice(_ what: String, _ name: Name, at place: Int, first: Int) -> SchemaTextError {
+        let line = lexer.text[..<first].count { $0 == UInt8(ascii: "\n") } + 1
+        return error(
+            at: place, expected: "another name", found: "'\(name)'", problem: "the \(what) '\(name)' is there twice, first in line \(line)")
+    }
+
+    /// The token is none of what could stand here.
+    func unexpected(_ expected: String, hint: String? = nil) -> SchemaTextError {
+        let place = token.range.lowerBound
+        switch token.kind {
+        case .end: return error(at: previousEnd, expected: expected, found: "the end of the text", hint: hint)
+        case .unclosedQuote: return error(at: place, expected: "a quote at the end of the name", found: "the end of the line")
+        case .unclosedComment: return error(at: place, expected: "*/ at the end of the comment", found: "the end of the text")
+        case .stray:
+            // One character: as wide as it may be, its first scalar tells what it is.
+            let character = tokenText
+            let scalar = character.unicodeScalars.first ?? "?"
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            let isShown = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format && !scalar.properties.isWhitespace
+            let found = (isShown ? "'\(character)' (" : "(") + "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code + ")"
+            let hint = scalar.value < 0x80 ? hint : "only comments can hold letters and signs beyond ASCII"
+            return error(at: place, expected: expected, found: found, hint: hint)
+        case .word, .quoted, .openParenthesis, .closeParenthesis, .less, .greater, .comma, .semicolon:
+            let text = SchemaTextError.printable(tokenText)
+            return error(at: place, expected: expected, found: token.kind == .quoted ? text : "'\(text.prefix(80))\(text.count > 80 ? "…" : "")'", hint: hint)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension RemoteDatabase: SchemaEditing {
+    func schema() async throws -> Schema {
+        try await line.get("schema", of: .skylight).schema()
+    }
+
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+        let answer = try await line.post("schema/edit", of: .skylight, .saves) { writer in
+            writer.name("edits")
+            writer.array { writer in
+                for edit in edits { writer.value(edit) }
+            }
+            writer.member("reason", reason.rawValue)
+            writer.member("wait", false)
+        }
+        if waitingForIndexes { try await waitForIndexes(of: edits, after: answer) }
+        return try answer.schema()
+    }
+
+    func indexBuilds() async throws -> [IndexBuildProgress] {
+        try await line.get("schema/builds", of: .skylight).builds()
+    }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
+        let answer = try await line.post("schema/deploy", of: .skylight, .saves) { writer in
+            writer.name("schema")
+            writer.value(development)
+            writer.member("wait", false)
+        }
+        if waitingForIndexes { try await waitForIndexes(of: development.sortedTypes.map { .addType($0) }, after: answer) }
+        return try answer.schema()
+    }
+
+    func reset(to production: Schema) async throws -> Schema {
+        let answer = try await line.post("schema/reset", of: .skylight, .saves) { writer in
+            writer.name("schema")
+            writer.value(production)
+            writer.member("confirm", address.container.description)
+        }
+        return try answer.schema()
+    }
+
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
+        var entries: [SchemaHistoryEntry] = []
+        var next = before
+        // The server gives them in pages.
+        while entries.count < limit {
+            let answer = try await line.post("schema/history", of: .skylight, .reads) { writer in
+                if let next { writer.member("before", next) }
+                writer.member("resultsLimit", Int64(limit - entries.count))
+            }
+            entries += try answer.array("entries").map { try $0.historyEntry() }
+            guard answer.has("before") else { break }
+            next = try answer.integer("before")
+        }
+        return entries
+    }
+
+    // MARK: Waiting
+
+    /// Asks until the indexes are built that edits add. No request waits for them: a build may take longer than any answer should.
+    private func waitForIndexes(of edits: [SchemaEdit], after answer: Answer) async throws {
+        var builds = try answer.builds()
+        var pause = Duration.milliseconds(20)
+        while builds.contains(where: { build in edits.contains { $0.awaits(build) } }) {
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(500))
+            do {
+                builds = try await indexBuilds()
+            } catch let error as RecordError {
+                throw RecordError(
+                    error.code, "The schema was changed, and its indexes go on being built, but how far they are can't be asked: \(error.reason)",
+                    retryAfter: error.retryAfter)
+            }
+        }
+    }
+}
+
+extension SchemaEdit {
+    /// Whether an index that this edit adds is not complete before the work on it is done.
+    fileprivate func awaits(_ build: IndexBuildProgress) -> Bool {
+        switch (self, build.subject) {
+        case (.setIndexes(let indexes, let key, let recordType), .field(let built, let parts)):
+            recordType == build.recordType && key == built && !indexes.isDisjoint(with: parts)
+        case (.addType(let type), .field(let built, let parts)):
+            type.name == build.recordType && !(type.definition(of: built)?.indexes ?? []).isDisjoint(with: parts)
+        case (.addType(let type), .composite(let built)):
+            type.name == build.recordType && type.compositeIndexes.contains(built)
+        case (.addCompositeIndex(let index, let recordType), .composite(let built)):
+            recordType == build.recordType && index == built
+        default: false
+        }
+    }
+}
+
+extension RemoteDatabase: SchemaMeasuring {
+    func usage(of recordType: Name) async throws -> TypeUsage {
+        try await line.post("schema/usage", of: .skylight, .reads) { $0.member("recordType", recordType) }.usage()
+    }
+}
+
+extension RemoteDatabase: QueryExplaining {
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation {
+        try await line.post("records/explain", of: .skylight, .reads) { try $0.members(of: request) }.queryExplanation()
+    }
+}
+
+extension RemoteDatabase: QueryStatisticsKeeping {
+    func queryStatistics() async throws -> QueryStatistics {
+        try await line.get("query/statistics", of: .skylight).queryStatistics()
+    }
+}

@@ -1,0 +1,130 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The rows behind an index, by the number under which they stand.
+enum IndexTarget: Sendable, Hashable {
+    /// QUERYABLE and SORTABLE share their entries: either stands for both.
+    case entries(FieldKey, Int64)
+    /// The words behind SEARCHABLE.
+    case tokens(FieldKey, Int64)
+    case composite(CompositeIndex, Int64)
+
+    /// The indexes whose rows are entries.
+    static let entryIndexes: Indexes = [.queryable, .sortable]
+
+    /// The indexes of a field that these rows stand for.
+    var indexes: Indexes {
+        switch self {
+        case .entries: Self.entryIndexes
+        case .tokens: .searchable
+        case .composite: []
+        }
+    }
+
+    var keys: [FieldKey] {
+        switch self {
+        case .entries(let key, _), .tokens(let key, _): [key]
+        case .composite(let index, _): [index.filter, index.sort]
+        }
+    }
+
+    var number: Int64 {
+        switch self {
+        case .entries(_, let number), .tokens(_, let number), .composite(_, let number): number
+        }
+    }
+
+    // MARK: Rows
+
+    /// One row: in a composite index both values, else one.
+    struct IndexRow: Sendable {
+        let value: DatabaseValue
+        let sort: DatabaseValue
+    }
+
+    /// The rows of one record.
+    /// - Parameter fields: those of the record that ``keys`` name, decoded.
+    func rows(of record: StoredRecord, fields: [Name: Field]) -> [IndexRow] {
+        switch self {
+        case .entries(let key, let number):
+            return Self.entries(of: key, in: record, fields, number).map { IndexRow(value: $0, sort: .null) }
+        case .tokens(let key, let number):
+            return IndexEntries(of: key, in: record, fields: fields, indexes: .searchable, number: number).tokens
+                .map { IndexRow(value: $0.token.string.databaseValue, sort: .null) }
+        case .composite(let index, let number):
+            // Both fields are scalars, so each has one entry.
+            return Self.entries(of: index.filter, in: record, fields, number).flatMap { filter in
+                Self.entries(of: index.sort, in: record, fields, number).map { IndexRow(value: filter, sort: $0) }
+            }
+        }
+    }
+
+    private static func entries(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field], _ number: Int64) -> [DatabaseValue] {
+        IndexEntries(of: key, in: record, fields: fields, indexes: .queryable, number: number).entries.map(\.value)
+    }
+
+    /// Adds a row, which may be there.
+    func enter(_ row: IndexRow, of name: String, in zone: Int64, _ db: Database) throws {
+        switch self {
+        case .entries:
+            try db.run("INSERT OR IGNORE INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [number, zone, row.value, name])
+        case .tokens:
+            try db.run("INSERT OR IGNORE INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [number, zone, row.value, name])
+        case .composite:
+            try db.run(
+                "INSERT OR IGNORE INTO compositeEntries (composite, zone, filter, sort, name) VALUES (?, ?, ?, ?, ?)",
+                [number, zone, row.value, row.sort, name])
+        }
+    }
+
+    /// Enters all records of a type as without a value.
+    func enterMissing(members: Int64, _ db: Database) throws {
+        guard case .entries = self else { return }
+        try db.run(
+            "INSERT OR IGNORE INTO entries (field, zone, value, name) SELECT ?, zone, ?, name FROM entries WHERE field = ?",
+            [number, EntryValue.missing, members])
+    }
+
+    // MARK: Removing
+
+    /// Removes all rows.
+    func removeAll(_ db: Database) throws {
+        switch self {
+        case .entries: try db.run("DELETE FROM entries WHERE field = ?", [number])
+        case .tokens: try db.run("DELETE FROM tokens WHERE field = ?", [number])
+        case .composite: try db.run("DELETE FROM compositeEntries WHERE composite = ?", [number])
+        }
+    }
+
+    /// Removes some rows.
+    /// - Returns: how many.
+    func remove(limit: Int, _ db: Database) throws -> Int {
+        switch self {
+        case .entries: try db.removeRows(of: "entries", key: ["field", "zone", "value", "name"], where: [number], limit: limit)
+        case .tokens: try db.removeRows(of: "tokens", key: ["field", "zone", "token", "name"], where: [number], limit: limit)
+        case .composite:
+            try db.removeRows(of: "compositeEntries", key: ["composite", "zone", "filter", "sort", "name"], where: [number], limit: limit)
+        }
+    }
+}
+
+extension Database {
+    /// Removes some rows of a table without row numbers.
+    ///
+    /// One by one: for all at once SQLite would look a list of keys up by the first two columns alone, and go through every row under them.
+    /// - Parameters:
+    ///   - key: the columns of the table's key.
+    ///   - values: what the first of them must be.
+    /// - Returns: how many.
+    func removeRows(of table: String, key: [String], where values: [Int64], limit: Int) throws -> Int {
+        let condition = key.prefix(values.count).map { "\($0) = ?" }.joined(separator: " AND ")
+        let rows = try Row.fetchAll(
+            self, cachedSQL: "SELECT \(key.joined(separator: ", ")) FROM \(table) WHERE \(condition) LIMIT ?",
+            StatementArguments(values + [Int64(limit)]))
+        let statement = "DELETE FROM \(table) WHERE " + key.map { "\($0) = ?" }.joined(separator: " AND ")
+        for row in rows { try run(statement, StatementArguments(row.databaseValues)) }
+        return rows.count
+    }
+}

@@ -1,0 +1,121 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// An index that is being built, or whose rows are being removed: a row of `indexWork`.
+struct IndexWork: Sendable, Hashable {
+    enum Phase: Int, Sendable {
+        /// The index was dropped, and its rows go.
+        case removing = 0
+        /// The rows of an index that was dropped go, and then the same index is built: until then no save keeps it up.
+        case clearing = 1
+        /// Existing records are entered. Saves keep up what they save from the beginning.
+        case building = 2
+    }
+
+    let id: Int64
+    let type: Name
+    let target: IndexTarget
+    /// The indexes of the field that were added, or dropped.
+    var indexes: Indexes
+    var phase: Phase
+
+    // MARK: Reading
+
+    private static let columns = "w.id, w.type, w.kind, w.number, w.indexes, w.phase"
+    private static let source = "indexWork w LEFT JOIN fields f ON f.number = w.number LEFT JOIN composites c ON c.number = w.number"
+
+    static func all(typeNames: [Int64: Name], _ db: Database) throws -> [IndexWork] {
+        try Row.fetchAll(
+            db, sql: "SELECT \(columns), f.name AS field, c.filter, c.sort FROM \(source) ORDER BY w.id"
+        ).compactMap { row in
+            guard let type = typeNames[try row.sound("type")], let phase = Phase(rawValue: try row.sound("phase")), let target = try target(row)
+            else { return nil }
+            return IndexWork(
+                id: try row.sound("id"), type: type, target: target, indexes: Indexes(rawValue: try row.sound("indexes")), phase: phase)
+        }
+    }
+
+    private enum Kind: Int {
+        case entries = 0
+        case tokens = 1
+        case composite = 2
+    }
+
+    private static func target(_ row: Row) throws -> IndexTarget? {
+        let number: Int64 = try row.sound("number")
+        let key = String.fromDatabaseValue(row["field"]).map { FieldKey(schemaName: Name($0)) }
+        switch Kind(rawValue: try row.sound("kind")) {
+        case .entries: return key.map { .entries($0, number) }
+        case .tokens: return key.map { .tokens($0, number) }
+        case .composite:
+            guard let filter = String.fromDatabaseValue(row["filter"]), let sort = String.fromDatabaseValue(row["sort"]) else { return nil }
+            return .composite(CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort))), number)
+        case nil: return nil
+        }
+    }
+
+    private var kind: Kind {
+        switch target {
+        case .entries: .entries
+        case .tokens: .tokens
+        case .composite: .composite
+        }
+    }
+
+    /// Records of a type, those in zones that ended included, whose rows go little by little.
+    static func records(ofType number: Int64, _ db: Database) throws -> Int {
+        try Int.fetchOne(db, cachedSQL: "SELECT coalesce(sum(count), 0) FROM typeCounts WHERE type = ?", [number]) ?? 0
+    }
+
+    // MARK: Writing
+
+    static func insert(
+        _ phase: Phase, _ target: IndexTarget, _ indexes: Indexes, in type: Name, number: Int64, total: Int, _ db: Database
+    ) throws -> IndexWork {
+        let draft = IndexWork(id: 0, type: type, target: target, indexes: indexes, phase: phase)
+        try db.run(
+            "INSERT INTO indexWork (type, kind, number, indexes, phase, zone, name, done, doneThere, total) VALUES (?, ?, ?, ?, ?, -1, '', 0, 0, ?)",
+            [number, draft.kind.rawValue, target.number, indexes.rawValue, phase.rawValue, total])
+        return IndexWork(id: db.lastInsertedRowID, type: type, target: target, indexes: indexes, phase: phase)
+    }
+
+    /// Writes the phase and begins it at the first record.
+    func restart(total: Int, _ db: Database) throws {
+        try db.run(
+            "UPDATE indexWork SET phase = ?, indexes = ?, zone = -1, name = '', done = 0, doneThere = 0, total = ? WHERE id = ?",
+            [phase.rawValue, indexes.rawValue, total, id])
+    }
+
+    func count(_ done: Int, _ db: Database) throws {
+        try db.run("UPDATE indexWork SET done = done + ? WHERE id = ?", [done, id])
+    }
+
+    // MARK: Progress
+
+    /// How far an index is. One index may take two works, of which each is shown.
+    static func progress(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
+        if catalog.works.isEmpty { return [] }
+        let rows = try Row.fetchAll(db, cachedSQL: "SELECT id, done, total FROM indexWork", [])
+        var counts: [Int64: (done: Int, total: Int)] = [:]
+        for row in rows { counts[try row.sound("id")] = (try row.sound("done"), try row.sound("total")) }
+        return catalog.works.map { work in
+            let count = counts[work.id] ?? (0, 0)
+            return IndexBuildProgress(
+                work.phase == .removing ? .dropping : .building, of: work.subject(catalog), in: work.type, done: work.phase == .clearing ? 0 : count.done,
+                total: max(count.total, count.done))
+        }
+    }
+
+    private func subject(_ catalog: SchemaCatalog) -> IndexBuildProgress.Subject {
+        switch target {
+        case .composite(let index, _): return .composite(index)
+        case .entries(let key, _), .tokens(let key, _):
+            if phase == .removing { return .field(key, indexes) }
+            // Those that came later stand on the same rows.
+            let declared = catalog.schema.types[type]?.definition(of: key)?.indexes ?? []
+            return .field(key, declared.intersection(target.indexes))
+        }
+    }
+}

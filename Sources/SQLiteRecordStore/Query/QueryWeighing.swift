@@ -1,0 +1,239 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Says of every index that could have taken part in a query what became of it, and why.
+struct QueryWeighing {
+    /// As it was asked, which is how clauses are worded.
+    let query: Query
+    let resolved: ResolvedQuery
+    let type: RecordType
+    /// One for each zone that was looked at.
+    let plans: [ZonePlan]
+
+    /// A verdict on one index in one zone.
+    private struct Verdict {
+        var standing: QueryExplanation.Standing
+        var reason: String
+    }
+
+    // MARK: Candidates
+
+    var candidates: [QueryExplanation.Candidate] {
+        IndexCandidate.all(for: query, in: type, problems: []).map { candidate in
+            let verdicts = plans.map { verdict(on: candidate, $0) }
+            guard let first = verdicts.first else {
+                return candidate.explained(in: query, .passedOver, because: "Nothing was saved there yet")
+            }
+            // What an index did in any zone counts.
+            let decisive = verdicts.min { Self.rank($0.standing) < Self.rank($1.standing) } ?? first
+            let share = verdicts.filter { $0.standing == decisive.standing }.count
+            let reason = share < verdicts.count ? "\(decisive.reason) (in \(share) of \(verdicts.count) zones)" : decisive.reason
+            let counts = plans.compactMap { count(candidate, in: $0) }
+            return candidate.explained(
+                in: query, decisive.standing, because: reason, entries: counts.isEmpty ? nil : counts.reduce(0) { $0 + $1.count },
+                isCutOff: counts.contains { $0.isCutOff })
+        }
+    }
+
+    private static func rank(_ standing: QueryExplanation.Standing) -> Int {
+        switch standing {
+        case .servesBoth: 0
+        case .servesFilter: 1
+        case .servesSort: 2
+        case .narrows: 3
+        case .beingBuilt, .missing: 4
+        case .passedOver: 5
+        }
+    }
+
+    private func count(_ candidate: IndexCandidate, in plan: ZonePlan) -> (count: Int, isCutOff: Bool)? {
+        guard case .filter(let number) = candidate.clause, !isSecondName(candidate) else { return nil }
+        guard let count = plan.sources.filter({ $0.source.filter == number }).map(\.count).min() else { return nil }
+        return (min(count, plan.bound), count > plan.bound)
+    }
+
+    /// QUERYABLE and SORTABLE of a field stand on the same entries: the first tells of them.
+    private func isSecondName(_ candidate: IndexCandidate) -> Bool {
+        guard case .filter = candidate.clause, case .field(let key, .sortable) = candidate.index else { return false }
+        return type.definition(of: key)?.indexes.contains(.queryable) ?? false
+    }
+
+    private func verdict(on candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
+        if isSecondName(candidate) { return Verdict(standing: .passedOver, reason: "It shares its entries with QUERYABLE") }
+        switch candidate.clause {
+        case .filter(let number): return verdict(onFilter: number, plan)
+        case .sort: return verdict(onSort: candidate, plan)
+        case .filterAndSort: return verdict(onComposite: candidate, plan)
+        case .records: return verdict(onRecords: candidate, plan)
+        }
+    }
+
+    private func verdict(onFilter number: Int, _ plan: ZonePlan) -> Verdict {
+        let filter = resolved.filters[number]
+        switch plan.way {
+        case .lookUp(let names) where isNaming(filter):
+            return Verdict(standing: .servesFilter, reason: names.count == 1 ? "It names the record" : "It names \(names.count) records")
+        case .lookUp: return Verdict(standing: .passedOver, reason: "Another filter names the records; this one is compared in them")
+        case .names(let source) where source.filter == number:
+            return Verdict(standing: .servesBoth, reason: "The names under the value are in their order: it finds and orders")
+        case .collect(let source) where source.filter == number:
+            return Verdict(standing: .servesFilter, reason: collectReason(plan))
+        default: break
+        }
+        if plan.probes.contains(where: { $0.filter == number }) {
+            return Verdict(standing: .narrows, reason: "Each name is looked up here, so that records without the value are not read")
+        }
+        if filter.key == .system(.recordID), !isNaming(filter) {
+            if case .members = plan.way, filter.comparator.denied == nil {
+                return Verdict(standing: .servesFilter, reason: "It bounds the walk through the names")
+            }
+            return Verdict(standing: .passedOver, reason: "It is compared in each record that is read")
+        }
+        guard let count = plan.sources.filter({ $0.source.filter == number }).map(\.count).min() else {
+            return Verdict(standing: .passedOver, reason: reasonNotToCount(filter, plan))
+        }
+        return Verdict(standing: .passedOver, reason: reasonAgainst(count, plan))
+    }
+
+    private func isNaming(_ filter: ResolvedQuery.Filter) -> Bool {
+        filter.key == .system(.recordID) && (filter.comparator == .equals || filter.comparator == .in)
+    }
+
+    private func collectReason(_ plan: ZonePlan) -> String {
+        let order = query.sorts.isEmpty ? "" : ", then put in order"
+        guard plan.sources.count > 1 else { return "Its records are few enough to read all of them" + order }
+        return "It finds the fewest records: all are read" + order
+    }
+
+    /// Why a filter was not even counted.
+    private func reasonNotToCount(_ filter: ResolvedQuery.Filter, _ plan: ZonePlan) -> String {
+        if filter.comparator.denied != nil {
+            return "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
+        }
+        if case .composite = plan.way { return "The composite index answers this filter and the sort in one go" }
+        if case .near(_, let metres) = filter.operand, !metres.isFinite { return "Without a distance every location is near" }
+        return "It does not narrow the search"
+    }
+
+    private func reasonAgainst(_ count: Int, _ plan: ZonePlan) -> String {
+        let entries = count > plan.bound ? "more than \(plan.bound) entries" : "\(count) entries"
+        switch plan.way {
+        case .composite(_, _, let filter):
+            return plan.sources.contains { $0.source.filter == filter }
+                ? "\(entries.capitalizedFirst): the composite index reads fewer" : "The composite index answers in one go"
+        case .sort: return "\(entries.capitalizedFirst): to read them all costs more than to walk the sort until the page is full"
+        case .members: return "\(entries.capitalizedFirst): to read them all costs more than to walk the names until the page is full"
+        case .nearest: return "\(entries.capitalizedFirst): the circles around the place read fewer"
+        case .names, .collect, .lookUp, .collectMembers:
+            return "\(entries.capitalizedFirst): another filter finds fewer, and this one is compared in their records"
+        }
+    }
+
+    private func verdict(onSort candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
+        switch plan.way {
+        case .sort: return Verdict(standing: .servesSort, reason: "Its entries are walked in their order until the page is full")
+        case .nearest: return Verdict(standing: .servesSort, reason: "Growing circles around the place are searched until one holds a page")
+        case .names, .members: return Verdict(standing: .servesSort, reason: "The names are walked in their order")
+        case .composite: return Verdict(standing: .passedOver, reason: "The composite index gives this order among the records that the filter finds")
+        case .lookUp: return Verdict(standing: .passedOver, reason: "The records are named by a filter and put in order when they are read")
+        case .collect:
+            return Verdict(standing: .passedOver, reason: "A filter finds so few records that to put them in order costs less than to walk this")
+        case .collectMembers: return Verdict(standing: .passedOver, reason: "No index has the farthest first: every distance is measured")
+        }
+    }
+
+    private func verdict(onComposite candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
+        guard case .composite(let index) = candidate.index else { return Verdict(standing: .passedOver, reason: "") }
+        switch plan.way {
+        case .composite(let used, _, _) where used.index == index:
+            return Verdict(standing: .servesBoth, reason: "Its entries under the value are in the order of the sort: it finds and orders")
+        case .composite: return Verdict(standing: .passedOver, reason: "Another composite index finds fewer records")
+        case .lookUp: return Verdict(standing: .passedOver, reason: "A filter names the records")
+        case .collect: return Verdict(standing: .passedOver, reason: "Another filter finds fewer records than this index would read")
+        default: return Verdict(standing: .beingBuilt, reason: "It is being built; until then queries don't use it")
+        }
+    }
+
+    private func verdict(onRecords candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
+        guard case .recordNames = candidate.index else {
+            return Verdict(standing: .servesFilter, reason: "It allows a query without a filter")
+        }
+        switch plan.way {
+        case .members:
+            if query.filters.isEmpty { return Verdict(standing: .servesBoth, reason: "The records of the type are walked in the order of their names") }
+            return Verdict(standing: .servesSort, reason: "No filter finds few enough: the names are walked in their order until the page is full")
+        case .collectMembers: return Verdict(standing: .servesFilter, reason: "All records of the type are read")
+        case .nearest: return Verdict(standing: .passedOver, reason: "Only when no circle holds a page, all records of the type are read")
+        case .sort: return Verdict(standing: .passedOver, reason: "The entries of the sort hold the names of all records too")
+        default: return Verdict(standing: .passedOver, reason: "An index finds fewer than all records of the type")
+        }
+    }
+
+    // MARK: Summary
+
+    /// What was done, in one or two sentences.
+    /// - Parameter hasMore: whether the page was filled before all was read.
+    func summary(entriesCounted: Int, hasMore: Bool) -> String {
+        guard let plan = plans.first else { return "Nothing was saved there yet." }
+        let narrowing = plan.probes.map { name(of: $0) }
+        let end = narrowing.isEmpty ? "." : ", and \(narrowing.joined(separator: " and ")) dropped names before their records were read."
+        let sentence = way(plan, end: hasMore ? "until the page was full" : "to the end") + end
+        let others = plans.count > 1 ? " This is of the first of \(plans.count) zones." : ""
+        return sentence + (entriesCounted > 0 ? " \(entriesCounted) of the entries read were counted to choose this way." : "") + others
+    }
+
+    private func way(_ plan: ZonePlan, end: String) -> String {
+        let sort = query.sorts.first
+        let direction = sort?.ascending == false ? "descending" : "ascending"
+        switch plan.way {
+        case .lookUp(let names):
+            return names.count == 1 ? "The record was looked up by its name" : "\(names.count) records were looked up by their names"
+        case .names(let source): return "The names under the value in \(name(of: source)) were walked in \(direction) order \(end)"
+        case .members: return "The records of the type were walked in \(direction) order of their names \(end)"
+        case .collect(let source): return "All records that \(name(of: source)) finds were read and put in order"
+        case .nearest: return "Growing circles around the place were searched in \(sort?.fieldName ?? "") QUERYABLE \(end)"
+        case .sort: return "\(sort?.fieldName ?? "") SORTABLE was walked in \(direction) order \(end)"
+        case .composite(let composite, _, _):
+            let name = QueryIndex.composite(composite.index).description
+            return "The composite index \(name) was walked in \(direction) order under the value of its filter \(end)"
+        case .collectMembers: return "All records of the type were read and put in order"
+        }
+    }
+
+    private func name(of source: NameSource) -> String {
+        let field = query.filters.indices.contains(source.filter) ? query.filters[source.filter].fieldName : ""
+        let definition = type.definition(of: type.key(named: field))
+        let index = source.table == .tokens ? "SEARCHABLE" : definition?.indexes.contains(.queryable) ?? true ? "QUERYABLE" : "SORTABLE"
+        return "\(field) \(index)"
+    }
+
+    // MARK: Advice
+
+    /// The composite index that would have read much less: of the EQUALS filter that finds the fewest, and the first sort.
+    func advice(for explanation: QueryExplanation) -> [CompositeIndex] {
+        guard let sort = resolved.sorts.first, sort.relativeLocation == nil, isScalar(sort.key), sort.key != .system(.recordID) else { return [] }
+        // A composite index reads the page, and one entry and one record beyond.
+        let ideal = 2 * (explanation.recordsReturned + 1)
+        guard explanation.entriesRead + explanation.recordsRead > 2 * ideal + 20 else { return [] }
+        let filters = resolved.filters.enumerated().filter { _, filter in
+            filter.comparator == .equals && isScalar(filter.key) && filter.key != sort.key && filter.key != .system(.recordID)
+        }
+        let best = filters.min { fewest($0.offset) < fewest($1.offset) }
+        guard let best else { return [] }
+        let advised = CompositeIndex(filter: best.element.key, sort: sort.key)
+        return type.compositeIndexes.contains(advised) ? [] : [advised]
+    }
+
+    private func isScalar(_ key: FieldKey) -> Bool {
+        type.definition(of: key).map { !$0.type.isList && !$0.type.isEncrypted && $0.type.valueType != .asset } ?? false
+    }
+
+    private func fewest(_ filter: Int) -> Int {
+        plans.flatMap(\.sources).filter { $0.source.filter == filter }.map(\.count).min() ?? .max
+    }
+}
+
+extension String {
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,95 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+extension SQLiteDatabase: SchemaMeasuring {
+    /// Records that are looked at in one go: a snapshot that is held for long lets the log grow.
+    private static let recordsInStep = 2000
+
+    func usage(of recordType: Name) async throws -> TypeUsage {
+        let (type, zones) = try await store.read { db, catalog in
+            guard let type = catalog.schema.types[recordType] else { throw QueryProblem.unknownType(recordType).error }
+            return (type, try Self.livingZones(db))
+        }
+        let meter = SharedMeter(type)
+        for zone in zones {
+            var last: String? = ""
+            while let after = last {
+                last = try await store.readAtLength { db, catalog in
+                    try meter.state.withLock { try Self.measure(recordType, in: zone, after: after, &$0, catalog, db) }
+                }
+            }
+        }
+        var usage = meter.state.withLock { $0.usage }
+        for slot in usage.fields.indices {
+            let key = usage.fields[slot].key
+            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength { db, catalog in
+                guard let number = catalog.fieldNumber(key, of: recordType) else { return (0, 0) }
+                return (try Self.bytes(of: number, in: "entries", key: "field", values: ["value"], db),
+                    try Self.bytes(of: number, in: "tokens", key: "field", values: ["token"], db))
+            }
+        }
+        for composite in try await store.read({ $1.composites[recordType] ?? [] }) {
+            usage.compositeBytes[composite.index] = try await store.readAtLength { db, _ in
+                try Self.bytes(of: composite.number, in: "compositeEntries", key: "composite", values: ["filter", "sort"], db)
+            }
+        }
+        return usage
+    }
+
+    /// Those of all databases and users.
+    private static func livingZones(_ db: Database) throws -> [Zone] {
+        try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY z.number").map { row in
+            let zone = ZoneRow(row)
+            return Zone(number: zone.number, zoneID: zone.zoneID)
+        }
+    }
+
+    private struct Zone {
+        let number: Int64
+        let zoneID: ZoneID
+    }
+
+    /// - Returns: the name that the step ended with, `nil` when no more are left.
+    private static func measure(
+        _ type: Name, in zone: Zone, after: String, _ meter: inout UsageMeter, _ catalog: SchemaCatalog, _ db: Database
+    ) throws -> String? {
+        guard let members = catalog.fieldNumber(.system(.recordID), of: type) else { return nil }
+        var count = 0
+        var last = after
+        try db.eachRow(
+            """
+            SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
+            WHERE e.field = ? AND e.zone = ? AND e.value = 0 AND e.name > ? ORDER BY e.name LIMIT \(recordsInStep)
+            """, [members, zone.number, after], zone: zone.zoneID, catalog: catalog
+        ) { row in
+            let record = row.record()
+            try meter.add(record)
+            count += 1
+            last = record.recordID.recordName.string
+            return .next
+        }
+        return count < recordsInStep ? nil : last
+    }
+
+    /// About how many bytes the rows of an index take, from the lengths of what they hold.
+    private static func bytes(of number: Int64, in table: String, key: String, values: [String], _ db: Database) throws -> Int {
+        let lengths = values.map { "CASE typeof(\($0)) WHEN 'integer' THEN 6 WHEN 'real' THEN 8 ELSE length(CAST(\($0) AS BLOB)) END" }
+        // The numbers of the index and the zone, and what SQLite keeps of each row and column.
+        let perRow = 8 + values.count
+        return try Int.fetchOne(
+            db, sql: "SELECT sum(\(perRow) + length(CAST(name AS BLOB)) + \(lengths.joined(separator: " + "))) FROM \(table) WHERE \(key) = ?",
+            arguments: [number]) ?? 0
+    }
+}
+
+/// A meter that goes from one reading to the next without being copied.
+private final class SharedMeter: Sendable {
+    let state: Mutex<UsageMeter>
+
+    init(_ type: RecordType) {
+        state = Mutex(UsageMeter(of: type))
+    }
+}

@@ -1,0 +1,243 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SchemaCatalog {
+    /// Writes what a schema has otherwise than this catalog, and takes it over. Indexes on few records are built, or removed, at once; for the
+    /// others work begins that goes on in the background.
+    ///
+    /// Records and values of what is not there any more were removed before, with ``forget(type:_:)`` and ``forget(field:of:_:)``.
+    /// - Parameter withoutRecords: whether no record is there any more, whatever is still counted.
+    /// - Returns: the work that has to end before all indexes that were added are complete.
+    mutating func store(_ new: Schema, withoutRecords: Bool = false, in db: Database) throws -> Set<Int64> {
+        for role in new.roles.subtracting(schema.roles) {
+            try db.execute(sql: "INSERT INTO roles (name) VALUES (?)", arguments: [role.string])
+        }
+        for role in schema.roles.subtracting(new.roles) {
+            try db.execute(sql: "DELETE FROM roles WHERE name = ?", arguments: [role.string])
+        }
+        schema.roles = new.roles
+        var awaited: Set<Int64> = []
+        for type in new.sortedTypes where schema.types[type.name] != type {
+            awaited.formUnion(try store(type, withoutRecords: withoutRecords, in: db))
+        }
+        try grow(db)
+        return awaited
+    }
+
+    /// Notes that readers must look again.
+    mutating func grow(_ db: Database) throws {
+        version += 1
+        try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('schemaVersion', ?)", arguments: [version])
+    }
+
+    // MARK: Types and fields
+
+    private mutating func store(_ type: RecordType, withoutRecords: Bool, in db: Database) throws -> Set<Int64> {
+        let old = schema.types[type.name]
+        let number = try typeNumber(type, in: db)
+        if let old, old.grants != type.grants {
+            try db.execute(sql: "UPDATE types SET grants = ? WHERE number = ?", arguments: [Self.text(type.grants), number])
+        }
+        for (name, definition) in type.fields.sorted(by: { $0.key < $1.key }) where old?.fields[name] != definition {
+            try store(definition, of: name, in: type.name, number: number, db)
+        }
+        for field in SystemField.allCases where old?.systemIndexes[field] ?? [] != type.systemIndexes[field] ?? [] {
+            let definition = FieldDefinition(type: field.type, indexes: type.systemIndexes[field] ?? [])
+            try store(definition, of: field.schemaName, in: type.name, number: number, db)
+        }
+        schema.types[type.name] = type
+        var changes = IndexChanges(type: type, number: number, records: withoutRecords ? 0 : try IndexWork.records(ofType: number, db))
+        for key in Set(type.indexedKeys + (old?.indexedKeys ?? [])).sorted(by: { $0.schemaName < $1.schemaName }) where key != .system(.recordID) {
+            guard let field = fieldNumber(key, of: type.name) else { continue }
+            changes.add(
+                from: old?.definition(of: key)?.indexes ?? [], to: type.definition(of: key)?.indexes ?? [], of: key, field,
+                isNew: old?.definition(of: key) == nil)
+        }
+        let (were, are) = (old?.compositeIndexes ?? [], type.compositeIndexes)
+        for index in were.subtracting(are) {
+            guard let composite = compositeNumbers[type.name]?.removeValue(forKey: index) else { continue }
+            try db.run("UPDATE composites SET dropped = 1 WHERE number = ?", [composite])
+            changes.dropped.append((.composite(index, composite), []))
+        }
+        for index in are.subtracting(were).sorted(by: { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }) {
+            try db.run(
+                "INSERT INTO composites (type, filter, sort) VALUES (?, ?, ?)",
+                [number, index.filter.schemaName.string, index.sort.schemaName.string])
+            let composite = db.lastInsertedRowID
+            compositeNumbers[type.name, default: [:]][index] = composite
+            changes.added.append((.composite(index, composite), [], false))
+        }
+        return try apply(changes, db)
+    }
+
+    private mutating func typeNumber(_ type: RecordType, in db: Database) throws -> Int64 {
+        if let number = typeNumbers[type.name] { return number }
+        // A removed type comes back under its number, which its deletions carry.
+        let number =
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    INSERT INTO types (name, grants) VALUES (?, ?)
+                    ON CONFLICT (name) DO UPDATE SET grants = excluded.grants, removed = 0 RETURNING number
+                    """, arguments: [type.name.string, Self.text(type.grants)]) ?? 0
+        typeNumbers[type.name] = number
+        typeNames[number] = type.name
+        // Every type has this entry, whatever its indexes: it is the list of the type's records.
+        try store(FieldDefinition(type: .reference), of: SystemField.recordID.schemaName, in: type.name, number: number, db)
+        return number
+    }
+
+    private mutating func store(
+        _ definition: FieldDefinition, of field: Name, in type: Name, number: Int64, _ db: Database
+    ) throws {
+        fieldNumbers[type, default: [:]][field] = try Int64.fetchOne(
+            db,
+            sql: """
+                INSERT INTO fields (type, name, declaration, indexes) VALUES (?, ?, ?, ?)
+                ON CONFLICT (type, name) DO UPDATE SET declaration = excluded.declaration, indexes = excluded.indexes RETURNING number
+                """,
+            arguments: [number, field.string, definition.type.declaration, definition.indexes.rawValue])
+    }
+
+    // MARK: Indexes
+
+    /// What a type's indexes have otherwise than before.
+    private struct IndexChanges {
+        let type: RecordType
+        let number: Int64
+        /// Records of the type, in zones that ended too.
+        let records: Int
+        var dropped: [(target: IndexTarget, indexes: Indexes)] = []
+        var added: [(target: IndexTarget, indexes: Indexes, isNew: Bool)] = []
+        /// Targets that stand for an index that was added, though they stood for another before: what is under way there is waited for.
+        var joined: [IndexTarget] = []
+
+        /// - Parameter isNew: whether the field was not there before, so that no record has a value in it.
+        mutating func add(from old: Indexes, to new: Indexes, of key: FieldKey, _ number: Int64, isNew: Bool) {
+            for target in [IndexTarget.entries(key, number), .tokens(key, number)] {
+                let (was, now) = (old.intersection(target.indexes), new.intersection(target.indexes))
+                if was.isEmpty, !now.isEmpty { added.append((target, now, isNew)) }
+                if !was.isEmpty, now.isEmpty { dropped.append((target, was)) }
+                if !was.isEmpty, !now.subtracting(was).isEmpty { joined.append(target) }
+            }
+        }
+    }
+
+    private mutating func apply(_ changes: IndexChanges, _ db: Database) throws -> Set<Int64> {
+        let isSmall = changes.records <= indexLimits.recordsAtOnce
+        var targets = changes.joined
+        var atOnce: [IndexTarget] = []
+        for (target, indexes) in changes.dropped {
+            if isSmall {
+                try target.removeAll(db)
+                try end(target, db)
+            } else {
+                try begin(.removing, on: target, indexes, changes, db)
+            }
+        }
+        for (target, indexes, isNew) in changes.added {
+            let isBeingRemoved = works.contains { $0.type == changes.type.name && $0.target == target }
+            if isBeingRemoved {
+                try begin(.clearing, on: target, indexes, changes, db)
+                targets.append(target)
+            } else if isSmall {
+                // No record has a value in a field that was not declared before, so none has to be read.
+                if isNew { try target.enterMissing(members: members(of: changes.type.name), db) } else { atOnce.append(target) }
+            } else {
+                try begin(.building, on: target, indexes, changes, db)
+                targets.append(target)
+            }
+        }
+        listIndexes(of: changes.type.name)
+        if !atOnce.isEmpty { try IndexChunk.enterAll(atOnce, of: changes.type.name, self, db) }
+        return Set(works.filter { $0.type == changes.type.name && targets.contains($0.target) }.map(\.id))
+    }
+
+    /// The number of the entries that list a type's records.
+    func members(of type: Name) -> Int64 {
+        fieldNumber(.system(.recordID), of: type) ?? 0
+    }
+
+    private mutating func begin(
+        _ phase: IndexWork.Phase, on target: IndexTarget, _ indexes: Indexes, _ changes: IndexChanges, _ db: Database
+    ) throws {
+        if let index = works.firstIndex(where: { $0.type == changes.type.name && $0.target == target }) {
+            works[index].phase = phase
+            works[index].indexes = indexes
+            try works[index].restart(total: changes.records, db)
+        } else {
+            works.append(try IndexWork.insert(phase, target, indexes, in: changes.type.name, number: changes.number, total: changes.records, db))
+        }
+    }
+
+    // MARK: Work
+
+    /// Notes that the work on a target is over, and removes what stands for it alone.
+    mutating func end(_ target: IndexTarget, _ db: Database) throws {
+        let ended = works.filter { $0.target == target }
+        works.removeAll { $0.target == target }
+        for work in ended { try db.run("DELETE FROM indexWork WHERE id = ?", [work.id]) }
+        if case .composite(_, let number) = target { try db.run("DELETE FROM composites WHERE number = ? AND dropped = 1", [number]) }
+    }
+
+    /// Takes the next step of a work: what was removed is built, what was built is complete.
+    mutating func advance(_ work: IndexWork, _ db: Database) throws {
+        guard let index = works.firstIndex(where: { $0.id == work.id }) else { return }
+        if work.phase == .clearing {
+            works[index].phase = .building
+            try works[index].restart(total: try IndexWork.records(ofType: typeNumbers[work.type] ?? 0, db), db)
+        } else {
+            try end(work.target, db)
+        }
+        listIndexes(of: work.type)
+        try grow(db)
+    }
+
+    // MARK: What goes
+
+    /// Forgets a type without records.
+    mutating func forget(type name: Name, _ db: Database) throws {
+        guard let number = typeNumbers.removeValue(forKey: name) else { return }
+        for target in targets(of: name) {
+            try target.removeAll(db)
+            try end(target, db)
+        }
+        try db.run("DELETE FROM composites WHERE type = ?", [number])
+        try db.run("DELETE FROM indexWork WHERE type = ?", [number])
+        try db.run("DELETE FROM fields WHERE type = ?", [number])
+        try db.run("UPDATE types SET removed = 1, grants = '' WHERE number = ?", [number])
+        works.removeAll { $0.type == name }
+        (schema.types[name], fieldNumbers[name], compositeNumbers[name]) = (nil, nil, nil)
+        listIndexes(of: name)
+    }
+
+    /// Forgets a field without values, and the composite indexes that it is in.
+    mutating func forget(field: Name, of type: Name, _ db: Database) throws {
+        let key = FieldKey.custom(field)
+        for target in targets(of: type) where target.keys.contains(key) {
+            try target.removeAll(db)
+            try end(target, db)
+            if case .composite(let index, let number) = target {
+                try db.run("DELETE FROM composites WHERE number = ?", [number])
+                compositeNumbers[type]?[index] = nil
+                schema.types[type]?.compositeIndexes.remove(index)
+            }
+        }
+        if let number = fieldNumbers[type]?.removeValue(forKey: field) { try db.run("DELETE FROM fields WHERE number = ?", [number]) }
+        schema.types[type]?.fields[field] = nil
+        listIndexes(of: type)
+    }
+
+    /// All that rows may be there for, of indexes that were dropped too.
+    private func targets(of type: Name) -> Set<IndexTarget> {
+        var targets = Set(works.filter { $0.type == type }.map(\.target))
+        for (field, number) in fieldNumbers[type] ?? [:] {
+            let key = FieldKey(schemaName: field)
+            targets.formUnion([.entries(key, number), .tokens(key, number)])
+        }
+        for (index, number) in compositeNumbers[type] ?? [:] { targets.insert(.composite(index, number)) }
+        return targets
+    }
+}

@@ -1,0 +1,37 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `records/explain`: how a page of a query is answered, or what keeps it from running. It takes what `records/query` takes.
+struct RecordsExplain: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let request = try RecordsQuery.request(call.body, limit: call.body.widePageLimit())
+        guard let database = try await call.database() as? any QueryExplaining else { throw call.unable("explain queries") }
+        let explanation = try await database.explain(request)
+        let remedy = explanation.problems.isEmpty ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
+        writer.object { writer in
+            writer.members(of: explanation)
+            guard let remedy else { return }
+            writer.name("remedy")
+            writer.array { writer in
+                for edit in remedy { writer.value(edit) }
+            }
+        }
+    }
+
+    /// The edits that add what a query lacks; `nil` where there is nothing to add to.
+    private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase) async throws -> [SchemaEdit]? {
+        guard let editing = database as? any SchemaEditing, let type = try await editing.schema().types[query.recordType] else { return nil }
+        return IndexNeeds(problems, of: query, type: type).edits(of: type)
+    }
+}
+
+/// `query/statistics`: what the queries of the container's environment used and lacked.
+struct QueryStatisticsRead: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        guard let database = try await call.database() as? any QueryStatisticsKeeping else { throw call.unable("say how it was queried") }
+        writer.value(try await database.queryStatistics())
+    }
+}

@@ -1,0 +1,40 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension RequestObject {
+    private static let editNames: [Name] = [
+        "addType", "removeType", "removeField", "setIndexes", "setGrants", "addRole", "removeRole", "addCompositeIndex", "removeCompositeIndex",
+    ]
+
+    /// An edit: an object with one member that says what is to be done (docs/services.md).
+    func schemaEdit() throws -> SchemaEdit {
+        let found = Self.editNames.filter { value($0) != nil }
+        guard let name = found.first, found.count == 1 else {
+            let what = found.isEmpty ? "none" : found.map(\.string).joined(separator: ", ")
+            throw RecordError.unexpectedInput(
+                "Expected '\(place)' to have one of \(Self.editNames.map(\.string).joined(separator: ", ")), found \(what)")
+        }
+        switch name {
+        case "addType": return .addType(try RecordType(try value(name, "an object")))
+        case "removeType": return .removeType(try self.name(name, "a string"))
+        case "removeField": return .removeField(try self.name(name, "a string"), in: try recordType())
+        case "setIndexes":
+            let names = try required(name, "an array", names(name))
+            return .setIndexes(try Indexes(names: names), of: FieldKey(schemaName: try self.name("field", "a string")), in: try recordType())
+        case "setGrants":
+            let grants = try required(name, "an array", objects(name))
+            return .setGrants(try grants.map { try Grant(.object($0.members)) }, of: try recordType())
+        case "addRole": return .addRole(try self.name(name, "a string"))
+        case "removeRole": return .removeRole(try self.name(name, "a string"))
+        case "addCompositeIndex": return .addCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
+        default: return .removeCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
+        }
+    }
+
+    private func recordType() throws -> Name { try name("recordType", "a string") }
+
+    private func name(_ name: Name, _ kind: String) throws -> Name { try required(name, kind, self.name(name)) }
+
+    private func value(_ name: Name, _ kind: String) throws -> JSONValue { try required(name, kind, value(name)) }
+}

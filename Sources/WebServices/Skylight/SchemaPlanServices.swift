@@ -1,0 +1,246 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+// What changes a schema as a whole. With `dryRun` each says what it would do, and does nothing.
+
+/// `schema/validate`: whether a text is a schema. It looks at nothing but the text.
+struct SchemaValidation: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let text = SchemaText(try call.body.schemaText())
+        writer.object { writer in
+            writer.member("valid", text.errors.isEmpty)
+            writer.name("errors")
+            writer.array { writer in
+                for error in text.errors { writer.value(error) }
+            }
+            writer.name("notes")
+            writer.array { writer in
+                for note in text.notes { writer.value(note) }
+            }
+            guard let schema = try? text.schema() else { return }
+            writer.member("types", Int64(schema.types.count))
+            writer.member("fields", Int64(schema.types.values.reduce(0) { $0 + $1.fields.count }))
+            writer.member("roles", Int64(schema.roles.count))
+        }
+    }
+}
+
+/// `schema/diff`: what would have to change here for the schema to be another: that of a text, of another environment, or any.
+struct SchemaDiff: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let other = try await call.comparedSchema()
+        let difference = SchemaDifference(from: try await call.schemaEditing().schema(), to: other)
+        writer.object { writer in
+            writer.member("different", !difference.isEmpty)
+            writer.members(of: difference)
+        }
+    }
+}
+
+/// `schema/import`: makes the development schema what a text says.
+struct SchemaImport: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let file = try body.schema(text: try body.schemaText())
+        let isMerge = try body.bool("merge") ?? false
+        let isDryRun = try body.bool("dryRun") ?? false
+        let allowsLoss = try body.bool("allowLoss") ?? false
+        let waits = try body.waitsForIndexes()
+        if call.path.environment == .production {
+            throw RecordError(.accessDenied, "A schema is imported into development; deploy it to production from there")
+        }
+        let editing = try await call.schemaEditing()
+        let current = try await editing.schema()
+        let plan = try SchemaImportPlan(importing: file, into: current, merging: isMerge, production: try await call.schema(of: .production))
+        // What the rules refuse a dry run refuses as well.
+        _ = try current.applying(plan.edits)
+        let losses = try await plan.losses(measuredBy: editing as? any SchemaMeasuring)
+        if !isDryRun, !allowsLoss, !losses.isEmpty {
+            throw RecordError(
+                .badRequest,
+                "The import would lose \(losses.map(\.line).joined(separator: "; ")). Send 'allowLoss' to lose that, 'merge' to add only, or 'dryRun' to look")
+        }
+        let change = try await SchemaWork(editing, unless: isDryRun) { editing in
+            if plan.isEmpty { return try await editing.schema() }
+            return try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: waits)
+        }
+        writer.object { writer in
+            writer.member("dryRun", isDryRun)
+            writer.members(of: plan.difference)
+            writer.name("losses")
+            writer.array { writer in
+                for loss in losses { writer.value(loss) }
+            }
+            change?.write(into: &writer)
+        }
+    }
+}
+
+/// `schema/deploy`: takes what the development schema has beyond that of production over to production, whose service it is.
+struct SchemaDeploy: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let isDryRun = try body.bool("dryRun") ?? false
+        let waits = try body.waitsForIndexes()
+        let editing = try await call.schemaEditing()
+        try SchemaRules.checkDeploying(in: editing.address)
+        let development = if let given = try body.schema() { given } else { try await call.schema(of: .development) }
+        let production = try await editing.schema()
+        let plan = SchemaDeploymentPlan(from: development, to: production)
+        if !isDryRun, let refusal = plan.refusal { throw refusal }
+        _ = try production.applying(plan.edits)
+        let change = try await SchemaWork(editing, unless: isDryRun) { editing in
+            if plan.isEmpty { return try await editing.schema() }
+            return try await editing.deploy(development, waitingForIndexes: waits)
+        }
+        writer.object { writer in
+            writer.member("dryRun", isDryRun)
+            writer.member("canRun", plan.canRun)
+            if let refusal = plan.refusal { writer.member("refusal", refusal.reason) }
+            writer.members(of: plan.difference)
+            // What clients that are out there may need.
+            writer.name("droppedIndexes")
+            writer.array { writer in
+                for change in plan.indexLosses { writer.value(change) }
+            }
+            change?.write(into: &writer)
+        }
+    }
+}
+
+/// `schema/reset`: takes everything out of the development environment, whose schema becomes that of production.
+struct SchemaReset: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let isDryRun = try body.bool("dryRun") ?? false
+        let container = call.path.container.description
+        let editing = try await call.schemaEditing()
+        try SchemaRules.checkResetting(in: editing.address)
+        if !isDryRun, try body.name("confirm") != Name(container) {
+            throw RecordError(
+                .badRequest, "A reset removes all records of all users from development; it is done only when 'confirm' is the container's name, \(container)")
+        }
+        let production = if let given = try body.schema() { given } else { try await call.schema(of: .production) }
+        let before = try await editing.schema()
+        let records = isDryRun ? try await Self.records(of: before, in: editing) : []
+        let change = try await SchemaWork(editing, unless: isDryRun) { try await $0.reset(to: production) }
+        writer.object { writer in
+            writer.member("dryRun", isDryRun)
+            writer.members(of: SchemaDifference(from: before, to: production))
+            if isDryRun {
+                writer.name("records")
+                writer.object { writer in
+                    for (type, count) in records { writer.member(type, Int64(count)) }
+                }
+            }
+            change?.write(into: &writer)
+        }
+    }
+
+    /// How many records of each type there are, in all databases and for all users.
+    private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(Name, Int)] {
+        guard let measuring = editing as? any SchemaMeasuring else { return [] }
+        var counts: [(Name, Int)] = []
+        for type in schema.sortedTypes { counts.append((type.name, try await measuring.usage(of: type.name).records)) }
+        return counts
+    }
+}
+
+/// A change that was made: the schema after it, and what is still being built.
+private struct SchemaWork {
+    let schema: Schema
+    let builds: [IndexBuildProgress]
+
+    /// - Returns: `nil` when it is only a dry run.
+    init?(_ editing: any SchemaEditing, unless isDryRun: Bool, _ change: (any SchemaEditing) async throws -> Schema) async throws {
+        if isDryRun { return nil }
+        schema = try await change(editing)
+        builds = try await editing.indexBuilds()
+    }
+
+    func write(into writer: inout JSONWriter) {
+        writer.members(of: schema)
+        writer.members(of: builds)
+    }
+}
+
+extension EndpointCall {
+    /// The schema of an environment of the same container; where there is none yet, the one it would begin with.
+    fileprivate func schema(of environment: Environment) async throws -> Schema {
+        if environment == path.environment { return try await schemaEditing().schema() }
+        // Looking makes nothing.
+        if let listing = engine as? any EnvironmentListing, let known = try? await listing.environments(of: path.container), !known.contains(environment) {
+            return .initial
+        }
+        let address = DatabaseAddress(container: path.container, environment: environment, scope: .public)
+        guard let editing = try await engine.database(address, as: caller) as? any SchemaEditing else { throw unable("show its schema") }
+        return try await editing.schema()
+    }
+
+    /// The schema that a body names in one of three ways.
+    fileprivate func comparedSchema() async throws -> Schema {
+        let ways: [Name] = ["text", "schema", "environment"]
+        guard let way = ways.first(where: { body.value($0) != nil }), ways.filter({ body.value($0) != nil }).count == 1 else {
+            throw RecordError.unexpectedInput("Expected one of 'text', 'schema' and 'environment' to say what to compare with")
+        }
+        switch way {
+        case "text": return try body.schema(text: try body.schemaText())
+        case "environment":
+            let name = try body.required("environment", "a string", body.string("environment"))
+            guard let environment = Environment(rawValue: name) else {
+                throw RecordError(.badRequest, "Invalid environment '\(name)', expected development or production")
+            }
+            return try await schema(of: environment)
+        default: return try body.required("schema", "an object", body.schema())
+        }
+    }
+}
+
+extension RequestObject {
+    fileprivate func schemaText() throws -> String {
+        try required("text", "a schema in CloudKit's schema language, as a string", string("text"))
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST naming line and column.
+    fileprivate func schema(text: String) throws -> Schema {
+        do {
+            return try Schema(text: text)
+        } catch let error as SchemaTextError {
+            throw error.error
+        }
+    }
+
+    fileprivate func schema() throws -> Schema? {
+        try value("schema").map { try Schema($0) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(of difference: SchemaDifference) {
+        name("changes")
+        value(difference)
+    }
+
+    fileprivate mutating func value(_ error: SchemaTextError) {
+        object { writer in
+            writer.member("line", Int64(error.line))
+            writer.member("column", Int64(error.column))
+            writer.member("reason", error.reason)
+            writer.member("expected", error.expected)
+            writer.member("found", error.found)
+            if let hint = error.hint { writer.member("hint", hint) }
+            writer.member("excerpt", error.excerpt)
+        }
+    }
+
+    fileprivate mutating func value(_ note: SchemaTextNote) {
+        object { writer in
+            writer.member("line", Int64(note.line))
+            writer.member("column", Int64(note.column))
+            writer.member("text", note.text)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+struct SchemaDiffCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Compare a .ckdb file with an environment, two environments, or two files.",
+        discussion: """
+            With --file it says what the file has otherwise than the environment: what importing it would change. Without, what the environment \
+            has otherwise than the container's other one: for development, what deploying it would change. With two files, what the second has \
+            otherwise than the first.
+
+            Exit code 0 when there is no difference, 1 when there is one: a check for scripts. What can't be compared ends with 65 to 77.
+
+            Examples:
+              skylight schema diff --container iCloud.com.example.App
+                What was not deployed yet.
+              skylight schema diff --file schema.ckdb \\
+                --container iCloud.com.example.App || echo "Not imported."
+              skylight schema diff --file old.ckdb --file new.ckdb
+            """)
+
+    @Option(
+        name: [.customLong("file"), .customShort("f")],
+        help: ArgumentHelp("A schema file (.ckdb); - is standard input. Can be given twice, to compare two files.", valueName: "file"))
+    var files: [String] = []
+
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App. Two files need none.", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
+    var container: ContainerID?
+
+    @Option(help: "The environment to compare.")
+    var environment: Environment = .development
+
+    @OptionGroup var store: StoreOptions
+
+    /// A schema, and what to call it.
+    private struct Side {
+        let name: String
+        let schema: Schema
+    }
+
+    func validate() throws {
+        if files.count > 2 { throw ValidationError("--file can be given twice at most.") }
+        if files.count == 2, container != nil { throw ValidationError("two files are compared with each other: leave --container out, or one --file.") }
+        if files.count < 2, container == nil { throw ValidationError("--container says what to compare with; or give --file twice.") }
+        if files == ["-", "-"] { throw ValidationError("standard input can be read only once.") }
+    }
+
+    func run() async throws {
+        let files = try files.map { try SchemaFile($0) }
+        let sides = try await sides(files)
+        let difference = SchemaDifference(from: sides.from.schema, to: sides.to.schema)
+        if store.json {
+            Output.say { writer in
+                writer.member("different", !difference.isEmpty)
+                writer.member("from", sides.from.name)
+                writer.member("to", sides.to.name)
+                writer.member("changes", difference)
+            }
+        } else if difference.isEmpty {
+            Output.say("No difference between \(sides.from.name) and \(sides.to.name).")
+        } else {
+            Output.say("--- \(sides.from.name)")
+            Output.say("+++ \(sides.to.name)")
+            for line in SchemaChangeLines.lines(for: difference) { Output.say(line) }
+        }
+        if !difference.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+
+    private func sides(_ files: [SchemaFile]) async throws -> (from: Side, to: Side) {
+        let sides = files.map { Side(name: $0.name, schema: $0.schema) }
+        guard let container else { return (sides[0], sides[1]) }
+        let place = SchemaPlace(container: container)
+        do {
+            return try await store.withStore(isNew: false) { store -> (from: Side, to: Side) in
+                let own = Side(
+                    name: "\(container) (\(environment.rawValue))", schema: try await store.existingSchema(of: environment, in: place))
+                if let file = sides.first { return (own, file) }
+                let other: Environment = environment == .development ? .production : .development
+                return (Side(name: "\(container) (\(other.rawValue))", schema: try await store.schema(of: other, in: place)), own)
+            }
+        } catch let failure as CommandFailure where failure.status == .failed {
+            // 1 is an answer here, so that this must be something else.
+            throw CommandFailure(.noInput, failure.reason, code: failure.code, remedy: failure.remedy)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import JSON
+import Records
+
+/// A file in the schema language.
+struct SchemaFile {
+    /// No schema is as large.
+    private static let sizeLimit = 64 << 20
+
+    /// The path as it was given, or what standard input is called.
+    let name: String
+    let schema: Schema
+    let notes: [SchemaTextNote]
+
+    /// - Parameter path: `-` for standard input.
+    /// - Throws: `CommandFailure` when it can't be read, or is no schema: with each place, and the line there.
+    init(_ path: String) throws {
+        let name = path == "-" ? "standard input" : path
+        let text = SchemaText(utf8: try Self.bytes(path, name))
+        guard text.errors.isEmpty else { throw Self.failure(text.errors, in: name) }
+        self.name = name
+        schema = try text.schema()
+        notes = text.notes
+    }
+
+    /// Says on standard error what is worth a word.
+    func sayNotes() {
+        for note in notes { Output.note("Note: \(name):\(note.line):\(note.column): \(note.text)") }
+    }
+
+    private static func bytes(_ path: String, _ name: String) throws -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(name) }
+        defer { if path != "-" { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return bytes }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw unreadable(name)
+            }
+            bytes += chunk[..<count]
+            if bytes.count > sizeLimit { throw CommandFailure(.badData, "'\(name)' is larger than any schema: over \(ByteCount(Int64(sizeLimit)))") }
+        }
+    }
+
+    private static func unreadable(_ name: String) -> CommandFailure {
+        CommandFailure(.noInput, "'\(name)' can't be read: \(String(cString: strerror(errno)))")
+    }
+
+    private static func failure(_ errors: [SchemaTextError], in name: String) -> CommandFailure {
+        let count = errors.count == 1 ? "1 error" : "\(errors.count) errors" + (errors.count >= SchemaText.errorLimit ? " or more" : "")
+        var failure = CommandFailure(.badData, "\(name) is no schema: \(count)")
+        failure.details = errors.map { "\(name):\($0.line):\($0.column): \($0.reason)\n\($0.excerpt)" }
+        failure.members = { writer in
+            writer.name("errors")
+            writer.array { writer in
+                for error in errors {
+                    writer.object { writer in
+                        writer.member("file", name)
+                        writer.member("line", Int64(error.line))
+                        writer.member("column", Int64(error.column))
+                        writer.member("reason", error.reason)
+                        writer.member("expected", error.expected)
+                        writer.member("found", error.found)
+                        if let hint = error.hint { writer.member("hint", hint) }
+                        writer.member("excerpt", error.excerpt)
+                    }
+                }
+            }
+        }
+        return failure
+    }
+}
+
+/// The schema file that a command is about.
+struct SchemaFileOptions: ParsableArguments {
+    @Option(name: [.long, .customShort("f")], help: ArgumentHelp("The schema file (.ckdb); - is standard input.", valueName: "file"))
+    var file: String
+}
+
+extension JSONWriter {
+    /// Writes what a file's text is worth a word for.
+    mutating func member(_ name: Name, _ notes: [SchemaTextNote]) {
+        self.name(name)
+        array { writer in
+            for note in notes {
+                writer.object { writer in
+                    writer.member("line", Int64(note.line))
+                    writer.member("column", Int64(note.column))
+                    writer.member("text", note.text)
+                }
+            }
+        }
+    }
+}

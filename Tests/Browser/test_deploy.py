@@ -1,0 +1,102 @@
+"""Schemas on their way: compared, deployed, exported, imported, reset."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+NOTE = {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}, "rank": {"value": 1}}}
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_from_development_to_production(open_page, server, scripts):
+    container = f"iCloud.com.example.Deployed{int(scripts)}"
+    server.save(container, "Notes", NOTE)
+    page = open_page(f"/c/{container}/development/private/compare", java_script_enabled=scripts)
+    expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
+    page.get_by_role("link", name="Deploy…").click()
+    page.get_by_role("button", name="Deploy to production").click()
+    expect(page.get_by_role("status").first).to_contain_text("Deployed")
+    expect(page.get_by_role("button", name="Deploy to production")).to_have_count(0)
+    page.get_by_role("link", name="Compare").first.click()
+    expect(page.locator("main")).to_contain_text("have the same schema")
+    # What production has can't go any more.
+    page.goto(f"/c/{container}/development/private/schema")
+    page.get_by_label("A schema in the schema language").fill("DEFINE SCHEMA\nRECORD TYPE Note (title STRING);")
+    page.get_by_role("button", name="Show what would happen").click()
+    expect(page.get_by_role("alert")).to_contain_text("field 'rank'")
+    expect(page.get_by_role("button", name="Import", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
+    container = f"iCloud.com.example.Filed{int(scripts)}"
+    there = f"/c/{container}/development/private"
+    server.save(container, "Notes", NOTE)
+    page = open_page(there + "/schema", java_script_enabled=scripts)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == f"{container}-development.ckdb"
+    file = tmp_path / "schema.ckdb"
+    download.value.save_as(file)
+    text = file.read_text()
+    assert page.get_by_label("The schema", exact=True).text_content().strip() == text.strip()
+
+    page.get_by_label("or a file").set_input_files(file)
+    page.get_by_role("button", name="Show what would happen").click()
+    expect(page.get_by_role("status")).to_contain_text("There is nothing to do")
+
+    file.write_text(text.replace("        rank ", "        points DOUBLE SORTABLE,\n        runk "))
+    page.get_by_label("or a file").set_input_files(file)
+    page.get_by_role("button", name="Show what would happen").click()
+    note = page.get_by_role("alert")
+    expect(note).to_contain_text("1 field, 1 of them with values")
+    expect(note).to_contain_text("in 1 record go")
+    assert not scripts or Axe().run(page).violations_count == 0
+    page.get_by_label("This is meant").check()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("status").first).to_contain_text("The schema file is imported")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    download.value.save_as(tmp_path / "again.ckdb")
+    again = (tmp_path / "again.ckdb").read_text()
+    assert "points" in again and "rank" not in again
+    page.goto(there + "/record?zone=Notes&name=one")
+    expect(page.locator(".fields")).to_contain_text("Milk")
+
+
+def test_a_wrong_line_has_its_place(open_page, server):
+    server.save("iCloud.com.example.Wrong", "Notes", NOTE)
+    page = open_page("/c/iCloud.com.example.Wrong/development/private/schema")
+    page.get_by_label("A schema in the schema language").fill("DEFINE SCHEMA\n    RECORD TYPE Item (\n        title STRNG\n    );\n")
+    page.get_by_role("button", name="Show what would happen").click()
+    note = page.get_by_role("alert")
+    expect(note).to_contain_text("line 3, column 15")
+    assert note.locator("pre").inner_text() == "        title STRNG\n              ^"
+    assert Axe().run(page).violations_count == 0
+    # The text stays to be mended.
+    field = page.get_by_label("A schema in the schema language")
+    field.fill(field.input_value().replace("STRNG", "STRING"))
+    page.get_by_role("button", name="Show what would happen").click()
+    expect(page.locator(".sides")).to_contain_text("RECORD TYPE Item")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_development_is_reset_by_its_name(open_page, server, scripts):
+    container = f"iCloud.com.example.Emptied{int(scripts)}"
+    there = f"/c/{container}/development/private"
+    server.save(container, "Notes", NOTE)
+    page = open_page(there + "/types", java_script_enabled=scripts)
+    page.get_by_role("link", name="Reset").click()
+    page.get_by_role("link", name="Count the records").click()
+    expect(page.locator("main")).to_contain_text("1 record")
+    page.get_by_label("Type the container's name").fill(container.lower())
+    page.get_by_role("button", name="Reset development").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was reset")
+    assert not scripts or Axe().run(page).violations_count == 0
+    page.get_by_label("Type the container's name").fill(container)
+    page.get_by_role("button", name="Reset development").click()
+    expect(page.get_by_role("status")).to_contain_text("Development is reset")
+    page.goto(there + "/zones")
+    expect(page.locator("main")).not_to_contain_text("Notes")
+    page.goto(there + "/schema")
+    expect(page.get_by_label("The schema", exact=True)).not_to_contain_text("Note")

@@ -1,0 +1,134 @@
+"""A refused query gets all its indexes with one click; a dear one is explained and gets the index it is advised."""
+
+import json
+import subprocess
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+QUESTION = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
+
+
+def items(server, container, count=30):
+    """Items in a zone, of a type that has no index but the one that every new type gets taken away here."""
+    records = [
+        {"recordType": "Item", "recordName": f"item{number}", "fields": {
+            "author": {"value": {"recordName": "ada" if number % 2 else "ben", "action": "NONE"}, "type": "REFERENCE"},
+            "title": {"value": f"Item {number}"}, "year": {"value": 2000 + number}}}
+        for number in range(count)
+    ]
+    for start in range(0, count, 200):
+        server.save(container, "Items", *records[start : start + 200])
+    return f"/c/{container}/development/private"
+
+
+def drop_all(page, there):
+    page.goto(there + "/type?type=Item")
+    while page.get_by_role("button", name="Drop ").count():
+        name = page.get_by_role("button", name="Drop ").first.get_attribute("aria-label")
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_all_indexes_with_one_click(open_page, server, scripts):
+    there = items(server, f"iCloud.com.example.Advised{int(scripts)}")
+    page = open_page(there + "/types", java_script_enabled=scripts)
+    drop_all(page, there)
+    page.goto(f"{there}/query?{QUESTION}")
+    url = page.url
+    note = page.get_by_role("alert")
+    expect(note.locator("strong")).to_have_text("Type is not marked indexable: Item")
+    for reason in ["'author' is not marked queryable", "'title' is not marked queryable", "'year' is not marked sortable"]:
+        expect(note).to_contain_text(reason)
+    expect(note.locator("code")).to_have_text("author REFERENCE QUERYABLE,\ntitle STRING QUERYABLE,\nyear INT64 SORTABLE")
+    note.get_by_role("button", name="Add all 3 indexes").click()
+    expect(page.locator("tbody th.name")).to_have_count(15)
+    assert page.url == url
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_the_answer_comes_when_the_index_is_built(open_page, server, scripts):
+    # More records than are indexed within a save.
+    there = items(server, f"iCloud.com.example.Built{int(scripts)}", count=5600)
+    page = open_page(there + "/types", java_script_enabled=scripts)
+    drop_all(page, there)
+    page.goto(f"{there}/query?type=Item&sort1=title&zone=Items&filter1=year&is1=GREATER_THAN&value1=5")
+    # Entries that are still being taken away are no reason to be refused for good.
+    page.get_by_role("button", name="Add all 2 indexes").click()
+    expect(page.locator("tbody th.name")).to_have_count(50, timeout=60_000)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_query_in_code_can_be_pasted(open_page, server):
+    there = items(server, "iCloud.com.example.Pasted")
+    page = open_page(there + "/types")
+    drop_all(page, there)
+    page.goto(f"{there}/query?{QUESTION}&zone=Items")
+    page.get_by_text("This query as a request").click()
+    command = page.get_by_label("The query as a request").inner_text()
+    assert server.address in command
+    refused = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
+    assert refused["reason"] == "Type is not marked indexable: Item"
+    page.get_by_role("button", name="Add all 3 indexes").click()
+    expect(page.locator("tbody th.name")).to_have_count(15)
+    answer = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
+    shown = page.locator("tbody th.name").all_inner_texts()
+    assert [record["recordName"] for record in answer["records"]] == shown
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
+    there = items(server, f"iCloud.com.example.Explained{int(scripts)}", count=2400)
+    page = open_page(f"{there}/query?type=Item&zone=Items&filter1=author&is1=EQUALS&value1=ada&sort1=year&limit=10", java_script_enabled=scripts)
+    note = page.get_by_role("alert")
+    if note.count():
+        note.get_by_role("button", name="Add").last.click()
+    expect(page.locator("tbody th.name")).to_have_count(10)
+    page.get_by_role("button", name="Explain").click()
+    expect(page).to_have_title("Explain · Item · Skylight")
+    figures = page.locator(".figures")
+    expect(figures).to_contain_text("records returned")
+    read = int(figures.locator("dd").first.inner_text().replace(",", ""))
+    assert read > 100
+    table = page.get_by_role("region", name="Indexes considered")
+    expect(table).to_contain_text("author QUERYABLE")
+    expect(table).to_contain_text("year SORTABLE")
+    assert all(reason.strip() for reason in table.locator("tbody td:last-child").all_inner_texts())
+    expect(page.get_by_role("heading", name="The engine's own plan")).to_be_visible()
+    page.get_by_role("button", name="Add composite index author + year").click()
+    expect(page.locator("tr.used")).to_contain_text("author + year")
+    assert int(figures.locator("dd").first.inner_text().replace(",", "")) < 100
+    expect(page.get_by_role("button", name="Add composite index")).to_have_count(0)
+    page.get_by_role("button", name="Query").last.click()
+    page.wait_for_url("**/query?**")
+    expect(page.locator("tbody th.name")).to_have_count(10)
+    page.goto(there + "/schema")
+    expect(page.get_by_label("The schema", exact=True)).not_to_contain_text("author + year")
+
+
+def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server):
+    container = "iCloud.com.example.Refusing"
+    there = items(server, container)
+    page = open_page(there + "/types")
+    drop_all(page, there)
+    query = {"recordType": "Item", "filterBy": [{"comparator": "GREATER_THAN", "fieldName": "year", "fieldValue": {"value": 2010}}], "sortBy": [{"fieldName": "title"}]}
+
+    def ask():
+        return server.ask(f"/{container}/development/private/records/query", {"query": query, "zoneID": {"zoneName": "Items"}})
+
+    with pytest.raises(Exception):
+        ask()
+    page.goto(there + "/query")
+    page.get_by_role("link", name="Query advice").click()
+    refused = page.get_by_role("region", name="Refused queries of late")
+    expect(refused).to_contain_text("Item where year is more than 2010, sorted by title A to Z")
+    expect(refused).to_contain_text("title SORTABLE")
+    assert Axe().run(page).violations_count == 0
+    refused.get_by_role("button", name="Add 2 indexes").click()
+    expect(page.get_by_role("status")).to_contain_text("indexes are changed")
+    expect(page.locator("main")).to_contain_text("No query was refused")
+    assert len(ask()["records"]) == 19
+    page.reload()
+    expect(page.get_by_role("region", name="Indexes that queries used")).to_contain_text("title SORTABLE")

@@ -1,0 +1,247 @@
+"""The pages of the schema: types and fields, the table of indexes, roles and history."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from page_server import Server
+
+BOTH = pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+
+
+@pytest.fixture(scope="module")
+def stage():
+    """A server of its own: each test makes a container."""
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def open_here(open_page, stage):
+    return lambda path, **options: open_page(path, at=stage, **options)
+
+
+@pytest.fixture
+def there(stage, request):
+    """A container of the test's own, with a few notes."""
+    container = "iCloud.com.example." + re.sub(r"[^A-Za-z0-9]", "", request.node.name)
+    stage.save(
+        container, "Notes",
+        *({"recordType": "Note", "recordName": f"note{number}", "fields": {"title": {"value": f"Milk {number}"}, "rank": {"value": number}}} for number in range(12)),
+    )
+    return f"/c/{container}/development/private"
+
+
+def accessible(page):
+    for scheme in ["light", "dark"]:
+        for width in [1360, 420]:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 860})
+            results = Axe().run(page)
+            assert results.violations_count == 0, f"{page.url}, {scheme}, {width} wide\n{results.generate_report()}"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate("(main => main.scrollWidth - main.clientWidth)(document.querySelector('main'))") <= 0, f"{page.url}, {width} wide"
+    page.set_viewport_size({"width": 1360, "height": 860})
+
+
+@BOTH
+def test_a_type_gets_fields_and_indexes_and_goes(open_here, there, scripts):
+    page = open_here(there + "/types", java_script_enabled=scripts)
+    page.get_by_label("New type").fill("Song")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Song", exact=True)).to_be_visible()
+    expect(page.get_by_role("status").first).to_contain_text("The record type is made.")
+    page.get_by_label("New field", exact=True).fill("verses")
+    page.get_by_label("Type of the new field").select_option("LIST<STRING>")
+    page.get_by_role("checkbox", name="QUERYABLE").check()
+    page.get_by_role("button", name="Add the field").click()
+    row = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="verses"))
+    expect(row).to_contain_text("LIST<STRING>")
+    expect(row.locator(".pill.has")).to_have_text(["QUERYABLE"])
+    row.get_by_role("button", name="Drop QUERYABLE from verses of Song").click()
+    expect(row.locator(".pill.has")).to_have_count(0)
+    row.get_by_role("button", name="Add QUERYABLE to verses of Song").click()
+    expect(row.locator(".pill.has")).to_have_text(["QUERYABLE"])
+    row.get_by_role("link", name="Remove the field verses…").click()
+    expect(page.locator("main")).to_contain_text("There is no record with a value in it.")
+    page.get_by_role("button", name="Remove the field").click()
+    expect(row).to_have_count(0)
+    page.get_by_role("link", name="Remove…", exact=True).click()
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("link", name="Remove…", exact=True).click()
+    page.get_by_role("button", name="Remove the type").click()
+    expect(page.get_by_role("status").first).to_contain_text("The record type is removed")
+    expect(page.get_by_role("link", name="Song")).to_have_count(0)
+
+
+def test_what_is_lost_is_counted_before(open_here, there):
+    page = open_here(there + "/field/remove?type=Note&field=title")
+    expect(page.locator("main")).to_contain_text("12 records with a value in it, in all databases and of all users, are stripped of it for good.")
+    page.get_by_role("button", name="Remove the field").click()
+    page.goto(there + "/record?zone=Notes&name=note3")
+    expect(page.locator(".fields")).not_to_contain_text("Milk")
+    page.goto(there + "/type/remove?type=Note")
+    expect(page.locator("main")).to_contain_text("12 records of this type")
+    page.get_by_role("button", name="Remove the type").click()
+    page.goto(there + "/zone?zone=Notes")
+    expect(page.locator("main")).to_contain_text("0 records")
+
+
+def test_usage_shows_what_is_never_filled(open_here, there):
+    page = open_here(there + "/type?type=Note")
+    page.get_by_label("New field", exact=True).fill("forgotten")
+    page.get_by_role("button", name="Add the field").click()
+    page.get_by_role("link", name="Measure usage").click()
+    expect(page.locator("main")).to_contain_text("12 records of this type")
+    expect(page.locator("main")).to_contain_text("No record has anything in: forgotten.")
+    title = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="title"))
+    expect(title.locator("td.num").nth(0)).to_have_text("12 all")
+    expect(title.locator("td.num").nth(1)).to_have_text("12")
+    title.get_by_role("link").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note")
+
+
+@BOTH
+def test_the_table_of_indexes_is_narrowed_and_changed(open_here, stage, there, scripts):
+    stage.save(there.split("/")[2], "Notes", {"recordType": "Tag", "recordName": "tag", "fields": {"name": {"value": "x"}}})
+    page = open_here(there + "/indexes", java_script_enabled=scripts)
+    rows = page.locator(".indexes tbody tr:visible")
+    expect(rows).to_have_count(3)
+    page.get_by_label("Filter", exact=True).fill("note sortable")
+    if not scripts:
+        page.get_by_role("button", name="Filter").click()
+    expect(rows).to_have_count(2)
+    rows.first.get_by_role("button", name="Drop SORTABLE").click()
+    page.goto(there + "/indexes")
+    page.get_by_role("link", name="All fields").click()
+    expect(page.get_by_role("link", name="All fields")).to_have_attribute("aria-current", "true")
+    page.get_by_role("button", name="Add QUERYABLE to recordName of Tag").click()
+    expect(page).to_have_url(re.compile("show=all"))
+    page.goto(there + "/query?type=Tag")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_narrowing_says_when_nothing_is_left(open_here, there):
+    page = open_here(there + "/indexes")
+    page.get_by_label("Filter", exact=True).fill("nothing like it")
+    expect(page.get_by_text("No field matches.")).to_be_visible()
+    page.get_by_label("Filter", exact=True).fill("")
+    expect(page.get_by_text("No field matches.")).to_be_hidden()
+
+
+@BOTH
+def test_composite_indexes_come_and_go(open_here, there, scripts):
+    page = open_here(there + "/type?type=Note", java_script_enabled=scripts)
+    page.get_by_label("Filter on", exact=True).select_option("title")
+    page.get_by_label("sort by").select_option("rank")
+    page.get_by_role("button", name="Add a composite index").click()
+    composite = page.locator(".composites tbody tr")
+    expect(composite).to_contain_text("title")
+    expect(composite.locator(".pill")).to_have_text("complete")
+    assert "composite" not in page.locator("pre[aria-label='The type in the schema language']").inner_text().lower()
+    page.goto(there + "/indexes")
+    expect(page.locator(".composites tbody tr")).to_contain_text("Note")
+    page.get_by_role("button", name="Drop the composite index of Note on title by rank").click()
+    expect(page.locator(".composites")).to_have_count(0)
+
+
+@BOTH
+def test_roles_are_granted_and_taken(open_here, there, scripts):
+    page = open_here(there + "/roles", java_script_enabled=scripts)
+    page.get_by_label("New role").fill("Editor")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("link", name="Change what is granted on Note").click()
+    page.get_by_role("checkbox", name="Editor may WRITE").check()
+    page.get_by_role("checkbox", name="_icloud may CREATE").uncheck()
+    page.get_by_role("button", name="Save the grants").click()
+    cells = page.locator(".matrix tbody tr", has=page.get_by_role("rowheader", name="Note")).locator("td")
+    expect(cells.nth(0)).to_have_text("READ")
+    expect(cells.nth(1)).to_have_text("–")
+    expect(cells.nth(3)).to_have_text("WRITE")
+    expect(page.get_by_role("button", name="Remove the role Editor")).to_have_count(0)
+    page.goto(there + "/type?type=Note")
+    expect(page.locator(".facts", has_text="Editor")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Security roles").click()
+    page.get_by_role("checkbox", name="Editor may WRITE").uncheck()
+    page.get_by_role("button", name="Save the grants").click()
+    page.get_by_role("button", name="Remove the role Editor").click()
+    expect(page.get_by_role("rowheader", name="Editor")).to_have_count(0)
+
+
+def test_history_tells_what_was_done(open_here, there):
+    page = open_here(there + "/types")
+    page.get_by_label("New type").fill("Song")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("link", name="History").click()
+    rows = page.locator(".history tbody tr")
+    expect(rows.first).to_contain_text("Developer")
+    expect(rows.first).to_contain_text("edited")
+    expect(rows.first).to_contain_text("Song")
+    expect(rows.last).to_contain_text("saved")
+    expect(rows.last).to_contain_text("Note")
+
+
+def test_production_is_shown_and_left_alone(open_here, there):
+    page = open_here(there.replace("development", "production") + "/types")
+    for name in ["Record types", "Indexes", "Security roles", "History"]:
+        page.get_by_label("Pages").get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=name, level=1, exact=True)).to_be_visible()
+        assert page.locator("main form[method=post]").count() == 0, name
+
+
+def working(page, steps, path="/indexes"):
+    """Puts work on indexes on the page: one look after the other sees the next step, and after the last one none."""
+    looks = []
+
+    def answer(route):
+        reply = route.fetch()
+        step = len(looks)
+        looks.append(route.request.resource_type)
+        text = reply.text()
+        if step < len(steps):
+            text = text.replace('<div id="indexes">', f'<div id="indexes" data-live="The work is done."><p class="remark">{steps[step]}</p>')
+        route.fulfill(response=reply, body=text)
+
+    page.route(re.compile(re.escape(path) + r"($|\?)"), answer)
+    return looks
+
+
+def test_work_on_indexes_is_followed_until_it_is_done(open_here, there):
+    page = open_here(there + "/types")
+    looks = working(page, ["building, 12 %", "building, 57 %"])
+    page.goto(there + "/indexes")
+    page.evaluate("window.isSamePage = true")
+    expect(page.get_by_text("building, 12 %")).to_be_visible()
+    page.get_by_role("button", name="Drop SORTABLE from rank of Note").focus()
+    expect(page.get_by_text("building, 57 %")).to_be_visible()
+    expect(page.locator("#indexes[data-live]")).to_have_count(0)
+    expect(page.locator("main > [role=status]")).to_have_text("The work is done.")
+    expect(page.get_by_role("button", name="Drop SORTABLE from rank of Note")).to_be_focused()
+    assert page.evaluate("window.isSamePage") is True
+    count = len(looks)
+    page.wait_for_timeout(2500)
+    assert len(looks) == count == 3
+
+
+def test_what_was_narrowed_stays_so_when_the_table_is_exchanged(open_here, there):
+    page = open_here(there + "/types")
+    working(page, ["building, 12 %"])
+    page.goto(there + "/indexes")
+    page.get_by_label("Filter", exact=True).fill("rank")
+    expect(page.locator("#indexes[data-live]")).to_have_count(0)
+    expect(page.locator(".indexes tbody tr:visible")).to_have_count(1)
+    expect(page.get_by_label("Filter", exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    "path", ["/types", "/type?type=Note", "/type?type=Note&usage=1", "/type?type=Users", "/indexes?show=all", "/indexes?find=x", "/roles?type=Note", "/history",
+             "/type/remove?type=Note", "/field/remove?type=Note&field=rank"],
+)
+def test_pages_are_accessible_and_fit(open_here, there, path):
+    page = open_here(there + "/type?type=Note", reduced_motion="reduce")
+    page.get_by_role("button", name="Add a composite index").click()
+    page.goto(there + path)
+    accessible(page)

@@ -1,0 +1,181 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Synchronization
+import Testing
+
+@testable import Console
+
+/// What the console says of queries that are refused or dear, and what its buttons do about it.
+@Suite struct AdvicePageTests {
+    /// Two filters and a sort, none of which has its index.
+    private static let question = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
+
+    @Test func allThatIsMissingIsNamedAndMadeAtOnce() async throws {
+        try await SchemaStage.run { stage in
+            let path = "query?\(Self.question)"
+            let refused = try await stage.page(path)
+            #expect(refused.contains("<strong>Field &#39;author&#39; is not marked queryable</strong>"))
+            for reason in ["author&#39; is not marked queryable", "title&#39; is not marked queryable", "year&#39; is not marked sortable"] {
+                #expect(refused.contains("<span>Field &#39;\(reason)</span>"))
+            }
+            #expect(refused.contains("author REFERENCE QUERYABLE,\ntitle STRING QUERYABLE,\nyear INT64 SORTABLE</code>"))
+            let answer = try await stage.press("Add all 3 indexes", on: refused)
+            #expect(answer.status == .seeOther)
+            let back = try #require(answer.headers[.location])
+            #expect(back == "\(SchemaStage.there)/\(path)")
+            let shown = try await stage.client.execute(uri: back, method: .get) { String(buffer: $0.body) }
+            #expect(shown.contains("<b>3 records</b>") && shown.contains("Item &lt;1&gt;"))
+        }
+    }
+
+    @Test func oneFieldGetsOneLineAndAsFewIndexesAsWillDo() async throws {
+        try await SchemaStage.run { stage in
+            let page = try await stage.page("query?type=Item&filter1=title&is1=GREATER_THAN&value1=A&sort1=title")
+            // SORTABLE, which the sort needs, serves the range too.
+            #expect(page.contains("title STRING SORTABLE</code>"))
+            #expect(page.contains("one more index"))
+            #expect(page.contains(">Add SORTABLE to title</button>") && page.contains(">Add QUERYABLE to title</button>"))
+            _ = try await stage.press("Add SORTABLE to title", on: page)
+            #expect(try await stage.page("query?type=Item&filter1=title&is1=GREATER_THAN&value1=A&sort1=title").contains("<b>3 records</b>"))
+        }
+    }
+
+    @Test func aTypeWithoutAnyIndexHidesNothing() async throws {
+        try await SchemaStage.run { stage in
+            _ = try await stage.database(.development).edit([.setIndexes([], of: .custom("shelf"), in: "Item")])
+            let page = try await stage.page("query?\(Self.question)")
+            #expect(page.contains("<strong>Type is not marked indexable: Item</strong>"))
+            _ = try await stage.press("Add all 3 indexes", on: page)
+            #expect(try await stage.page("query?\(Self.question)").contains("<b>3 records</b>"))
+        }
+    }
+
+    @Test func whatNoIndexHelpsHasNoButton() async throws {
+        try await SchemaStage.run { stage in
+            for question in ["type=Users", "type=Nothing", "type=Item&filter1=nothing&value1=x", "type=Item&filter1=shelf&is1=EQUALS&value1=left&sort1=author"] {
+                let page = try await stage.page("query?\(question)")
+                #expect(page.contains("role=\"alert\"") && !page.contains(">Add "), "\(question)")
+                #expect(!page.contains("In the schema file"), "\(question)")
+            }
+        }
+    }
+
+    @Test func productionIsAdvisedWithoutButtons() async throws {
+        try await SchemaStage.run { stage in
+            _ = try await stage.database(.production).deploy(try await stage.database(.development).schema(), waitingForIndexes: true)
+            let page = try await stage.page("query?\(Self.question)", in: "production")
+            #expect(page.contains("The production schema can&#39;t be edited") || page.contains("The production schema can't be edited"))
+            #expect(!page.contains(">Add all 3 indexes</button>"))
+            #expect(page.contains("author REFERENCE QUERYABLE"))
+        }
+    }
+
+    @Test func anIndexThatIsBeingBuiltIsWaitedFor() async throws {
+        try await SchemaStage.run(isStaged: true) { stage in
+            let question = "type=Item&filter1=shelf&is1=EQUALS&value1=left"
+            stage.staged.builds.withLock {
+                $0 = [IndexBuildProgress(.building, of: .field(.custom("shelf"), .queryable), in: "Item", done: 430, total: 1000)]
+            }
+            let waiting = try await stage.page("query?\(question)")
+            #expect(waiting.contains("TRY_AGAIN_LATER") && waiting.contains("(43 %)"))
+            #expect(waiting.contains("data-refresh") && waiting.contains("<noscript><meta http-equiv=\"refresh\""))
+            #expect(waiting.contains("<progress max=\"100\" value=\"43\""))
+            #expect(!waiting.contains(">Add "))
+            // What is missing besides is not waited for.
+            let missing = try await stage.page("query?\(question)&sort1=year")
+            #expect(!missing.contains("data-refresh") && missing.contains(">Add SORTABLE to year</button>"))
+            stage.staged.builds.withLock { $0 = [] }
+            let done = try await stage.page("query?\(question)")
+            #expect(done.contains("<b>3 records</b>") && !done.contains("http-equiv=\"refresh\""))
+        }
+    }
+
+    // MARK: Explain
+
+    @Test func aQueryIsExplained() async throws {
+        try await SchemaStage.run { stage in
+            let question = "type=Item&filter1=shelf&is1=EQUALS&value1=left"
+            let query = try await stage.page("query?\(question)")
+            #expect(query.contains("formaction=\"\(SchemaStage.there)/explain\""))
+            let page = try await stage.page("explain?\(question)")
+            #expect(page.contains("Item where shelf is left"))
+            #expect(page.contains("records returned</dt><dd>3"))
+            #expect(page.contains("shelf QUERYABLE"))
+            #expect(page.contains("NSPredicate") && page.contains("performQuery") && page.contains("records/query"))
+        }
+    }
+
+    @Test func theFormOfAnExplanationStaysThere() async throws {
+        try await SchemaStage.run { stage in
+            let added = try await stage.get("explain?type=Item&filter1=shelf&value1=left&add=sort")
+            #expect(added.status == .seeOther)
+            #expect(added.headers[.location]?.hasPrefix("\(SchemaStage.there)/explain?type=Item&filter1=shelf") == true)
+            #expect(try await stage.page("explain?type=Item&filter1=year&value1=soon").contains("Not explained: a value can&#39;t be read"))
+            #expect(try await stage.page("explain?type=Item&draft=1").contains("Not explained yet"))
+        }
+    }
+
+    @Test func anExplanationOfWhatIsRefusedLeadsBackToItself() async throws {
+        try await SchemaStage.run { stage in
+            let page = try await stage.page("explain?\(Self.question)")
+            #expect(page.contains("Field &#39;author&#39; is not marked queryable"))
+            #expect(!page.contains("records returned"))
+            let answer = try await stage.press("Add all 3 indexes", on: page)
+            #expect(answer.headers[.location] == "\(SchemaStage.there)/explain?\(Self.question)")
+            #expect(try await stage.page("explain?\(Self.question)").contains("records returned</dt><dd>3"))
+        }
+    }
+
+    @Test func candidatesAreShownInWords() {
+        let composite = CompositeIndex(filter: .custom("shelf"), sort: .custom("year"))
+        let explanation = QueryExplanation(
+            candidates: [
+                QueryExplanation.Candidate(
+                    index: .field(.custom("shelf"), .queryable), clause: "filter shelf EQUALS", standing: .servesFilter, reason: "Few", entries: 1000,
+                    isCutOff: true),
+                QueryExplanation.Candidate(
+                    index: .composite(composite), clause: "filter and sort", standing: .missing, reason: "Not there"),
+            ],
+            summary: "Read and sorted.", entriesRead: 100_000, recordsRead: 100_000, recordsReturned: 50, hasMore: true, milliseconds: 812.4,
+            advice: [composite])
+        let rows = explanation.candidates.map { Explained.CandidateRow($0) }
+        #expect(rows.map(\.standing) == ["serves the filter", "missing"])
+        #expect(rows.map(\.entries) == ["1,000 or more", nil])
+        #expect(rows.map(\.isUsed) == [true, false])
+    }
+
+    // MARK: The page Query advice
+
+    @Test func refusedQueriesAreServedFromTheAdvice() async throws {
+        try await SchemaStage.run { stage in
+            let database = try await stage.database(.development)
+            let query = Query(
+                recordType: "Item", filters: [Query.Filter("author", .equals, FieldInput(.reference(Reference(recordName: "ada"))))],
+                sorts: [Query.Sort("year", ascending: false)])
+            for _ in 0..<2 { await #expect(throws: RecordError.self) { _ = try await database.query(QueryRequest(query)) } }
+            let page = try await stage.page("advice")
+            #expect(page.contains("Item where author is ada, sorted by year largest first"))
+            #expect(page.contains("author QUERYABLE, year SORTABLE") && page.contains(">2 times<"))
+            // No query used the index there is.
+            #expect(page.contains("<td>shelf QUERYABLE</td>") && page.contains("1 unused index<"))
+            let answer = try await stage.press("Add 2 indexes", on: page)
+            #expect(answer.headers[.location]?.hasPrefix("\(SchemaStage.there)/advice") == true)
+            #expect(try await database.query(QueryRequest(query)).records.count == 3)
+            let served = try await stage.page("advice")
+            #expect(served.contains("No query was refused") && !served.contains("Item where author"))
+            #expect(served.contains("<td>author QUERYABLE</td><td class=\"num\">1</td>"))
+        }
+    }
+
+    @Test func anUnusedIndexIsDropped() async throws {
+        try await SchemaStage.run { stage in
+            _ = try await stage.press("Drop", on: try await stage.page("advice"))
+            #expect(try await stage.type("Item")?.fields["shelf"]?.indexes == [])
+            #expect(try await stage.page("advice").contains("Every index there is was used"))
+        }
+    }
+}

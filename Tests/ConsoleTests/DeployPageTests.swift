@@ -1,0 +1,234 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+
+@testable import Console
+
+/// The pages that move schemas: Compare, Deploy, Import and export, Reset.
+@Suite struct DeployPageTests {
+    private func text(_ response: TestResponse) -> String { String(buffer: response.body) }
+
+    // MARK: Compare and deploy
+
+    @Test func whatDiffersIsShownAndDeployed() async throws {
+        try await SchemaStage.run { stage in
+            let before = try await stage.page("compare")
+            #expect(before.contains("RECORD TYPE Item (") && before.contains("    shelf STRING QUERYABLE"))
+            #expect(before.contains("1 difference<"))
+            let plan = try await stage.page("deploy")
+            #expect(plan.contains("after deployment") && plan.contains("author REFERENCE"))
+            let answer = try await stage.press("Deploy to production", on: plan)
+            #expect(answer.status == .seeOther)
+            let development = try await stage.database(.development).schema()
+            #expect(try await stage.database(.production).schema().text == development.text)
+            let done = try await stage.page("deploy?notice=deployed")
+            #expect(done.contains("Deployed: production has") && done.contains("There is nothing to deploy"))
+            #expect(!done.contains(">Deploy to production</button>"))
+            #expect(try await stage.page("compare", in: "production").contains("have the same schema"))
+        }
+    }
+
+    @Test func looksAtNothingMakeNoEnvironment() async throws {
+        try await SchemaStage.run { stage in
+            for path in ["compare", "deploy", "schema", "reset"] { _ = try await stage.page(path) }
+            let container = try #require(ContainerID("iCloud.com.example.App"))
+            #expect(try await stage.engine.environments(of: container) == [.development])
+        }
+    }
+
+    @Test func onlyDifferencesAreShownSideBySide() async throws {
+        try await SchemaStage.run { stage in
+            let development = try await stage.database(.development)
+            _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
+            _ = try await development.edit([
+                .setIndexes([], of: .custom("shelf"), in: "Item"), .setIndexes(.sortable, of: .custom("year"), in: "Item"),
+                .addType(RecordType(name: "Item", fields: ["pages": FieldDefinition(type: .int64)])), .addRole("Editor"),
+                .addCompositeIndex(CompositeIndex(filter: .custom("author"), sort: .custom("year")), in: "Item"),
+            ])
+            let page = try await stage.page("compare")
+            #expect(page.contains("4 differences"))
+            for line in ["shelf STRING QUERYABLE</code>", "shelf STRING</code>", "year INT64 SORTABLE</code>", "pages INT64</code>", "CREATE ROLE Editor</code>"] {
+                #expect(page.contains(line), "\(line)")
+            }
+            #expect(!page.contains("title STRING"))
+            #expect(page.contains("Composite indexes</h2>"))
+            let plan = try await stage.page("deploy")
+            #expect(plan.contains("Production loses 1 index."))
+            #expect(plan.contains("Queries in production that need QUERYABLE will be refused"))
+            _ = try await stage.press("Deploy to production", on: plan)
+            #expect(try await stage.type("Item", in: .production)?.fields["shelf"]?.indexes == [])
+            #expect(try await stage.type("Item", in: .production)?.compositeIndexes == [])
+        }
+    }
+
+    @Test func whatWouldRemoveAFieldIsRefused() async throws {
+        try await SchemaStage.run { stage in
+            let development = try await stage.database(.development)
+            _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
+            _ = try await development.edit([.removeField("year", in: "Item")])
+            let page = try await stage.page("deploy")
+            #expect(page.contains("This can&#39;t be deployed") || page.contains("This can't be deployed"))
+            #expect(page.contains("Development no longer has Item.year INT64"))
+            #expect(page.contains("A deployment only adds"))
+            #expect(!page.contains(">Deploy to production</button>"))
+            let fingerprint = SchemaFingerprint.text(from: try await development.schema(), to: try await stage.database(.production).schema())
+            #expect(try await stage.post("deploy", "fingerprint=\(fingerprint)").status == .badRequest)
+            #expect(try await stage.type("Item", in: .production)?.fields["year"] != nil)
+        }
+    }
+
+    @Test func whatWasNotShownIsNotDeployed() async throws {
+        try await SchemaStage.run { stage in
+            let plan = try await stage.page("deploy")
+            _ = try await stage.database(.development).edit([.addType(RecordType(name: "Late"))])
+            let stale = text(try await stage.press("Deploy to production", on: plan))
+            #expect(stale.contains("Nothing was deployed") && stale.contains("RECORD TYPE Late"))
+            #expect(try await stage.type("Item", in: .production) == nil)
+            // What is shown now can be deployed.
+            #expect(try await stage.press("Deploy to production", on: stale).status == .seeOther)
+            #expect(try await stage.type("Late", in: .production) != nil)
+            #expect(try await stage.post("deploy", "").status == .ok)
+        }
+    }
+
+    // MARK: Import and export
+
+    @Test func whatIsExportedIsImportedWithNothingToDo() async throws {
+        try await SchemaStage.run { stage in
+            let answer = try await stage.get("schema/export")
+            #expect(answer.headers[.contentDisposition] == "attachment; filename=\"iCloud.com.example.App-development.ckdb\"")
+            let schema = try await stage.database(.development).schema()
+            #expect(text(answer) == schema.text)
+            let page = text(try await stage.send("schema/import", [("text", "")], file: text(answer)))
+            #expect(page.contains("There is nothing to do"))
+            // Browsers end lines with both characters.
+            #expect(text(try await stage.send("schema/import", [("text", text(answer).replacing("\n", with: "\r\n"))])).contains("There is nothing to do"))
+        }
+    }
+
+    @Test func aWrongLineHasACaret() async throws {
+        try await SchemaStage.run { stage in
+            let page = text(try await stage.send("schema/import", [("text", "DEFINE SCHEMA\n    RECORD TYPE Item (\n        title STRNG\n    );\n")]))
+            #expect(page.contains("line 3, column 15"))
+            #expect(page.contains("        title STRNG\n              ^</pre>"))
+            #expect(page.contains(">\nDEFINE SCHEMA\n    RECORD TYPE Item"))
+            #expect(!page.contains(">Import</button>"))
+        }
+    }
+
+    @Test func lossesAreCountedAndAskedFor() async throws {
+        try await SchemaStage.run { stage in
+            let file = "DEFINE SCHEMA\nRECORD TYPE Item (title STRING QUERYABLE, author STRING, year INT64);"
+            let page = text(try await stage.send("schema/import", [("text", "ignored")], file: file))
+            #expect(page.contains("The import loses 2 fields, 2 of them with values"))
+            #expect(page.contains("in 3 records go"))
+            #expect(page.contains("title STRING QUERYABLE</code>"))
+            let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
+            let unasked = try await stage.send("schema/apply", [("text", file), ("fingerprint", String(fingerprint))])
+            #expect(unasked.status == .badRequest)
+            #expect(try await stage.type("Item")?.fields["shelf"] != nil)
+            let done = try await stage.send("schema/apply", [("text", file), ("fingerprint", String(fingerprint)), ("accept", "1")])
+            #expect(done.status == .seeOther)
+            let type = try #require(try await stage.type("Item"))
+            #expect(type.fields["shelf"] == nil && type.fields["author"]?.type == .string)
+            #expect(type.fields["title"]?.indexes == .queryable)
+            #expect(try await stage.page("schema?notice=schema-imported").contains("The schema file is imported"))
+        }
+    }
+
+    @Test func mergingOnlyAdds() async throws {
+        try await SchemaStage.run { stage in
+            let file = "DEFINE SCHEMA\nRECORD TYPE Item (pages INT64 SORTABLE);\nRECORD TYPE Box (size INT64);"
+            let page = text(try await stage.send("schema/import", [("text", file), ("merge", "1")]))
+            #expect(!page.contains("The import loses") && page.contains("pages INT64 SORTABLE</code>"))
+            let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
+            let sent = [("text", file), ("merge", "1"), ("fingerprint", String(fingerprint))]
+            #expect(try await stage.send("schema/apply", sent).status == .seeOther)
+            #expect(try await stage.type("Item")?.fields.count == 5)
+            #expect(try await stage.type("Box") != nil)
+            let conflict = text(try await stage.send("schema/import", [("text", "DEFINE SCHEMA\nRECORD TYPE Item (year STRING);"), ("merge", "1")]))
+            #expect(conflict.contains("INT64") && conflict.contains("BAD_REQUEST") && !conflict.contains(">Import</button>"))
+        }
+    }
+
+    @Test func whatWasNotShownIsNotImported() async throws {
+        try await SchemaStage.run { stage in
+            let file = "DEFINE SCHEMA\nRECORD TYPE Box (size INT64);"
+            let page = text(try await stage.send("schema/import", [("text", file), ("merge", "1")]))
+            let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
+            _ = try await stage.database(.development).edit([.addType(RecordType(name: "Late"))])
+            let stale = text(try await stage.send("schema/apply", [("text", file), ("merge", "1"), ("fingerprint", String(fingerprint))]))
+            #expect(stale.contains("Nothing was imported"))
+            #expect(try await stage.type("Box") == nil)
+        }
+    }
+
+    @Test func productionTakesNoFile() async throws {
+        try await SchemaStage.run { stage in
+            let page = try await stage.page("schema", in: "production")
+            #expect(!page.contains("<textarea"))
+            #expect(try await stage.post("schema/import", "text=DEFINE+SCHEMA", in: "production").status == .forbidden)
+            #expect(try await stage.post("schema/apply", "text=DEFINE+SCHEMA", in: "production").status == .forbidden)
+        }
+    }
+
+    // MARK: Reset
+
+    @Test func resettingAsksForTheName() async throws {
+        try await SchemaStage.run { stage in
+            let page = try await stage.page("reset?count=1")
+            #expect(page.contains("<dt>Item</dt><dd>3</dd>") && page.contains("what becomes of the schema") || page.contains("What becomes of the schema"))
+            for typed in ["", "icloud.com.example.app", "iCloud.com.example.Ap"] {
+                let answer = text(try await stage.post("reset", "container=\(typed)"))
+                #expect(answer.contains("Nothing was reset"))
+            }
+            #expect(try await stage.type("Item") != nil)
+            #expect(try await stage.post("reset", "container=iCloud.com.example.App", in: "production").status == .forbidden)
+            let answer = try await stage.post("reset", "container=iCloud.com.example.App")
+            #expect(answer.status == .seeOther)
+            #expect(try await stage.type("Item") == nil)
+            #expect(try await stage.page("reset?notice=environment-reset").contains("Development is reset"))
+            #expect(try await stage.page("reset", in: "production").contains("Production is never reset"))
+        }
+    }
+
+    @Test func nothingChangesOnGet() async throws {
+        try await SchemaStage.run { stage in
+            let before = try await stage.database(.development).schema()
+            for path in ["deploy?fingerprint=1", "reset?container=iCloud.com.example.App", "schema?text=DEFINE%20SCHEMA"] { _ = try await stage.page(path) }
+            for path in ["schema/import", "schema/apply"] { #expect(try await stage.get(path).status == .notFound) }
+            #expect(try await stage.database(.development).schema() == before)
+        }
+    }
+
+    // MARK: Forms with files
+
+    @Test func aFormIsReadPartByPart() throws {
+        let text = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n2\r\n--B\r\n"
+            + "content-disposition: form-data; name=\"f\"; filename=\"x%22y.txt\"\r\nContent-Type: text/plain\r\n\r\nx--B\r\r\n--B--\r\nafter"
+        let parts = MultipartForm(Array(text.utf8), boundary: "B").parts
+        #expect(parts.map(\.name) == ["a", "f"])
+        #expect(parts.map(\.fileName) == [nil, "x\"y.txt"])
+        #expect(parts.map { String(decoding: $0.bytes, as: UTF8.self) } == ["1\r\n2", "x--B\r"])
+    }
+
+    @Test(arguments: [
+        ("multipart/form-data; boundary=abc", "abc"), ("Multipart/Form-Data; charset=x; Boundary=\"a b\"", "a b"), ("multipart/form-data", nil),
+        ("application/x-www-form-urlencoded", nil), ("multipart/form-data; boundary=", nil), (nil, nil),
+    ])
+    func boundariesAreFound(header: String?, boundary: String?) {
+        #expect(MultipartForm.boundary(in: header) == boundary)
+    }
+
+    @Test func brokenFormsAreReadAsFarAsTheyGo() {
+        let whole = Array("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B--\r\n".utf8)
+        for count in 0...whole.count { #expect(MultipartForm(Array(whole[..<count]), boundary: "B").parts.count <= 1) }
+        #expect(MultipartForm(Array("--B\r\n\r\n1\r\n--B--".utf8), boundary: "B").parts.isEmpty)
+        #expect(MultipartForm(Array("--B\r\n\r\n--B\r\n--B\r\n--B".utf8), boundary: "B").parts.isEmpty)
+        #expect(MultipartForm(Array(repeating: UInt8(ascii: "-"), count: 1 << 20), boundary: String(repeating: "-", count: 70)).parts.isEmpty)
+    }
+}

@@ -1,0 +1,145 @@
+import Accounts
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Synchronization
+import TestSupport
+import Testing
+
+/// The pages of roles and history, and what all schema pages have in common.
+@Suite struct RoleAndHistoryPageTests {
+    // MARK: Roles
+
+    @Test func rolesAreMadeGrantedAndRemoved() async throws {
+        try await SchemaPageStage.with { stage in
+            #expect(try await stage.post("roles/add", "role=Editor").headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-added")
+            #expect(try await stage.post("roles/add", "role=Editor").status == .badRequest)
+            #expect(try await stage.post("roles/add", "role=_world").status == .badRequest)
+            #expect(try await stage.database.schema().roles == ["Editor"])
+            let form = try await stage.page("roles?type=Note")
+            #expect(form.contains("aria-label=\"Editor may WRITE\"") && form.contains("value=\"_world:READ\" aria-label=\"_world may READ\" checked"))
+            let saved = try await stage.post("roles/grants", "type=Note&grant=_world%3AREAD&grant=Editor%3AREAD&grant=Editor%3AWRITE")
+            #expect(saved.headers[.location] == "\(SchemaPageStage.there)/roles?notice=grants-changed")
+            #expect(
+                Set(try await stage.type("Note").grants) == [
+                    Grant(role: "_world", permissions: [.read]), Grant(role: "Editor", permissions: [.read, .write]),
+                ])
+            #expect(try await stage.page("roles").contains("in use"))
+            #expect(try await stage.post("roles/remove", "role=Editor").status == .badRequest)
+            #expect(try await stage.post("roles/grants", "type=Note&grant=_world%3AREAD").status == .seeOther)
+            #expect(try await stage.page("roles").contains("Remove the role Editor"))
+            #expect(try await stage.post("roles/remove", "role=Editor").headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-removed")
+            #expect(try await stage.database.schema().roles.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "type=Note", "type=Note&grant=_world%3AFLY", "type=Note&grant=_world", "type=Note&grant=Nobody%3AREAD", "type=Nothing&grant=_world%3AREAD",
+    ])
+    func grantsThatMakeNoSenseAreRefused(form: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let before = try await stage.database.schema()
+            let status = try await stage.post("roles/grants", form).status
+            #expect(status == .badRequest || status == .notFound)
+            #expect(try await stage.database.schema() == before)
+        }
+    }
+
+    // MARK: History
+
+    @Test func historyIsToldInPages() async throws {
+        try await SchemaPageStage.with { stage in
+            stage.engine.history.withLock {
+                $0 = (1...120).reversed().map { number in
+                    SchemaHistoryEntry(
+                        number: Int64(number), timestamp: Timestamp(milliseconds: 1_790_000_000_000), userRecordName: stage.database.caller.userRecordName,
+                        reason: number == 120 ? .schemaImport : .edit,
+                        changes: number == 120 ? (1...30).map { "Note: field 'f\($0)' added" } : ["Note: <\(number)>"])
+                }
+            }
+            let first = try await stage.page("history")
+            #expect(first.matches(of: /<td>Developer<\/td>/).count == 50)
+            #expect(first.contains(">imported</span>") && first.contains("<summary>22 more</summary>") && first.contains("&#39;f30&#39;"))
+            #expect(first.contains("&lt;119&gt;") && !first.contains("<119>"))
+            #expect(first.contains("history?before=71") && !first.contains("« Latest"))
+            #expect(try await stage.page("history?before=71").contains("history?before=21"))
+            let last = try await stage.page("history?before=21")
+            #expect(last.contains("« Latest") && !last.contains("Earlier ›") && last.contains("&lt;1&gt;"))
+            #expect(try await stage.page("history?before=1").contains("Nothing happened before"))
+            #expect(try await stage.get("history?before=x").status == .badRequest)
+        }
+    }
+
+    @Test func whatPeopleDoHereIsInTheHistory() async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        try Console(
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), templatesFolder: nil, publicFolder: nil
+        ).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            let container = ByteBuffer(string: "container=iCloud.com.example.App")
+            _ = try await client.execute(uri: "/containers", method: .post, body: container) { $0 }
+            _ = try await client.execute(uri: "\(SchemaPageStage.there)/types/create", method: .post, body: ByteBuffer(string: "name=Song")) { $0 }
+            let page = String(buffer: try await client.execute(uri: "\(SchemaPageStage.there)/history", method: .get) { $0 }.body)
+            #expect(page.contains("Song") && page.contains(">edited</span>") && page.contains("<td>Developer</td>"))
+        }
+    }
+
+    // MARK: Production
+
+    @Test func productionShowsEverythingAndChangesNothing() async throws {
+        try await SchemaPageStage.with { stage in
+            let container = try #require(ContainerID("iCloud.com.example.App"))
+            let address = DatabaseAddress(container: container, environment: .production, scope: .private)
+            let production = try #require(try await stage.engine.database(address, as: stage.database.caller) as? any SchemaEditing)
+            let schema = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
+            for path in ["types", "type?type=Note", "indexes?show=all", "roles", "roles?type=Note", "history"] {
+                let page = try await stage.page(path, in: SchemaPageStage.production)
+                for control in ["name=\"add\"", "name=\"grant\"", "remove…", "Remove…", "types/create", "field/add", "roles/add"] {
+                    #expect(!page.contains(control), "\(path): \(control)")
+                }
+            }
+            for (path, form) in [
+                ("types/create", "name=Song"), ("type/remove", "type=Note"), ("field/add", "type=Note&field=x&fieldType=STRING"),
+                ("field/remove", "type=Note&field=title"), ("type/indexes", "add=Note%2Frank%3ASORTABLE"), ("roles/add", "role=Editor"),
+                ("roles/grants", "type=Note&grant=_world%3AREAD"),
+            ] {
+                #expect(try await stage.post(path, form, in: SchemaPageStage.production).status == .forbidden, "\(path)")
+            }
+            #expect(try await production.schema() == schema)
+            // Composite indexes are Skylight's own, and may be tried where the data is.
+            _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
+            _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
+            #expect(try await stage.post("composites/change", "type=Note&filter=title&sort=rank", in: SchemaPageStage.production).status == .seeOther)
+            #expect(try await production.schema().types["Note"]?.compositeIndexes.count == 1)
+        }
+    }
+
+    @Test func formsOfOtherSitesAndLinksChangeNothing() async throws {
+        try await SchemaPageStage.with { stage in
+            let before = try await stage.database.schema()
+            for (path, form) in [
+                ("types/create", "name=Song"), ("type/remove", "type=Note"), ("field/add", "type=Note&field=x&fieldType=STRING"),
+                ("field/remove", "type=Note&field=title"), ("composites/change", "drop=Note%2Ftitle%3Arank"), ("roles/add", "role=Editor"),
+                ("roles/remove", "role=Editor"), ("roles/grants", "type=Note&grant=_world%3AREAD"),
+            ] {
+                let headers: HTTPFields = [.origin: "https://example.com"]
+                let foreign = try await stage.client.execute(
+                    uri: "\(SchemaPageStage.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: form)) { $0 }
+                #expect(foreign.status == .forbidden, "\(path)")
+                _ = try await stage.get("\(path)?\(form)")
+            }
+            #expect(try await stage.database.schema() == before)
+        }
+    }
+}

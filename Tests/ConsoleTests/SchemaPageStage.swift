@@ -1,0 +1,78 @@
+import Accounts
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// What a test of schema pages works with: a client of the console, the database behind it, and what the engine says of itself.
+struct SchemaPageStage: Sendable {
+    static let there = "/c/iCloud.com.example.App/development/private"
+    static let production = "/c/iCloud.com.example.App/production/private"
+
+    let client: any TestClientProtocol
+    let database: any SchemaEditing
+    let engine: StagedEngine
+
+    func page(_ path: String, in place: String = there) async throws -> String {
+        let answer = try await get(path, in: place)
+        #expect(answer.status == .ok, "\(path)")
+        let text = String(buffer: answer.body)
+        #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"), "\(path)")
+        return text
+    }
+
+    func get(_ path: String, in place: String = there) async throws -> TestResponse {
+        try await client.execute(uri: "\(place)/\(path)", method: .get) { $0 }
+    }
+
+    func post(_ path: String, _ form: String, in place: String = there) async throws -> TestResponse {
+        try await client.execute(uri: "\(place)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
+    }
+
+    func type(_ name: Name) async throws -> RecordType {
+        try #require(try await database.schema().types[name])
+    }
+
+    /// A container with the types Note, of which there are three records, and Tag, which has no index.
+    static func with(_ body: @Sendable (SchemaPageStage) async throws -> Void) async throws {
+        let base = InMemoryRecordEngine()
+        let engine = StagedEngine(base)
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: base)
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        let database = try #require(try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil)) as? any SchemaEditing)
+        _ = try await database.edit([
+            .addType(
+                RecordType(
+                    name: "Note",
+                    fields: [
+                        "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]), "rank": FieldDefinition(type: .int64),
+                        "cover": FieldDefinition(type: .asset),
+                    ],
+                    systemIndexes: [.recordID: .queryable])),
+            .addType(RecordType(name: "Tag", fields: ["name": FieldDefinition(type: .string)])),
+        ])
+        let operations = ["a", "b", "c"].enumerated().map { index, name in
+            RecordOperation(
+                .forceUpdate, recordName: Name(name), recordType: "Note",
+                fields: index == 0 ? ["title": FieldInput(.string(name)), "rank": FieldInput(.int64(1))] : ["title": FieldInput(.string(name))])
+        }
+        for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            try await body(SchemaPageStage(client: client, database: database, engine: engine))
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Synchronization
+import Testing
+
+/// The pages of types, fields and indexes, asked as a browser without scripts asks.
+@Suite struct SchemaPageTests {
+    @Test(arguments: [
+        "types", "type?type=Note", "type?type=Tag", "type?type=Users", "type?type=Note&usage=1", "type/remove?type=Note",
+        "field/remove?type=Note&field=title", "indexes", "indexes?show=all", "indexes?find=title", "indexes?find=nothing", "roles", "roles?type=Note",
+        "history",
+    ])
+    func everyPageAnswers(path: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page(path)
+            #expect(page.contains("<main id=\"main\""))
+        }
+    }
+
+    @Test(arguments: [
+        "type/remove?type=Nothing", "field/remove?type=Note&field=nothing", "field/remove?type=Nothing&field=title", "roles?type=Nothing",
+        "type?type=Nothing",
+    ])
+    func whatIsNotThereIsSaidSo(path: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let status = try await stage.get(path).status
+            #expect(status == .notFound)
+        }
+    }
+
+    // MARK: Types and fields
+
+    @Test func aTypeIsMadeGetsAFieldAndIsRemoved() async throws {
+        try await SchemaPageStage.with { stage in
+            let made = try await stage.post("types/create", "name=+Song+&listable=1")
+            #expect(made.headers[.location] == "\(SchemaPageStage.there)/type?type=Song&notice=type-created")
+            #expect(try await stage.type("Song") == RecordType(name: "Song", systemIndexes: [.recordID: .queryable]))
+            #expect(try await stage.post("types/create", "name=Song").status == .badRequest)
+            #expect(try await stage.post("types/create", "name=9lives").status == .badRequest)
+            let added = try await stage.post("field/add", "type=Song&field=verses&fieldType=LIST%3CSTRING%3E&index=QUERYABLE")
+            #expect(added.headers[.location] == "\(SchemaPageStage.there)/type?type=Song&notice=field-added")
+            #expect(try await stage.type("Song").fields == ["verses": FieldDefinition(type: .list(.string), indexes: .queryable)])
+            let page = try await stage.page("type?type=Song&notice=field-added")
+            #expect(page.contains("The field is added.") && page.contains("LIST&lt;STRING&gt;"))
+            let question = try await stage.page("type/remove?type=Song")
+            #expect(question.contains("Remove the record type Song?") && question.contains("There is no record of this type."))
+            #expect(try await stage.post("type/remove", "type=Song").headers[.location] == "\(SchemaPageStage.there)/types?notice=type-removed")
+            #expect(try await stage.database.schema().types["Song"] == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ("type=Note&field=title&fieldType=STRING", "has a field &#39;title&#39; already"),
+        ("type=Note&field=9&fieldType=STRING", "must start with a letter"),
+        ("type=Note&field=extra&fieldType=NONSENSE", "A field needs a type"),
+        ("type=Note&field=extra&fieldType=ASSET&index=QUERYABLE", "it can carry no index"),
+        ("type=Note&field=extra&fieldType=STRING&index=FAST", "Unknown index &#39;FAST&#39;"),
+        ("type=Nothing&field=extra&fieldType=STRING", "Did not find record type: Nothing"),
+    ])
+    func aFieldThatCannotBeAddedSaysWhyAndLeadsBack(form: String, reason: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let before = try await stage.database.schema()
+            let answer = try await stage.post("field/add", form + "&from=\(SchemaPageStage.there)/type%3Ftype%3DNote")
+            let page = String(buffer: answer.body)
+            #expect(answer.status == .badRequest || answer.status == .notFound)
+            #expect(page.contains(reason))
+            #expect(page.contains("<a class=\"button\" href=\"\(SchemaPageStage.there)/type?type=Note\">Back</a>"))
+            #expect(try await stage.database.schema() == before)
+        }
+    }
+
+    @Test func aWayBackStaysHere() async throws {
+        try await SchemaPageStage.with { stage in
+            for from in ["https%3A%2F%2Fexample.com", "%2F%2Fexample.com", "javascript%3Aalert(1)"] {
+                let page = String(buffer: try await stage.post("field/add", "type=Note&from=\(from)").body)
+                #expect(page.contains(">Back to the records</a>") && !page.contains("example.com") && !page.contains("alert(1)"))
+            }
+        }
+    }
+
+    @Test func aFieldIsRemovedWithItsValuesOnceAsked() async throws {
+        try await SchemaPageStage.with { stage in
+            let question = try await stage.page("field/remove?type=Note&field=rank")
+            #expect(question.contains("Remove the field rank from Note?") && question.contains("1 record with a value in it"))
+            #expect(!question.contains("Production has this field"))
+            #expect(try await stage.type("Note").fields["rank"] != nil)
+            let answer = try await stage.post("field/remove", "type=Note&field=rank")
+            #expect(answer.headers[.location] == "\(SchemaPageStage.there)/type?type=Note&notice=field-removed")
+            #expect(try await stage.type("Note").fields["rank"] == nil)
+            let records = try await stage.database.fetch([RecordID(recordName: "a", zoneID: .default)], desiredKeys: nil)
+            #expect(try records.first?.get().fields.decoded().map(\.name) == ["title"])
+        }
+    }
+
+    @Test func whatProductionHasIsSaidBeforeItIsRemoved() async throws {
+        try await SchemaPageStage.with { stage in
+            let container = try #require(ContainerID("iCloud.com.example.App"))
+            let address = DatabaseAddress(container: container, environment: .production, scope: .private)
+            let production = try #require(try await stage.engine.database(address, as: stage.database.caller) as? any SchemaEditing)
+            _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
+            #expect(try await stage.page("field/remove?type=Note&field=rank").contains("Production has this field"))
+            #expect(try await stage.page("type/remove?type=Note").contains("Production has this type"))
+        }
+    }
+
+    @Test func lookingAtAQuestionMakesNoProduction() async throws {
+        try await SchemaPageStage.with { stage in
+            _ = try await stage.page("type/remove?type=Note")
+            let container = try #require(ContainerID("iCloud.com.example.App"))
+            #expect(try await stage.engine.environments(of: container) == [.development])
+        }
+    }
+
+    @Test func theSystemsTypeStays() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("type?type=Users")
+            #expect(!page.contains("Remove…") && !page.contains("remove…") && !page.contains("name=\"add\""))
+            #expect(try await stage.post("type/remove", "type=Users").status == .badRequest)
+            #expect(try await stage.post("field/add", "type=Users&field=nickname&fieldType=STRING").status == .seeOther)
+            #expect(try await stage.page("type?type=Users").contains("Remove the field nickname"))
+        }
+    }
+
+    // MARK: Usage
+
+    @Test func usageIsShownWhenItIsAskedFor() async throws {
+        try await SchemaPageStage.with { stage in
+            let long = RecordID(recordName: "<long>", zoneID: .default)
+            let here = RecordID(recordName: "a", zoneID: .default)
+            stage.engine.usage.withLock {
+                $0 = TypeUsage(
+                    recordType: "Note", records: 1500,
+                    fields: [
+                        .init(key: .custom("cover")),
+                        .init(key: .custom("rank"), records: 3, distinctValues: 2, largestBytes: 20, largestRecord: here),
+                        .init(
+                            key: .custom("title"), records: 1500, distinctValues: TypeUsage.distinctLimit, largestBytes: 4_200_000, largestRecord: long,
+                            entryBytes: 9_000, tokenBytes: 1_000),
+                        .init(key: .system(.recordID), records: 1500, distinctValues: 1500, largestBytes: 8, entryBytes: 64_000),
+                    ])
+            }
+            let plain = try await stage.page("type?type=Note")
+            #expect(plain.contains("Measure usage") && !plain.contains("never filled"))
+            let page = try await stage.page("type?type=Note&usage=1")
+            #expect(page.contains("1,500 records of this type") && page.contains("No record has anything in: <b>cover</b>"))
+            #expect(page.matches(of: /never filled/).count == 1)
+            #expect(page.contains("4.2 MB") && page.contains("100,000 or more") && page.contains("10.0 kB") && page.contains("64.0 kB"))
+            // Only what is in this database has a page here.
+            #expect(page.contains("title=\"In the record &lt;long&gt;, which is in another database\">4.2 MB</span>"))
+            #expect(page.contains("record?zone=_defaultZone&amp;name=a\" title=\"In the record a\">20 bytes</a>"))
+            // A little is not nothing, and nearly all is not all.
+            #expect(page.contains("<span class=\"faint\">1 %</span>") && page.contains("<span class=\"faint\">all</span>"))
+        }
+    }
+
+    @Test func usageOfTheRealRecordsIsMeasured() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("type?type=Note&usage=1")
+            #expect(page.contains("3 records of this type") && page.contains("No record has anything in: <b>cover</b>"))
+        }
+    }
+
+    // MARK: Indexes
+
+    @Test func theTableOfIndexesIsOfAllTypesAndIsFiltered() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("indexes")
+            #expect(page.matches(of: /<tr data-words=/).count == 2)
+            #expect(page.contains("<b>3 indexes</b>"))
+            #expect(page.contains("so that no query runs: <a href=\"\(SchemaPageStage.there)/type?type=Tag\">Tag</a>"))
+            #expect(page.contains("recordName <span class=\"faint\">___recordID</span>"))
+            let all = try await stage.page("indexes?show=all")
+            #expect(all.matches(of: /<tr data-words=/).count == 4 + 2 * 7)
+            #expect(all.contains("value=\"Tag/name:SEARCHABLE\"") && !all.contains("value=\"Note/cover:"))
+            for (filter, count) in [("sortable", 1), ("note%20queryable", 2), ("___record", 1), ("RECORDNAME", 1), ("note%20nothing", 0)] {
+                #expect(try await stage.page("indexes?find=\(filter)").matches(of: /<tr data-words=/).count == count, "\(filter)")
+            }
+            #expect(try await stage.page("indexes?find=%3Cb%3E").contains("No field matches ‘&lt;b&gt;’."))
+        }
+    }
+
+    @Test func indexesOfSeveralTypesChangeAtOnceAndLeadBack() async throws {
+        try await SchemaPageStage.with { stage in
+            let form = "add=Tag%2Fname%3ASORTABLE&add=Tag%2Fname%3AQUERYABLE&drop=Note%2Ftitle%3ASORTABLE&add=Note%2F___modTime%3ASORTABLE"
+            let answer = try await stage.post("type/indexes", form + "&back=\(SchemaPageStage.there)/indexes%3Fshow%3Dall")
+            #expect(answer.headers[.location] == "\(SchemaPageStage.there)/indexes?show=all")
+            #expect(try await stage.type("Tag").fields["name"]?.indexes == [.queryable, .sortable])
+            #expect(try await stage.type("Note").fields["title"]?.indexes == .queryable)
+            #expect(try await stage.type("Note").systemIndexes == [.recordID: .queryable, .modTime: .sortable])
+            // The type may stand beside, as the query page says it.
+            #expect(try await stage.post("type/indexes", "type=Note&add=rank%3ASORTABLE").status == .seeOther)
+            #expect(try await stage.type("Note").fields["rank"]?.indexes == .sortable)
+        }
+    }
+
+    @Test(arguments: [
+        "add=Note%2Fcover%3AQUERYABLE", "add=Note%2Ftitle", "add=title%3AQUERYABLE", "add=Note%2Fnothing%3AQUERYABLE", "drop=Note%2Ftitle%3AFAST",
+    ])
+    func aChangeOfIndexesThatMakesNoSenseChangesNothing(form: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let before = try await stage.database.schema()
+            #expect(try await stage.post("type/indexes", "add=Tag%2Fname%3ASORTABLE&" + form).status == .badRequest)
+            #expect(try await stage.database.schema() == before)
+        }
+    }
+
+    @Test func compositeIndexesStandApart() async throws {
+        try await SchemaPageStage.with { stage in
+            _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
+            #expect(try await stage.page("type?type=Tag").contains("It takes a QUERYABLE field and a SORTABLE one."))
+            let offered = try await stage.page("type?type=Note")
+            for name in ["title", "rank"] { #expect(offered.contains("<option value=\"\(name)\" selected>\(name)</option>")) }
+            let added = try await stage.post("composites/change", "type=Note&filter=title&sort=rank&back=\(SchemaPageStage.there)/type%3Ftype%3DNote")
+            #expect(added.headers[.location] == "\(SchemaPageStage.there)/type?type=Note")
+            let index = CompositeIndex(filter: .custom("title"), sort: .custom("rank"))
+            #expect(try await stage.type("Note").compositeIndexes == [index])
+            let page = try await stage.page("type?type=Note")
+            #expect(page.contains("value=\"Note/title:rank\""))
+            #expect(!(page.firstMatch(of: /<code data-copy-source>RECORD[^<]*/)?.output.contains("rank INT64 rank") ?? false))
+            let all = try await stage.page("indexes")
+            #expect(all.contains("<h2>Composite indexes</h2>") && all.contains("<b>5 indexes</b>"))
+            #expect(try await stage.post("composites/change", "type=Note&filter=title&sort=title").status == .badRequest)
+            #expect(try await stage.post("composites/change", "drop=Note%2Ftitle%3Arank").status == .seeOther)
+            #expect(try await stage.type("Note").compositeIndexes.isEmpty)
+        }
+    }
+
+    @Test func workUnderWayIsShownAndThePageLooksAgain() async throws {
+        try await SchemaPageStage.with { stage in
+            #expect(!(try await stage.page("indexes")).contains("http-equiv"))
+            stage.engine.builds.withLock {
+                $0 = [
+                    IndexBuildProgress(.building, of: .field(.custom("title"), .sortable), in: "Note", done: 430_000, total: 1_000_000),
+                    IndexBuildProgress(.dropping, of: .field(.custom("name"), .queryable), in: "Tag", done: 1, total: 2),
+                ]
+            }
+            for path in ["indexes?show=all", "type?type=Note"] {
+                let page = try await stage.page(path)
+                // A page that is typed into does not load itself anew.
+                #expect(page.contains("<noscript><meta http-equiv=\"refresh\"") == (path != "type?type=Note"), "\(path)")
+                #expect(page.contains("<div id=\"indexes\" data-live="), "\(path)")
+                #expect(page.contains("430,000 of 1,000,000") && page.contains("value=\"43\""), "\(path)")
+                #expect(page.contains("<span class=\"pill lacks\">building, 43 %</span>"), "\(path)")
+            }
+            #expect(try await stage.page("indexes?show=all").contains("<span class=\"pill lacks\">being removed, 50 %</span>"))
+            #expect(!(try await stage.page("types")).contains("http-equiv"))
+        }
+    }
+}

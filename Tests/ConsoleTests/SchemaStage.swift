@@ -1,0 +1,133 @@
+import Accounts
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// A console over a container with the type Item, three records of it, and one index: on `shelf`.
+struct SchemaStage: Sendable {
+    static let there = "/c/iCloud.com.example.App/development/private"
+
+    let client: any TestClientProtocol
+    let engine: InMemoryRecordEngine
+    /// What says of itself what a test wants, where the stage was asked for one.
+    let staged: StagedEngine
+    private let caller: Caller
+
+    /// - Parameter isStaged: whether the console sees the engine through ``staged``.
+    static func run(isStaged: Bool = false, _ body: @Sendable (SchemaStage) async throws -> Void) async throws {
+        let engine = InMemoryRecordEngine()
+        let staged = StagedEngine(engine)
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let caller = try accounts.caller(named: nil, deviceID: nil)
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        let seen: any RecordEngine = isStaged ? staged : engine
+        try Console(engine: seen, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            let stage = SchemaStage(client: client, engine: engine, staged: staged, caller: caller)
+            try await stage.fill()
+            try await body(stage)
+        }
+    }
+
+    private func fill() async throws {
+        let database = try await database(.development)
+        let fields: [Name: FieldDefinition] = [
+            "author": FieldDefinition(type: .reference), "shelf": FieldDefinition(type: .string, indexes: .queryable),
+            "title": FieldDefinition(type: .string), "year": FieldDefinition(type: .int64),
+        ]
+        _ = try await database.edit([.addType(RecordType(name: "Item", fields: fields))])
+        let operations = (1...3).map { number in
+            RecordOperation(
+                .forceUpdate, recordName: Name("item\(number)"), recordType: "Item",
+                fields: [
+                    "author": FieldInput(.reference(Reference(recordName: "ada"))), "shelf": FieldInput(.string("left")),
+                    "title": FieldInput(.string("Item <\(number)>")), "year": FieldInput(.int64(Int64(1990 + number))),
+                ])
+        }
+        for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
+    }
+
+    // MARK: The store
+
+    func database(_ environment: Records.Environment) async throws -> any SchemaEditing {
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: environment, scope: .private)
+        return try #require(try await engine.database(address, as: caller) as? any SchemaEditing)
+    }
+
+    func type(_ name: Name, in environment: Records.Environment = .development) async throws -> RecordType? {
+        try await database(environment).schema().types[name]
+    }
+
+    // MARK: The pages
+
+    func get(_ path: String, in environment: String = "development") async throws -> TestResponse {
+        try await client.execute(uri: "\(Self.place(environment))/\(path)", method: .get) { $0 }
+    }
+
+    /// A page that is there, whole.
+    func page(_ path: String, in environment: String = "development") async throws -> String {
+        let answer = try await get(path, in: environment)
+        #expect(answer.status == .ok, "\(path)")
+        let text = String(buffer: answer.body)
+        #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"), "\(path)")
+        return text
+    }
+
+    func post(_ path: String, _ form: String, in environment: String = "development") async throws -> TestResponse {
+        try await client.execute(uri: "\(Self.place(environment))/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
+    }
+
+    /// Sends a form as browsers send one that may have a file.
+    func send(_ path: String, _ fields: [(String, String)], file: String? = nil) async throws -> TestResponse {
+        var body = ""
+        for (name, value) in fields { body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n" }
+        if let file {
+            body += "--B0undary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"schema.ckdb\"\r\n"
+            body += "Content-Type: application/octet-stream\r\n\r\n\(file)\r\n"
+        }
+        body += "--B0undary--\r\n"
+        let headers: HTTPFields = [.contentType: "multipart/form-data; boundary=B0undary"]
+        return try await client.execute(uri: "\(Self.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)) { $0 }
+    }
+
+    /// Presses the first button of a page that says so, and sends what its form has.
+    func press(_ button: String, on page: String) async throws -> TestResponse {
+        let forms = page.matches(of: /<form\b[^>]*action="([^"]*)"[^>]*method="post"[^>]*>(?s:.*?)<\/form>/).map { ($0.output.1, $0.output.0) }
+        let (action, form) = try #require(forms.first { $0.1.contains(">\(button)</button>") }, "There is no button \(button)")
+        var fields = form.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/).map { (Self.plain($0.output.1), Self.plain($0.output.2)) }
+        let buttons = form.matches(of: /<button\b([^>]*)>([^<]*)<\/button>/).filter { $0.output.2 == button }
+        let attributes = try #require(buttons.first?.output.1)
+        if let named = attributes.firstMatch(of: /name="([^"]*)" value="([^"]*)"/)?.output { fields.append((Self.plain(named.1), Self.plain(named.2))) }
+        let body = fields.map { "\(Self.encoded($0.0))=\(Self.encoded($0.1))" }.joined(separator: "&")
+        return try await client.execute(uri: Self.plain(action), method: .post, body: ByteBuffer(string: body)) { $0 }
+    }
+
+    private static func place(_ environment: String) -> String {
+        there.replacing("/development/", with: "/\(environment)/")
+    }
+
+    private static func plain(_ html: Substring) -> String {
+        String(html).replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"").replacing("&#39;", with: "'")
+            .replacing("&amp;", with: "&")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let isPlain = (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}

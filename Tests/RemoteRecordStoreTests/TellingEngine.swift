@@ -1,0 +1,122 @@
+import JSON
+import RecordStore
+import Records
+import Synchronization
+
+/// An engine whose databases do nothing: they remember what they were asked, and answer what they were told to.
+final class TellingEngine: RecordEngine, EnvironmentListing {
+    struct State: Sendable {
+        var schema = Schema.initial
+        /// What each question for the builds is answered, the last one again and again.
+        var builds: [[IndexBuildProgress]] = [[]]
+        var history: [SchemaHistoryEntry] = []
+        var explanation = QueryExplanation()
+        var statistics = QueryStatistics(since: Timestamp(milliseconds: 0))
+        var usage = TypeUsage(recordType: "Item", records: 0, fields: [])
+        var failure: RecordError?
+
+        var edits: [SchemaEdit] = []
+        var reason: SchemaHistoryEntry.Reason?
+        var waited: Bool?
+        var deployed: Schema?
+        var resetTo: Schema?
+        var explained: QueryRequest?
+        var measured: Name?
+        var historyLimits: [Int] = []
+        var buildQuestions = 0
+    }
+
+    let state = Mutex(State())
+
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        TellingDatabase(address: address, caller: caller, engine: self)
+    }
+
+    func containers() async throws -> [ContainerID] { [] }
+    func environments(of container: ContainerID) async throws -> [Environment] { Environment.allCases }
+    func close() async {}
+}
+
+private struct TellingDatabase: RecordDatabase {
+    let address: DatabaseAddress
+    let caller: Caller
+    let engine: TellingEngine
+
+    private func told<Value>(_ body: (inout sending TellingEngine.State) throws -> sending Value) throws -> Value {
+        try engine.state.withLock { state in
+            if let failure = state.failure { throw failure }
+            return try body(&state)
+        }
+    }
+
+    private var never: RecordError { RecordError(.internalError, "nobody asks this") }
+
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { throw never }
+    func query(_ request: QueryRequest) async throws -> QueryPage { throw never }
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] { throw never }
+    func zones() async throws -> [Zone] { throw never }
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { throw never }
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { throw never }
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage { throw never }
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { throw never }
+}
+
+extension TellingDatabase: SchemaEditing {
+    func schema() async throws -> Schema { try told { $0.schema } }
+
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+        try told { state in
+            state.edits = edits
+            state.reason = reason
+            state.waited = waitingForIndexes
+            return state.schema
+        }
+    }
+
+    func indexBuilds() async throws -> [IndexBuildProgress] {
+        try told { state in
+            state.buildQuestions += 1
+            return state.builds.count > 1 ? state.builds.removeFirst() : state.builds.first ?? []
+        }
+    }
+
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
+        try told { state in
+            state.deployed = development
+            state.waited = waitingForIndexes
+            return state.schema
+        }
+    }
+
+    func reset(to production: Schema) async throws -> Schema {
+        try told { state in
+            state.resetTo = production
+            return production
+        }
+    }
+
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
+        try told { state in
+            state.historyLimits.append(limit)
+            return Array(state.history.filter { entry in before.map { entry.number < $0 } ?? true }.prefix(limit))
+        }
+    }
+}
+
+extension TellingDatabase: QueryExplaining, QueryStatisticsKeeping, SchemaMeasuring {
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation {
+        try told { state in
+            state.explained = request
+            return state.explanation
+        }
+    }
+
+    func queryStatistics() async throws -> QueryStatistics { try told { $0.statistics } }
+
+    func usage(of recordType: Name) async throws -> TypeUsage {
+        try told { state in
+            state.measured = recordType
+            return state.usage
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import GRDB
+import JSON
+import RecordStore
+import Records
+
+@testable import SQLiteRecordStore
+
+/// Makes all rows behind the indexes anew from the records, and compares.
+enum IndexRecount {
+    private struct Place: Hashable {
+        let zone: Int64
+        let name: String
+        let value: DatabaseValue
+        let sort: DatabaseValue
+    }
+
+    /// Empty when the rows of complete indexes are those of the records, those of unfinished ones some of them, and nothing is left of others.
+    static func problems(of database: any RecordDatabase) async throws -> [String] {
+        guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
+        return try await database.store.pool.read { try problems($0) }
+    }
+
+    private static func problems(_ db: Database) throws -> [String] {
+        let catalog = try SchemaCatalog(db)
+        var problems: [String] = []
+        var known: [String: Set<Int64>] = [:]
+        for type in catalog.schema.sortedTypes {
+            known["entries", default: []].insert(catalog.members(of: type.name))
+            for target in targets(of: type, catalog) {
+                known[table(target), default: []].insert(target.number)
+                let work = catalog.works.first { $0.target == target }
+                if work?.phase == .removing || work?.phase == .clearing { continue }
+                let (expected, found) = (try expectedRows(target, type, catalog, db), try rows(target, db))
+                if work == nil ? expected != found : !found.isSubset(of: expected) {
+                    let missing = expected.subtracting(found).prefix(2)
+                    problems.append("\(type.name) \(target) \(work == nil ? "" : "being built"): lacks \(missing), has too much \(found.subtracting(expected).prefix(2))")
+                }
+            }
+        }
+        for work in catalog.works { known[table(work.target), default: []].insert(work.target.number) }
+        for (table, column) in [("entries", "field"), ("tokens", "field"), ("compositeEntries", "composite")] {
+            let numbers = try Int64.fetchSet(
+                db, sql: "SELECT DISTINCT \(column) FROM \(table) WHERE zone IN (SELECT number FROM zones WHERE state = 0)")
+            let orphans = numbers.subtracting(known[table] ?? [])
+            if !orphans.isEmpty { problems.append("\(table) has rows of unknown indexes \(orphans.sorted())") }
+        }
+        let links = try linkProblems(catalog, db)
+        return problems + links
+    }
+
+    private static func targets(of type: RecordType, _ catalog: SchemaCatalog) -> [IndexTarget] {
+        var targets: [IndexTarget] = []
+        for key in type.indexedKeys where key != .system(.recordID) {
+            guard let number = catalog.fieldNumber(key, of: type.name), let indexes = type.definition(of: key)?.indexes else { continue }
+            for target in [IndexTarget.entries(key, number), .tokens(key, number)] where !indexes.isDisjoint(with: target.indexes) {
+                targets.append(target)
+            }
+        }
+        return targets + (catalog.compositeNumbers[type.name] ?? [:]).map { .composite($0, $1) }
+    }
+
+    private static func table(_ target: IndexTarget) -> String {
+        switch target {
+        case .entries: "entries"
+        case .tokens: "tokens"
+        case .composite: "compositeEntries"
+        }
+    }
+
+    private static func rows(_ target: IndexTarget, _ db: Database) throws -> Set<Place> {
+        let columns =
+            switch target {
+            case .entries: "zone, name, value, NULL AS sort FROM entries WHERE field"
+            case .tokens: "zone, name, token AS value, NULL AS sort FROM tokens WHERE field"
+            case .composite: "zone, name, filter AS value, sort FROM compositeEntries WHERE composite"
+            }
+        return Set(
+            try Row.fetchAll(
+                db, sql: "SELECT \(columns) = ? AND zone IN (SELECT number FROM zones WHERE state = 0)", arguments: [target.number]
+            ).map { Place(zone: $0["zone"], name: $0["name"], value: $0["value"], sort: $0["sort"]) })
+    }
+
+    private static func expectedRows(_ target: IndexTarget, _ type: RecordType, _ catalog: SchemaCatalog, _ db: Database) throws -> Set<Place> {
+        var places: Set<Place> = []
+        for (zone, record) in try records(catalog, db) where record.recordType == type.name {
+            let fields = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            for row in target.rows(of: record, fields: fields) {
+                places.insert(Place(zone: zone, name: record.recordID.recordName.string, value: row.value, sort: row.sort))
+            }
+        }
+        return places
+    }
+
+    private static func records(_ catalog: SchemaCatalog, _ db: Database) throws -> [(zone: Int64, record: StoredRecord)] {
+        var records: [(Int64, StoredRecord)] = []
+        for zone in try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0").map(ZoneRow.init) {
+            try db.eachRow(
+                "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.state & 1 = 0", [zone.number], zone: zone.zoneID, catalog: catalog
+            ) { row in
+                records.append((zone.number, row.record()))
+                return .next
+            }
+        }
+        return records
+    }
+
+    private static func linkProblems(_ catalog: SchemaCatalog, _ db: Database) throws -> [String] {
+        var expected: Set<String> = []
+        for (zone, record) in try records(catalog, db) {
+            let fields = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            if let declared = catalog.schema.types[record.recordType]?.fields {
+                for field in fields.values {
+                    let fits = declared[field.name].map { field.value.type == nil || $0.type.wireName.hasSuffix(field.value.typeName) } ?? false
+                    if !fits { return ["\(record.recordID.recordName) has \(field.name) of \(field.value.typeName), declared \(String(describing: declared[field.name]))"] }
+                }
+            } else {
+                return ["\(record.recordID.recordName) is of the unknown type '\(record.recordType)'"]
+            }
+            for link in IndexEntries(of: record, fields: fields, catalog: SchemaCatalog()).links {
+                expected.insert("\(zone) \(link.target) \(record.recordID.recordName) \(link.field) \(link.action.rawValue)")
+            }
+        }
+        let found = Set(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT zone || ' ' || target || ' ' || source || ' ' || field || ' ' || action FROM links
+                    WHERE zone IN (SELECT number FROM zones WHERE state = 0)
+                    """))
+        return found == expected ? [] : ["links differ: lacks \(expected.subtracting(found).prefix(2)), has too much \(found.subtracting(expected).prefix(2))"]
+    }
+}
