@@ -1,5 +1,5 @@
-// A region that shows work under way keeps up with it: the page is asked again, and only the region is exchanged.
-// Without scripts the page loads itself anew.
+// A region that shows work under way keeps up with it: the page is asked again, and only the region is exchanged. When the work is
+// done, a page that waited for it (data-reload) is loaded anew. Without scripts the page loads itself anew.
 import { enableCopying } from './copy.js'
 import { enableTimes } from './times.js'
 
@@ -21,6 +21,8 @@ async function renew(said) {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
       if (!answer.ok) throw new Error('no page')
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      const isDone = region => !page.getElementById(region.id)?.matches('[data-live]')
+      if (regions.some(region => region.matches('[data-reload]') && isDone(region))) return location.replace(location.href)
       for (const region of regions) exchange(region, page.getElementById(region.id), said)
     } catch {
       // The next look may find the server again.
@@ -34,6 +36,8 @@ function exchange(region, fresh, said) {
   const active = region.contains(document.activeElement) ? document.activeElement : null
   if (active?.matches('input:not([type=checkbox]), select, textarea')) return
   if (!fresh) return region.removeAttribute('data-live')
+  // What is as it was is not announced again.
+  if (fresh.matches('[data-live]') && fresh.textContent === region.textContent) return
   const scrolled = [...region.querySelectorAll('.scroll')].map(area => area.scrollLeft)
   document.adoptNode(fresh)
   region.replaceWith(fresh)

@@ -9,7 +9,6 @@ import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
-import { enableRefreshing } from './refresh.js'
 import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
@@ -17,7 +16,6 @@ import { enableUploads } from './upload.js'
 enableMenus()
 enableFinding()
 enableQuestion()
-enableRefreshing()
 enableTokens()
 enableTimes(document)
 enableFeed()

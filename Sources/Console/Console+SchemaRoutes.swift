@@ -30,9 +30,10 @@ extension Console {
         _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            // A text takes up to three times its size in a form that is not multipart.
-            let bytes = try await request.bodyBytes(limit: 3 * SchemaFileForm.limit)
-            let visit = try await Visit(request, context, fields: FormFields(bytes, contentType: request.headers[.contentType]), console: self)
+            let bytes = try await request.bodyBytes(limit: SchemaFileForm.formLimit)
+            let contentType = request.headers[.contentType]
+            let fields = try await LongWork.run(on: bytes.count) { FormFields(bytes, contentType: contentType) }
+            let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { try await action(visit) }
         }
     }

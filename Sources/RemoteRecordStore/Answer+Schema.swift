@@ -48,7 +48,7 @@ extension Answer {
         let largest = try optionalObject("largestRecord").map { RecordID(recordName: try $0.name("recordName"), zoneID: try $0.zoneID()) }
         return TypeUsage.FieldUsage(
             key: try fieldKey(), records: Int(try integer("records")), distinctValues: Int(try integer("distinctValues")),
-            largestBytes: Int(try integer("largestBytes")), largestRecord: largest, entryBytes: Int(try integer("entryBytes")),
+            isCutOff: has("orMore"), largestBytes: Int(try integer("largestBytes")), largestRecord: largest, entryBytes: Int(try integer("entryBytes")),
             tokenBytes: Int(try integer("tokenBytes")))
     }
 }

@@ -83,7 +83,8 @@ extension SchemaEdit {
     /// Whether an index that this edit adds is not complete before the work on it is done.
     fileprivate func awaits(_ build: IndexBuildProgress) -> Bool {
         switch (self, build.subject) {
-        case (.setIndexes(let indexes, let key, let recordType), .field(let built, let parts)):
+        case (.setIndexes(let indexes, let key, let recordType), .field(let built, let parts)),
+            (.addIndexes(let indexes, let key, let recordType), .field(let built, let parts)):
             recordType == build.recordType && key == built && !indexes.isDisjoint(with: parts)
         case (.addType(let type), .field(let built, let parts)):
             type.name == build.recordType && !(type.definition(of: built)?.indexes ?? []).isDisjoint(with: parts)
@@ -99,6 +100,17 @@ extension SchemaEdit {
 extension RemoteDatabase: SchemaMeasuring {
     func usage(of recordType: Name) async throws -> TypeUsage {
         try await line.post("schema/usage", of: .skylight, .reads) { $0.member("recordType", recordType) }.usage()
+    }
+
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        let answer = try await line.post("schema/counts", of: .skylight, .reads) { writer in
+            writer.member("recordType", recordType)
+            writer.name("fields")
+            writer.array { writer in
+                for field in fields.sorted() { writer.value(field) }
+            }
+        }
+        return ValueCounts(records: Int(try answer.integer("records")), values: try answer.object("values").integers().mapValues { Int($0) })
     }
 }
 

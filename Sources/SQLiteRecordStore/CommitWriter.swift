@@ -67,11 +67,15 @@ final class CommitWriter: Sendable {
     var failure: RecordError? { queue.withLock { $0.failure } }
 
     /// Waits until a change is on disk.
+    /// - Parameter isAlone: whether it is committed without others. One that touches very much must be: as one of several it could be undone
+    ///   alone, and SQLite would keep all that it touches in memory for that.
     /// - Throws: what `body` throws, having undone its part; `RecordError` TRY_AGAIN_LATER when too many wait, INTERNAL_ERROR when the disk failed.
-    func write<Value: Sendable>(_ body: @escaping @Sendable (Database, inout State) throws -> Value) async throws -> Value {
+    func write<Value: Sendable>(
+        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout State) throws -> Value
+    ) async throws -> Value {
         do {
             return try await withCheckedThrowingContinuation { continuation in
-                enqueue(Write(body: body, continuation: continuation))
+                enqueue(Write(isAlone: isAlone, body: body, continuation: continuation))
             }
         } catch let error as DatabaseError {
             throw refusal(after: error)
@@ -124,7 +128,8 @@ final class CommitWriter: Sendable {
                     queue.isIdle = !queue.isClosed
                     return queue.isClosed ? nil : []
                 }
-                let group = Array(queue.waiting.prefix(Self.groupLimit))
+                let others = queue.waiting.prefix(Self.groupLimit).prefix { !$0.isAlone }
+                let group = others.isEmpty ? [queue.waiting[0]] : Array(others)
                 queue.waiting.removeFirst(group.count)
                 return group
             }
@@ -216,6 +221,8 @@ final class CommitWriter: Sendable {
 
 /// A save that waits for its commit.
 private protocol PendingWrite: Sendable {
+    /// Whether it is committed without others.
+    var isAlone: Bool { get }
     /// Does the work; keeps an error of the work itself for later.
     /// - Returns: whether the work succeeded. When it did not, what it did by then is to be undone.
     /// - Throws: the error after which SQLite gave the whole transaction up, such as a full disk.
@@ -239,13 +246,16 @@ extension PendingWrite {
 private struct WorkFailed: Error {}
 
 private final class Write<Value: Sendable>: PendingWrite {
+    let isAlone: Bool
     private let body: @Sendable (Database, inout CommitWriter.State) throws -> Value
     private let continuation: CheckedContinuation<Value, any Error>
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
     init(
-        body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value, continuation: CheckedContinuation<Value, any Error>
+        isAlone: Bool, body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value,
+        continuation: CheckedContinuation<Value, any Error>
     ) {
+        self.isAlone = isAlone
         self.body = body
         self.continuation = continuation
     }

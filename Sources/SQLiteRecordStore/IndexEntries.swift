@@ -44,7 +44,9 @@ struct IndexEntries {
         for field in catalog.indexedFields[typeName] ?? [] {
             add(Self.value(of: field.key, in: record, fields), field.indexes, field.number)
         }
-        for composite in catalog.composites[typeName] ?? [] { compositeEntries.insert(Self.entry(of: composite, in: record, fields)) }
+        for composite in catalog.composites[typeName] ?? [] {
+            compositeEntries.insert(Self.entry(of: composite.index, composite.number, in: record, fields))
+        }
         addLinks(of: record, fields)
     }
 
@@ -62,8 +64,8 @@ struct IndexEntries {
             difference.new.add(after, field.indexes, field.number)
         }
         for composite in catalog.composites[new.record.recordType] ?? [] {
-            difference.old.compositeEntries.insert(entry(of: composite, in: old.record, old.fields))
-            difference.new.compositeEntries.insert(entry(of: composite, in: new.record, new.fields))
+            difference.old.compositeEntries.insert(entry(of: composite.index, composite.number, in: old.record, old.fields))
+            difference.new.compositeEntries.insert(entry(of: composite.index, composite.number, in: new.record, new.fields))
         }
         difference.old.addLinks(of: old.record, old.fields)
         difference.new.addLinks(of: new.record, new.fields)
@@ -108,10 +110,10 @@ struct IndexEntries {
     }
 
     /// Both fields of a composite index are scalars, so every record has one entry there.
-    private static func entry(of composite: SchemaCatalog.Composite, in record: StoredRecord, _ fields: [Name: Field]) -> CompositeEntry {
+    static func entry(of index: CompositeIndex, _ number: Int64, in record: StoredRecord, _ fields: [Name: Field]) -> CompositeEntry {
         CompositeEntry(
-            composite: composite.number, filter: EntryValue.valueOrMissing(value(of: composite.index.filter, in: record, fields)),
-            sort: EntryValue.valueOrMissing(value(of: composite.index.sort, in: record, fields)))
+            composite: number, filter: EntryValue.valueOrMissing(value(of: index.filter, in: record, fields)),
+            sort: EntryValue.valueOrMissing(value(of: index.sort, in: record, fields)))
     }
 
     private mutating func addLinks(of record: StoredRecord, _ fields: [Name: Field]) {
@@ -123,17 +125,6 @@ struct IndexEntries {
         }
         if let parent = record.parent {
             links.insert(Link(target: parent, field: SystemField.parent.schemaName, action: .none))
-        }
-    }
-
-    /// Adds these rows to those that are there, which may be some of them.
-    func enter(of name: Name, in zone: Int64, _ db: Database) throws {
-        for entry in entries {
-            try db.run("INSERT OR IGNORE INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name.string])
-        }
-        for token in tokens {
-            try db.run(
-                "INSERT OR IGNORE INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [token.field, zone, token.token.string, name.string])
         }
     }
 

@@ -6,4 +6,6 @@ struct IndexLimits: Sendable {
     var recordsInChunk = 32_768
     /// Rows that one step enters or removes, however quick it is.
     var rowsInStep = 4096
+    /// Awaited before each step of the background work: a test can hold it there.
+    var beforeStep: (@Sendable () async -> Void)?
 }

@@ -49,20 +49,15 @@ enum IndexTarget: Sendable, Hashable {
     func rows(of record: StoredRecord, fields: [Name: Field]) -> [IndexRow] {
         switch self {
         case .entries(let key, let number):
-            return Self.entries(of: key, in: record, fields, number).map { IndexRow(value: $0, sort: .null) }
+            return IndexEntries(of: key, in: record, fields: fields, indexes: .queryable, number: number).entries
+                .map { IndexRow(value: $0.value, sort: .null) }
         case .tokens(let key, let number):
             return IndexEntries(of: key, in: record, fields: fields, indexes: .searchable, number: number).tokens
                 .map { IndexRow(value: $0.token.string.databaseValue, sort: .null) }
         case .composite(let index, let number):
-            // Both fields are scalars, so each has one entry.
-            return Self.entries(of: index.filter, in: record, fields, number).flatMap { filter in
-                Self.entries(of: index.sort, in: record, fields, number).map { IndexRow(value: filter, sort: $0) }
-            }
+            let entry = IndexEntries.entry(of: index, number, in: record, fields)
+            return [IndexRow(value: entry.filter, sort: entry.sort)]
         }
-    }
-
-    private static func entries(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field], _ number: Int64) -> [DatabaseValue] {
-        IndexEntries(of: key, in: record, fields: fields, indexes: .queryable, number: number).entries.map(\.value)
     }
 
     /// Adds a row, which may be there.
@@ -79,12 +74,20 @@ enum IndexTarget: Sendable, Hashable {
         }
     }
 
-    /// Enters all records of a type as without a value.
+    /// Enters all records of a type as without a value, except for those in zones that ended.
     func enterMissing(members: Int64, _ db: Database) throws {
         guard case .entries = self else { return }
+        // From one zone that has records of the type to the next: there may be very many zones that have none.
         try db.run(
-            "INSERT OR IGNORE INTO entries (field, zone, value, name) SELECT ?, zone, ?, name FROM entries WHERE field = ?",
-            [number, EntryValue.missing, members])
+            """
+            WITH RECURSIVE filled (zone) AS (
+                SELECT min(zone) FROM entries WHERE field = ?1
+                UNION ALL SELECT (SELECT min(zone) FROM entries WHERE field = ?1 AND zone > filled.zone) FROM filled WHERE filled.zone IS NOT NULL
+            )
+            INSERT OR IGNORE INTO entries (field, zone, value, name)
+            SELECT ?2, e.zone, ?3, e.name FROM filled CROSS JOIN zones z ON z.number = filled.zone AND z.state = 0
+            CROSS JOIN entries e ON e.field = ?1 AND e.zone = z.number
+            """, [members, number, EntryValue.missing])
     }
 
     // MARK: Removing

@@ -64,9 +64,22 @@ struct IndexWork: Sendable, Hashable {
         }
     }
 
-    /// Records of a type, those in zones that ended included, whose rows go little by little.
-    static func records(ofType number: Int64, _ db: Database) throws -> Int {
-        try Int.fetchOne(db, cachedSQL: "SELECT coalesce(sum(count), 0) FROM typeCounts WHERE type = ?", [number]) ?? 0
+    /// How many records of a type there are.
+    struct RecordCounts {
+        /// Those that indexes are built on.
+        var living: Int
+        /// Those in zones that ended too, whose rows go little by little.
+        var all: Int
+    }
+
+    static func records(ofType number: Int64, _ db: Database) throws -> RecordCounts {
+        let row = try Row.fetchOne(
+            db,
+            cachedSQL: """
+                SELECT coalesce(sum(iif(z.state = 0, c.count, 0)), 0) AS living, coalesce(sum(c.count), 0) AS everything
+                FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE c.type = ?
+                """, [number])
+        return RecordCounts(living: row?["living"] ?? 0, all: row?["everything"] ?? 0)
     }
 
     // MARK: Writing
@@ -95,13 +108,15 @@ struct IndexWork: Sendable, Hashable {
     // MARK: Progress
 
     /// How far an index is. One index may take two works, of which each is shown.
-    static func progress(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
+    /// - Parameter inHand: by work, how far the chunk is that is not written down yet.
+    static func progress(_ catalog: SchemaCatalog, _ db: Database, inHand: [Int64: Int]) throws -> [IndexBuildProgress] {
         if catalog.works.isEmpty { return [] }
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT id, done, total FROM indexWork", [])
         var counts: [Int64: (done: Int, total: Int)] = [:]
         for row in rows { counts[try row.sound("id")] = (try row.sound("done"), try row.sound("total")) }
         return catalog.works.map { work in
-            let count = counts[work.id] ?? (0, 0)
+            var count = counts[work.id] ?? (0, 0)
+            if work.phase == .building { count.done = max(count.done, inHand[work.id] ?? 0) }
             return IndexBuildProgress(
                 work.phase == .removing ? .dropping : .building, of: work.subject(catalog), in: work.type, done: work.phase == .clearing ? 0 : count.done,
                 total: max(count.total, count.done))

@@ -18,13 +18,56 @@ final class IndexWorker: Sendable {
     private static let rowsInRemoval = 256
     private static let patienceAfterFailure = Duration.seconds(1)
 
+    /// How often to look again while all that is to be done has failed of late.
+    private static let patienceForOthers = Duration.milliseconds(100)
+
     /// Sent when the schema, or the work on its indexes, has changed, and when a step failed.
     let signals = CommitSignals()
     private let task = Mutex<Task<Void, Never>?>(nil)
-    private let failures = Mutex<(count: Int, last: RecordError?)>((0, nil))
+    private let beforeStep: (@Sendable () async -> Void)?
+    private let state = Mutex(State())
 
-    /// Steps that were not done so far, and why the last of them was not.
-    var failed: (count: Int, last: RecordError?) { failures.withLock { $0 } }
+    private struct State {
+        /// By work.
+        var failures: [Int64: Failure] = [:]
+        /// Works that were done together when that failed, so that nobody knows on account of which: each is tried alone.
+        var alone: Set<Int64> = []
+        /// By work, how many records are done, with those of the chunk in hand.
+        var reached: [Int64: Int] = [:]
+
+        mutating func forget(allBut works: Set<Int64>) {
+            failures = failures.filter { works.contains($0.key) }
+            alone.formIntersection(works)
+            reached = reached.filter { works.contains($0.key) }
+        }
+    }
+
+    private struct Failure {
+        var count: Int
+        let last: RecordError
+        /// When the work is tried again.
+        let end: ContinuousClock.Instant
+    }
+
+    /// - Parameter beforeStep: awaited before each step.
+    init(beforeStep: (@Sendable () async -> Void)? = nil) {
+        self.beforeStep = beforeStep
+    }
+
+    /// By work, how many records are done, with those of the chunk in hand.
+    var reached: [Int64: Int] { state.withLock { $0.reached } }
+
+    /// How often each of some works has failed so far.
+    func failures(of works: Set<Int64>) -> [Int64: Int] {
+        state.withLock { state in state.failures.filter { works.contains($0.key) }.mapValues(\.count) }
+    }
+
+    /// Why one of some works failed after a count of before.
+    func failure(of works: Set<Int64>, after before: [Int64: Int]) -> RecordError? {
+        state.withLock { state in
+            works.sorted().compactMap { state.failures[$0].flatMap { [count = before[$0] ?? 0] failure in failure.count > count ? failure.last : nil } }.first
+        }
+    }
 
     /// Begins with what is to do, and waits for more.
     func start(on store: SQLiteStore) {
@@ -33,14 +76,7 @@ final class IndexWorker: Sendable {
             var signals = work.makeAsyncIterator()
             repeat {
                 while let store, let self, !Task.isCancelled {
-                    do {
-                        guard try await Self.step(store) else { break }
-                    } catch {
-                        let failure = error as? RecordError ?? RecordError(.internalError, "\(error)")
-                        self.failures.withLock { $0 = ($0.count + 1, failure) }
-                        self.signals.send()
-                        try? await Task.sleep(for: Self.patienceAfterFailure)
-                    }
+                    if await !self.step(store) { break }
                 }
             } while await signals.next() != nil
         }
@@ -58,24 +94,52 @@ final class IndexWorker: Sendable {
     // MARK: One piece of work
 
     /// - Returns: whether there was anything to do.
-    private static func step(_ store: SQLiteStore) async throws -> Bool {
-        let works = try await store.read { _, catalog in catalog.works }
-        // Somebody waits for what is built, and nobody for what goes.
-        guard let work = works.first(where: { $0.phase != .removing }) ?? works.first else { return false }
-        if work.phase == .building { try await build(work, store) } else { try await remove(work, store) }
+    private func step(_ store: SQLiteStore) async -> Bool {
+        guard let works = try? await store.read({ _, catalog in catalog.works }) else {
+            try? await Task.sleep(for: Self.patienceAfterFailure)
+            return true
+        }
+        state.withLock { $0.forget(allBut: Set(works.map(\.id))) }
+        if works.isEmpty { return false }
+        guard let work = next(of: works) else {
+            try? await Task.sleep(for: Self.patienceForOthers)
+            return true
+        }
+        do {
+            if work.phase == .building { try await build(work, store) } else { try await remove(work, store) }
+        } catch {
+            note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work)
+        }
         return true
     }
 
-    private static func remove(_ work: IndexWork, _ store: SQLiteStore) async throws {
+    /// The work whose turn it is: somebody waits for what is built, and nobody for what goes. One that failed lets the others go first.
+    private func next(of works: [IndexWork]) -> IndexWork? {
+        let now = ContinuousClock().now
+        let ready = state.withLock { state in works.filter { state.failures[$0.id].map { $0.end <= now } ?? true } }
+        return ready.first { $0.phase != .removing } ?? ready.first
+    }
+
+    private func note(_ failure: RecordError, of work: IndexWork) {
+        state.withLock { state in
+            let count = state.failures[work.id]?.count ?? 0
+            state.failures[work.id] = Failure(count: count + 1, last: failure, end: ContinuousClock().now + Self.patienceAfterFailure)
+        }
+        signals.send()
+    }
+
+    private func remove(_ work: IndexWork, _ store: SQLiteStore) async throws {
+        state.withLock { $0.reached[work.id] = nil }
         var pace = Pace(store)
         while !Task.isCancelled {
+            await beforeStep?()
             let isLeft = try await store.write { [budget = pace.budget] db, state -> Bool in
                 guard state.catalog.works.contains(work) else { return false }
                 let clock = ContinuousClock()
                 let end = clock.now + budget
                 var removedInAll = 0
                 repeat {
-                    let removed = try work.target.remove(limit: min(rowsInRemoval, state.catalog.indexLimits.rowsInStep), db)
+                    let removed = try work.target.remove(limit: min(Self.rowsInRemoval, state.catalog.indexLimits.rowsInStep), db)
                     state.logEstimate += 64 * removed
                     if removed == 0 {
                         try state.catalog.advance(work, db)
@@ -92,60 +156,99 @@ final class IndexWorker: Sendable {
     }
 
     /// Enters one chunk, for all indexes of the type that are as far.
-    private static func build(_ work: IndexWork, _ store: SQLiteStore) async throws {
-        let begun = try await store.readAtLength { db, catalog -> (works: [IndexWork], chunk: IndexChunk?)? in
-            guard catalog.works.contains(work), let place = try place(of: work, db) else { return nil }
-            let works = try catalog.works.filter { try $0.type == work.type && $0.phase == .building && Self.place(of: $0, db) == place }
-            return (works, try IndexChunk(of: work.type, for: works.map(\.target), after: place, catalog, db))
+    private func build(_ work: IndexWork, _ store: SQLiteStore) async throws {
+        let alone = state.withLock { $0.alone }
+        let begun = try await store.readAtLength { db, catalog -> (group: Group, chunk: IndexChunk?)? in
+            guard catalog.works.contains(work), let place = try Self.place(of: work, db) else { return nil }
+            let works = try catalog.works.filter { other in
+                if other.id == work.id { return true }
+                return try other.type == work.type && other.phase == .building && alone.isDisjoint(with: [work.id, other.id])
+                    && Self.place(of: other, db) == place
+            }
+            var group = Group(works: works)
+            for work in works {
+                group.done[work.id] = try Int.fetchOne(db, cachedSQL: "SELECT done FROM indexWork WHERE id = ?", [work.id])
+            }
+            return (group, try IndexChunk(of: work.type, for: works.map(\.target), after: place, catalog, db))
         }
-        guard let (works, begunChunk) = begun else { return }
-        guard var chunk = begunChunk else { return try await finish(works, store) }
+        guard let (group, chunk) = begun else { return }
+        do {
+            if let chunk { try await enter(Shared(chunk), for: group, store) } else { try await finish(group.works, store) }
+            state.withLock { $0.alone.subtract(group.works.map(\.id)) }
+        } catch where group.works.count > 1 {
+            state.withLock { $0.alone.formUnion(group.works.map(\.id)) }
+        }
+    }
+
+    /// Works that take a chunk together.
+    private struct Group: Sendable {
+        let works: [IndexWork]
+        /// By work, the records that were done before.
+        var done: [Int64: Int] = [:]
+    }
+
+    private func enter(_ chunk: Shared<IndexChunk>, for group: Group, _ store: SQLiteStore) async throws {
         var pace = Pace(store)
         var isLeft = true
         while isLeft, !Task.isCancelled {
-            (chunk, isLeft) = try await store.readAtLength { [chunk] db, catalog in
-                var chunk = chunk
-                let isLeft = try catalog.typeNumbers[work.type] != nil && chunk.read(catalog, db)
-                // Here, because it takes long too.
-                if !isLeft { chunk.order() }
-                return (chunk, isLeft)
+            await beforeStep?()
+            isLeft = try await store.readAtLength { db, catalog in
+                try chunk.withLock { chunk in
+                    let isLeft = try catalog.typeNumbers[chunk.type] != nil && chunk.read(catalog, db)
+                    // Here, because it takes long too.
+                    if !isLeft { chunk.order() }
+                    return isLeft
+                }
             }
+            show(chunk, group)
             await pace.rest()
         }
         var outcome = IndexChunk.Outcome.more
         while outcome == .more, !Task.isCancelled {
-            (chunk, outcome) = try await store.write { [chunk, budget = pace.budget] db, state in
-                var chunk = chunk
+            await beforeStep?()
+            // An error leaves the chunk ahead of the tables: it is given up then, and read anew.
+            outcome = try await store.write { [budget = pace.budget] db, state in
                 // Whatever was edited meanwhile: what is no more to be built is not built.
-                guard works.allSatisfy({ state.catalog.works.contains($0) }) else { return (chunk, .obsolete) }
-                let outcome = try chunk.write(for: budget, state.catalog, db)
+                guard group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
                 state.logEstimate += 1 << 20
-                if outcome == .done { try reach(chunk, works, db) }
-                return (chunk, outcome)
+                return try chunk.withLock { [catalog = state.catalog] chunk in
+                    let outcome = try chunk.write(for: budget, catalog, db)
+                    if outcome == .done { try Self.reach(chunk, group.works, db) }
+                    return outcome
+                }
             }
+            show(chunk, group)
             await pace.rest()
+        }
+    }
+
+    private func show(_ chunk: Shared<IndexChunk>, _ group: Group) {
+        let progress = chunk.withLock { $0.progress }
+        state.withLock { state in
+            for (work, done) in group.done { state.reached[work] = max(state.reached[work] ?? 0, done + progress) }
         }
     }
 
     private static func place(of work: IndexWork, _ db: Database) throws -> IndexChunk.Place? {
         try Row.fetchOne(db, cachedSQL: "SELECT zone, name FROM indexWork WHERE id = ?", [work.id])
-            .map { IndexChunk.Place(zone: $0["zone"], name: $0["name"]) }
+            .map { IndexChunk.Place(zone: $0["zone"], name: Name($0["name"] as String)) }
     }
 
     private static func reach(_ chunk: IndexChunk, _ works: [IndexWork], _ db: Database) throws {
         for work in works {
             try db.run(
                 "UPDATE indexWork SET zone = ?, name = ?, done = doneThere + ?, doneThere = doneThere + ? WHERE id = ?",
-                [chunk.place.zone, chunk.place.name, chunk.recordCount, chunk.recordCount, work.id])
+                [chunk.place.zone, chunk.place.name.string, chunk.recordCount, chunk.recordCount, work.id])
         }
     }
 
     /// Makes indexes complete, unless records came after the last one entered.
-    private static func finish(_ works: [IndexWork], _ store: SQLiteStore) async throws {
+    private func finish(_ works: [IndexWork], _ store: SQLiteStore) async throws {
+        await beforeStep?()
         try await store.write { db, state in
             for work in works where state.catalog.works.contains(work) {
-                guard let place = try place(of: work, db),
-                    try IndexChunk.next(after: place, members: state.catalog.members(of: work.type), db) == nil
+                guard let place = try Self.place(of: work, db),
+                    try IndexChunk.zone(after: place, members: state.catalog.members(of: work.type), db) == nil
                 else { continue }
                 try state.catalog.advance(work, db)
             }

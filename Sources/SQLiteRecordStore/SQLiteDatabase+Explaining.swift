@@ -5,8 +5,8 @@ internal import Records
 
 extension SQLiteDatabase: QueryExplaining {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
-        try await store.readAtLength { [view] db, catalog in
-            let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: try IndexWork.progress(catalog, db))
+        try await store.readAtLength { [view, store] db, catalog in
+            let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: try store.indexBuilds(catalog, db))
             if !problems.isEmpty { return QueryExplanation(of: request.query, in: catalog.schema, problems: problems) }
             let query = try ResolvedQuery(request.query, in: catalog.schema)
             let prepared = try PreparedQuery(query, request, view, catalog, db)
@@ -39,6 +39,6 @@ extension SQLiteDatabase: QueryExplaining {
 
 extension SQLiteDatabase: QueryStatisticsKeeping {
     func queryStatistics() async throws -> QueryStatistics {
-        try await store.read { store.queries.statistics(in: $1.schema, building: try IndexWork.progress($1, $0)) }
+        try await store.read { store.queries.statistics(in: $1.schema, building: try store.indexBuilds($1, $0)) }
     }
 }

@@ -2,7 +2,6 @@ internal import GRDB
 internal import JSON
 internal import RecordStore
 internal import Records
-internal import Synchronization
 
 extension SQLiteDatabase: SchemaMeasuring {
     /// Records that are looked at in one go: a snapshot that is held for long lets the log grow.
@@ -13,16 +12,9 @@ extension SQLiteDatabase: SchemaMeasuring {
             guard let type = catalog.schema.types[recordType] else { throw QueryProblem.unknownType(recordType).error }
             return (type, try Self.livingZones(db))
         }
-        let meter = SharedMeter(type)
-        for zone in zones {
-            var last: String? = ""
-            while let after = last {
-                last = try await store.readAtLength { db, catalog in
-                    try meter.state.withLock { try Self.measure(recordType, in: zone, after: after, &$0, catalog, db) }
-                }
-            }
-        }
-        var usage = meter.state.withLock { $0.usage }
+        let meter = Shared(UsageMeter(of: type))
+        try await eachRecord(of: recordType, in: zones) { record in try meter.withLock { try $0.add(record) } }
+        var usage = meter.withLock { $0.usage }
         for slot in usage.fields.indices {
             let key = usage.fields[slot].key
             (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength { db, catalog in
@@ -39,6 +31,30 @@ extension SQLiteDatabase: SchemaMeasuring {
         return usage
     }
 
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        let (zones, records) = try await store.read { db, catalog in
+            guard catalog.schema.types[recordType] != nil else { throw QueryProblem.unknownType(recordType).error }
+            let records = try Int.fetchOne(
+                db, sql: "SELECT sum(c.count) FROM zones z JOIN typeCounts c ON c.zone = z.number WHERE z.state = 0 AND c.type = ?",
+                arguments: [catalog.typeNumbers[recordType]])
+            return (try Self.livingZones(db), records ?? 0)
+        }
+        if fields.isEmpty { return ValueCounts(records: records) }
+        let counts = Shared(ValueCounts(records: 0, values: Dictionary(uniqueKeysWithValues: fields.map { ($0, 0) })))
+        try await eachRecord(of: recordType, in: zones) { record in try counts.withLock { try $0.add(record.fields) } }
+        return counts.withLock { $0 }
+    }
+
+    /// Calls `body` with each record of a type, by zone and name.
+    private func eachRecord(of type: Name, in zones: [Zone], _ body: @escaping @Sendable (StoredRecord) throws -> Void) async throws {
+        for zone in zones {
+            var last: String? = ""
+            while let after = last {
+                last = try await store.readAtLength { db, catalog in try Self.step(type, in: zone, after: after, catalog, db, body) }
+            }
+        }
+    }
+
     /// Those of all databases and users.
     private static func livingZones(_ db: Database) throws -> [Zone] {
         try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY z.number").map { row in
@@ -53,8 +69,8 @@ extension SQLiteDatabase: SchemaMeasuring {
     }
 
     /// - Returns: the name that the step ended with, `nil` when no more are left.
-    private static func measure(
-        _ type: Name, in zone: Zone, after: String, _ meter: inout UsageMeter, _ catalog: SchemaCatalog, _ db: Database
+    private static func step(
+        _ type: Name, in zone: Zone, after: String, _ catalog: SchemaCatalog, _ db: Database, _ body: (StoredRecord) throws -> Void
     ) throws -> String? {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type) else { return nil }
         var count = 0
@@ -66,7 +82,7 @@ extension SQLiteDatabase: SchemaMeasuring {
             """, [members, zone.number, after], zone: zone.zoneID, catalog: catalog
         ) { row in
             let record = row.record()
-            try meter.add(record)
+            try body(record)
             count += 1
             last = record.recordID.recordName.string
             return .next
@@ -82,14 +98,5 @@ extension SQLiteDatabase: SchemaMeasuring {
         return try Int.fetchOne(
             db, sql: "SELECT sum(\(perRow) + length(CAST(name AS BLOB)) + \(lengths.joined(separator: " + "))) FROM \(table) WHERE \(key) = ?",
             arguments: [number]) ?? 0
-    }
-}
-
-/// A meter that goes from one reading to the next without being copied.
-private final class SharedMeter: Sendable {
-    let state: Mutex<UsageMeter>
-
-    init(_ type: RecordType) {
-        state = Mutex(UsageMeter(of: type))
     }
 }

@@ -6,13 +6,13 @@ internal import Records
 extension SQLiteDatabase {
     func query(_ request: QueryRequest) async throws -> QueryPage {
         try await store.readAtLength { [view, store] db, catalog in
-            let builds = try IndexWork.progress(catalog, db)
+            let builds = try store.indexBuilds(catalog, db)
             let query: ResolvedQuery
             do {
                 query = try ResolvedQuery(request.query, in: catalog.schema, building: builds)
             } catch {
                 let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: builds)
-                store.queries.refuse(request.query, because: problems, of: view.caller.userRecordName, at: store.clock())
+                store.queries.refuse(request.query, because: problems, of: view.caller.userRecordName, at: Timestamp.now())
                 throw error
             }
             let prepared = try PreparedQuery(query, request, view, catalog, db)
@@ -23,7 +23,7 @@ extension SQLiteDatabase {
                 return try zoneQuery.run(plan)
             }
             // Pages that follow are of the same query.
-            if request.continuationMarker == nil { store.queries.note(query, in: prepared.type, servedBy: composite, at: store.clock()) }
+            if request.continuationMarker == nil { store.queries.note(query, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
             return try prepared.page(of: found)
         }
     }

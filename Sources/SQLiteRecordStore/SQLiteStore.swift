@@ -14,7 +14,7 @@ final class SQLiteStore: Sendable {
     let pool: DatabasePool
     /// Changes of the tokens' key: one after the other.
     private let keyChanges = OneAtATime()
-    private let indexing = IndexWorker()
+    private let indexing: IndexWorker
     let queries: QueryLog
     private let writer: CommitWriter
     /// Long reads at a time.
@@ -40,7 +40,8 @@ final class SQLiteStore: Sendable {
     ) throws {
         self.environment = environment
         self.clock = clock
-        queries = QueryLog(since: clock())
+        queries = QueryLog(since: Timestamp.now())
+        indexing = IndexWorker(beforeStep: indexLimits.beforeStep)
         pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
         if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
             throw RecordError(.internalError, "\(file.lastPathComponent) was written by a newer version of Skylight; use that version")
@@ -195,26 +196,31 @@ final class SQLiteStore: Sendable {
 
     // MARK: Writing
 
+    /// - Parameter isAlone: whether it is committed without others, as what touches very much must be.
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
+        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
-        try await writer.write(body)
+        try await writer.write(isAlone: isAlone, body)
     }
 
     /// Changes that were written so far.
     var writeCount: Int { writer.count.load(ordering: .relaxed) }
 
+    /// How far the work on indexes is.
+    func indexBuilds(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
+        try IndexWork.progress(catalog, db, inHand: indexing.reached)
+    }
+
     /// Returns when some work on indexes is done, or was given up because its index was dropped. Going away earlier does not stop the work.
     /// - Throws: `RecordError`: why the work does not go on at the moment.
     func waitForIndexes(_ works: Set<Int64>) async throws {
         var signals = indexing.signals.listen().makeAsyncIterator()
-        let before = indexing.failed.count
+        let before = indexing.failures(of: works)
         while true {
             let isLeft = try await read { _, catalog in catalog.works.contains { works.contains($0.id) && $0.phase != .removing } }
             if !isLeft { return }
             if let failure = writer.failure { throw failure }
-            let failed = indexing.failed
-            if failed.count > before, let failure = failed.last {
+            if let failure = indexing.failure(of: works, after: before) {
                 throw RecordError(
                     failure.code, "The index is declared, and will be built as soon as that is possible: \(failure.reason)",
                     retryAfter: failure.retryAfter)

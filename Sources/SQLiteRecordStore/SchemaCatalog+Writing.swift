@@ -8,9 +8,8 @@ extension SchemaCatalog {
     /// others work begins that goes on in the background.
     ///
     /// Records and values of what is not there any more were removed before, with ``forget(type:_:)`` and ``forget(field:of:_:)``.
-    /// - Parameter withoutRecords: whether no record is there any more, whatever is still counted.
     /// - Returns: the work that has to end before all indexes that were added are complete.
-    mutating func store(_ new: Schema, withoutRecords: Bool = false, in db: Database) throws -> Set<Int64> {
+    mutating func store(_ new: Schema, in db: Database) throws -> Set<Int64> {
         for role in new.roles.subtracting(schema.roles) {
             try db.execute(sql: "INSERT INTO roles (name) VALUES (?)", arguments: [role.string])
         }
@@ -20,7 +19,7 @@ extension SchemaCatalog {
         schema.roles = new.roles
         var awaited: Set<Int64> = []
         for type in new.sortedTypes where schema.types[type.name] != type {
-            awaited.formUnion(try store(type, withoutRecords: withoutRecords, in: db))
+            awaited.formUnion(try store(type, in: db))
         }
         try grow(db)
         return awaited
@@ -34,7 +33,7 @@ extension SchemaCatalog {
 
     // MARK: Types and fields
 
-    private mutating func store(_ type: RecordType, withoutRecords: Bool, in db: Database) throws -> Set<Int64> {
+    private mutating func store(_ type: RecordType, in db: Database) throws -> Set<Int64> {
         let old = schema.types[type.name]
         let number = try typeNumber(type, in: db)
         if let old, old.grants != type.grants {
@@ -48,7 +47,7 @@ extension SchemaCatalog {
             try store(definition, of: field.schemaName, in: type.name, number: number, db)
         }
         schema.types[type.name] = type
-        var changes = IndexChanges(type: type, number: number, records: withoutRecords ? 0 : try IndexWork.records(ofType: number, db))
+        var changes = IndexChanges(type: type, number: number, records: try IndexWork.records(ofType: number, db))
         for key in Set(type.indexedKeys + (old?.indexedKeys ?? [])).sorted(by: { $0.schemaName < $1.schemaName }) where key != .system(.recordID) {
             guard let field = fieldNumber(key, of: type.name) else { continue }
             changes.add(
@@ -89,16 +88,28 @@ extension SchemaCatalog {
         return number
     }
 
+    /// A number is never given again: the rows of an ended zone may still stand under it.
     private mutating func store(
         _ definition: FieldDefinition, of field: Name, in type: Name, number: Int64, _ db: Database
     ) throws {
         fieldNumbers[type, default: [:]][field] = try Int64.fetchOne(
             db,
             sql: """
-                INSERT INTO fields (type, name, declaration, indexes) VALUES (?, ?, ?, ?)
+                INSERT INTO fields (number, type, name, declaration, indexes) VALUES (
+                    max(coalesce((SELECT max(number) FROM fields), 0), coalesce((SELECT value FROM facts WHERE name = 'lastField'), 0)) + 1, ?, ?, ?, ?
+                )
                 ON CONFLICT (type, name) DO UPDATE SET declaration = excluded.declaration, indexes = excluded.indexes RETURNING number
                 """,
             arguments: [number, field.string, definition.type.declaration, definition.indexes.rawValue])
+    }
+
+    /// Keeps the numbers of fields that are about to go from being given to others.
+    static func retireFieldNumbers(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO facts (name, value) VALUES ('lastField', coalesce((SELECT max(number) FROM fields), 0))
+                ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
+                """)
     }
 
     // MARK: Indexes
@@ -107,8 +118,7 @@ extension SchemaCatalog {
     private struct IndexChanges {
         let type: RecordType
         let number: Int64
-        /// Records of the type, in zones that ended too.
-        let records: Int
+        let records: IndexWork.RecordCounts
         var dropped: [(target: IndexTarget, indexes: Indexes)] = []
         var added: [(target: IndexTarget, indexes: Indexes, isNew: Bool)] = []
         /// Targets that stand for an index that was added, though they stood for another before: what is under way there is waited for.
@@ -126,11 +136,10 @@ extension SchemaCatalog {
     }
 
     private mutating func apply(_ changes: IndexChanges, _ db: Database) throws -> Set<Int64> {
-        let isSmall = changes.records <= indexLimits.recordsAtOnce
         var targets = changes.joined
         var atOnce: [IndexTarget] = []
         for (target, indexes) in changes.dropped {
-            if isSmall {
+            if changes.records.all <= indexLimits.recordsAtOnce {
                 try target.removeAll(db)
                 try end(target, db)
             } else {
@@ -142,7 +151,7 @@ extension SchemaCatalog {
             if isBeingRemoved {
                 try begin(.clearing, on: target, indexes, changes, db)
                 targets.append(target)
-            } else if isSmall {
+            } else if changes.records.living <= indexLimits.recordsAtOnce {
                 // No record has a value in a field that was not declared before, so none has to be read.
                 if isNew { try target.enterMissing(members: members(of: changes.type.name), db) } else { atOnce.append(target) }
             } else {
@@ -163,12 +172,13 @@ extension SchemaCatalog {
     private mutating func begin(
         _ phase: IndexWork.Phase, on target: IndexTarget, _ indexes: Indexes, _ changes: IndexChanges, _ db: Database
     ) throws {
+        let total = phase == .building ? changes.records.living : changes.records.all
         if let index = works.firstIndex(where: { $0.type == changes.type.name && $0.target == target }) {
             works[index].phase = phase
             works[index].indexes = indexes
-            try works[index].restart(total: changes.records, db)
+            try works[index].restart(total: total, db)
         } else {
-            works.append(try IndexWork.insert(phase, target, indexes, in: changes.type.name, number: changes.number, total: changes.records, db))
+            works.append(try IndexWork.insert(phase, target, indexes, in: changes.type.name, number: changes.number, total: total, db))
         }
     }
 
@@ -187,7 +197,7 @@ extension SchemaCatalog {
         guard let index = works.firstIndex(where: { $0.id == work.id }) else { return }
         if work.phase == .clearing {
             works[index].phase = .building
-            try works[index].restart(total: try IndexWork.records(ofType: typeNumbers[work.type] ?? 0, db), db)
+            try works[index].restart(total: try IndexWork.records(ofType: typeNumbers[work.type] ?? 0, db).living, db)
         } else {
             try end(work.target, db)
         }
@@ -204,6 +214,7 @@ extension SchemaCatalog {
             try target.removeAll(db)
             try end(target, db)
         }
+        try Self.retireFieldNumbers(db)
         try db.run("DELETE FROM composites WHERE type = ?", [number])
         try db.run("DELETE FROM indexWork WHERE type = ?", [number])
         try db.run("DELETE FROM fields WHERE type = ?", [number])
@@ -225,7 +236,10 @@ extension SchemaCatalog {
                 schema.types[type]?.compositeIndexes.remove(index)
             }
         }
-        if let number = fieldNumbers[type]?.removeValue(forKey: field) { try db.run("DELETE FROM fields WHERE number = ?", [number]) }
+        if let number = fieldNumbers[type]?.removeValue(forKey: field) {
+            try Self.retireFieldNumbers(db)
+            try db.run("DELETE FROM fields WHERE number = ?", [number])
+        }
         schema.types[type]?.fields[field] = nil
         listIndexes(of: type)
     }

@@ -97,9 +97,9 @@ struct SchemaCatalog: Sendable {
             case .addType(let type):
                 named += type.indexedKeys.map { (type.name, $0) }
                 composites.formUnion(type.compositeIndexes)
-            case .setIndexes(let indexes, let key, let type): if !indexes.isEmpty { named.append((type, key)) }
+            case .setIndexes(let indexes, let key, let type), .addIndexes(let indexes, let key, let type): if !indexes.isEmpty { named.append((type, key)) }
             case .addCompositeIndex(let index, _): composites.insert(index)
-            case .removeType, .removeField, .setGrants, .addRole, .removeRole, .removeCompositeIndex: continue
+            case .removeType, .removeField, .dropIndexes, .setGrants, .addGrants, .addRole, .removeRole, .removeCompositeIndex: continue
             }
         }
         return Set(

@@ -46,12 +46,13 @@ struct SchemaEditor {
             try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
         }
         // What is left in the tables is of zones that ended, and goes with them.
+        try SchemaCatalog.retireFieldNumbers(db)
         for table in ["indexWork", "composites", "fields", "roles"] { try db.execute(sql: "DELETE FROM \(table)") }
         try db.execute(sql: "UPDATE types SET removed = 1, grants = ''")
         var catalog = SchemaCatalog()
         (catalog.version, catalog.indexLimits) = (state.catalog.version, state.catalog.indexLimits)
         catalog.typeNames = state.catalog.typeNames
-        _ = try catalog.store(schema, withoutRecords: true, in: db)
+        _ = try catalog.store(schema, in: db)
         state.catalog = catalog
         try SchemaHistoryRows.insert([SchemaRules.lineOfReset] + change.lines, because: .reset, by: signature, db)
     }

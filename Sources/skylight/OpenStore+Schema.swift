@@ -32,6 +32,12 @@ extension OpenStore {
         return try await schema(of: environment, in: place)
     }
 
+    /// The indexes that are not complete after a change that did not wait for them.
+    func indexesUnderWay(_ editing: any SchemaEditing) async throws -> IndexesUnderWay? {
+        let builds = try await editing.indexBuilds().filter { $0.work == .building }
+        return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: isRemote)
+    }
+
     /// Changes a schema, and shows how far the indexes are that are built for it.
     func change(
         _ editing: any SchemaEditing, showingProgress isShown: Bool, _ change: @escaping @Sendable (any SchemaEditing) async throws -> Schema

@@ -17,6 +17,10 @@ enum SchemaChangeLines {
         return lines
     }
 
+    static func lines(for respellings: [SchemaRespelling]) -> [String] {
+        respellings.map { "~ \($0.line)" }
+    }
+
     private static func mark(_ change: SchemaDifference.Change) -> String {
         switch change {
         case .addType: "+"
@@ -63,6 +67,13 @@ extension JSONWriter {
     mutating func member(_ name: Name, _ difference: SchemaDifference) {
         self.name(name)
         value(difference)
+    }
+
+    mutating func member(_ name: Name, _ respellings: [SchemaRespelling]) {
+        self.name(name)
+        array { writer in
+            for respelling in respellings { writer.value(respelling.line) }
+        }
     }
 
     mutating func member(_ name: Name, _ losses: [SchemaLoss]) {

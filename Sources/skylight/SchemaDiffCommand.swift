@@ -12,7 +12,7 @@ struct SchemaDiffCommand: AsyncParsableCommand {
             has otherwise than the container's other one: for development, what deploying it would change. With two files, what the second has \
             otherwise than the first.
 
-            Exit code 0 when there is no difference, 1 when there is one: a check for scripts. What can't be compared ends with 65 to 77.
+            Exit code 0 when there is no difference, 1 when there is one: a check for scripts. What can't be compared ends with 64 to 77.
 
             Examples:
               skylight schema diff --container iCloud.com.example.App
@@ -54,21 +54,24 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         let files = try files.map { try SchemaFile($0) }
         let sides = try await sides(files)
         let difference = SchemaDifference(from: sides.from.schema, to: sides.to.schema)
+        let respellings = SchemaRespelling.all(from: sides.from.schema, to: sides.to.schema)
+        let isDifferent = !difference.isEmpty || !respellings.isEmpty
         if store.json {
             Output.say { writer in
-                writer.member("different", !difference.isEmpty)
+                writer.member("different", isDifferent)
                 writer.member("from", sides.from.name)
                 writer.member("to", sides.to.name)
                 writer.member("changes", difference)
+                writer.member("respellings", respellings)
             }
-        } else if difference.isEmpty {
+        } else if !isDifferent {
             Output.say("No difference between \(sides.from.name) and \(sides.to.name).")
         } else {
             Output.say("--- \(sides.from.name)")
             Output.say("+++ \(sides.to.name)")
-            for line in SchemaChangeLines.lines(for: difference) { Output.say(line) }
+            for line in SchemaChangeLines.lines(for: difference) + SchemaChangeLines.lines(for: respellings) { Output.say(line) }
         }
-        if !difference.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+        if isDifferent { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
     private func sides(_ files: [SchemaFile]) async throws -> (from: Side, to: Side) {
@@ -83,9 +86,14 @@ struct SchemaDiffCommand: AsyncParsableCommand {
                 let other: Environment = environment == .development ? .production : .development
                 return (Side(name: "\(container) (\(other.rawValue))", schema: try await store.schema(of: other, in: place)), own)
             }
-        } catch let failure as CommandFailure where failure.status == .failed {
-            // 1 is an answer here, so that this must be something else.
-            throw CommandFailure(.noInput, failure.reason, code: failure.code, remedy: failure.remedy)
+        } catch {
+            throw Self.otherThanDifferent(error)
         }
+    }
+
+    /// Status 1 is an answer here, so that nothing else may end with it: not a store that is damaged either.
+    private static func otherThanDifferent(_ error: any Error) -> any Error {
+        guard let failure = CommandFailure(error), failure.status == .failed else { return error }
+        return CommandFailure(failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code, remedy: failure.remedy)
     }
 }

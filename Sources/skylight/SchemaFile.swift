@@ -12,6 +12,8 @@ struct SchemaFile {
     let name: String
     let schema: Schema
     let notes: [SchemaTextNote]
+    /// How many more there are.
+    private let moreNotes: Int
 
     /// - Parameter path: `-` for standard input.
     /// - Throws: `CommandFailure` when it can't be read, or is no schema: with each place, and the line there.
@@ -22,11 +24,28 @@ struct SchemaFile {
         self.name = name
         schema = try text.schema()
         notes = text.notes
+        moreNotes = text.moreNotes
     }
 
     /// Says on standard error what is worth a word.
     func sayNotes() {
         for note in notes { Output.note("Note: \(name):\(note.line):\(note.column): \(note.text)") }
+        if moreNotes > 0 { Output.note("… and \(Output.grouped(moreNotes)) more note\(moreNotes == 1 ? "" : "s")") }
+    }
+
+    /// Writes what is worth a word, and how much more there is.
+    func writeNotes(into writer: inout JSONWriter) {
+        writer.name("notes")
+        writer.array { writer in
+            for note in notes {
+                writer.object { writer in
+                    writer.member("line", Int64(note.line))
+                    writer.member("column", Int64(note.column))
+                    writer.member("text", note.text)
+                }
+            }
+        }
+        if moreNotes > 0 { writer.member("moreNotes", Int64(moreNotes)) }
     }
 
     private static func bytes(_ path: String, _ name: String) throws -> [UInt8] {
@@ -80,20 +99,4 @@ struct SchemaFile {
 struct SchemaFileOptions: ParsableArguments {
     @Option(name: [.long, .customShort("f")], help: ArgumentHelp("The schema file (.ckdb); - is standard input.", valueName: "file"))
     var file: String
-}
-
-extension JSONWriter {
-    /// Writes what a file's text is worth a word for.
-    mutating func member(_ name: Name, _ notes: [SchemaTextNote]) {
-        self.name(name)
-        array { writer in
-            for note in notes {
-                writer.object { writer in
-                    writer.member("line", Int64(note.line))
-                    writer.member("column", Int64(note.column))
-                    writer.member("text", note.text)
-                }
-            }
-        }
-    }
 }

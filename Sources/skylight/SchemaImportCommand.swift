@@ -12,7 +12,9 @@ struct SchemaImportCommand: AsyncParsableCommand {
             are in them. What would be lost is shown first, and is lost only with --yes. What was deployed to production can't go. With --merge \
             the file only adds.
 
-            Indexes on records that are there are built in the background; the command waits for them unless --no-wait is given.
+            Indexes on records that are there are built in the background; the command waits for them unless --no-wait is given. Then a server \
+            goes on with them; without one the work goes on when the data folder is opened next, and queries that need such an index are \
+            answered to try again until it is complete.
 
             Examples:
               skylight schema import --file schema.ckdb --dry-run \\
@@ -45,16 +47,24 @@ struct SchemaImportCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .notPermitted, "The production schema can't be imported", remedy: "Import into development, and deploy it with skylight schema deploy")
         }
-        let (plan, losses) = try await store.withStore(isNew: !dryRun) { try await carryOut(file, in: $0) }
-        if store.json { sayJSON(file, plan, losses) } else { say(file, plan, losses) }
+        let outcome = try await store.withStore(isNew: !dryRun) { try await carryOut(file, in: $0) }
+        if store.json { sayJSON(file, outcome) } else { say(file, outcome) }
     }
 
-    private func carryOut(_ file: SchemaFile, in store: OpenStore) async throws -> (SchemaImportPlan, [SchemaLoss]) {
+    private struct Outcome {
+        let plan: SchemaImportPlan
+        let losses: [SchemaLoss]
+        /// What nobody waited for.
+        var builds: IndexesUnderWay?
+    }
+
+    private func carryOut(_ file: SchemaFile, in store: OpenStore) async throws -> Outcome {
         let plan = try await plan(file, in: store)
         let isThere = try await store.has(.development, of: database.container)
         // Nothing goes from a place that is not there, and looking makes none.
         let losses = plan.difference.losses.isEmpty || !isThere ? [] : try await losses(of: plan, in: store)
-        if dryRun { return (plan, losses) }
+        var outcome = Outcome(plan: plan, losses: losses)
+        if dryRun { return outcome }
         if !losses.isEmpty, !yes { throw Self.needsConfirmation(losses) }
         let editing = try await store.schemaEditing(.development, in: database.schemas)
         if !plan.isEmpty {
@@ -63,7 +73,8 @@ struct SchemaImportCommand: AsyncParsableCommand {
                 try await $0.edit(edits, because: .schemaImport, waitingForIndexes: waits)
             }
         }
-        return (plan, losses)
+        outcome.builds = try await store.indexesUnderWay(editing)
+        return outcome
     }
 
     private func plan(_ file: SchemaFile, in store: OpenStore) async throws -> SchemaImportPlan {
@@ -85,10 +96,10 @@ struct SchemaImportCommand: AsyncParsableCommand {
         return failure
     }
 
-    private func say(_ file: SchemaFile, _ plan: SchemaImportPlan, _ losses: [SchemaLoss]) {
+    private func say(_ file: SchemaFile, _ outcome: Outcome) {
+        let (plan, losses) = (outcome.plan, outcome.losses)
         file.sayNotes()
-        for line in SchemaChangeLines.lines(for: plan.difference) { Output.say(line) }
-        for respelling in plan.respellings { Output.say("~ \(respelling.line)") }
+        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) { Output.say(line) }
         let place = "\(database.container) (development)"
         let count = plan.lines.count
         if count == 0 {
@@ -102,20 +113,20 @@ struct SchemaImportCommand: AsyncParsableCommand {
         } else {
             Output.say("Imported \(file.name) into \(place): \(SchemaChangeLines.count(count)).")
         }
+        outcome.builds?.say()
     }
 
-    private func sayJSON(_ file: SchemaFile, _ plan: SchemaImportPlan, _ losses: [SchemaLoss]) {
+    private func sayJSON(_ file: SchemaFile, _ outcome: Outcome) {
+        let plan = outcome.plan
         Output.say { writer in
             writer.member("dryRun", dryRun)
             writer.member("container", database.container.description)
             writer.member("environment", Environment.development.rawValue)
             writer.member("changes", plan.difference)
-            writer.name("respellings")
-            writer.array { writer in
-                for respelling in plan.respellings { writer.value(respelling.line) }
-            }
-            writer.member("losses", losses)
-            writer.member("notes", file.notes)
+            writer.member("respellings", plan.respellings)
+            writer.member("losses", outcome.losses)
+            file.writeNotes(into: &writer)
+            writer.member("indexesBeingBuilt", Int64(outcome.builds?.count ?? 0))
         }
     }
 }

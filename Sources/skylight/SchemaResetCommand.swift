@@ -93,7 +93,7 @@ struct SchemaResetCommand: AsyncParsableCommand {
     private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(type: Name, count: Int)] {
         guard let measuring = editing as? any SchemaMeasuring else { return [] }
         var records: [(Name, Int)] = []
-        for type in schema.sortedTypes { records.append((type.name, try await measuring.usage(of: type.name).records)) }
+        for type in schema.sortedTypes { records.append((type.name, try await measuring.valueCounts(of: [], in: type.name).records)) }
         return records
     }
 }

@@ -11,8 +11,8 @@ struct SchemaValidateCommand: AsyncParsableCommand {
             All errors are shown at once, each with its line, and the command ends with exit code 65. What is no error but may be one to Apple's \
             tools is a note.
 
-            With --container the file is also tried as an import into development: exit code 1 when that would be refused, because it takes \
-            something away that was deployed to production. Nothing is changed.
+            With --container the file is also tried as an import into development: exit code 1 when that would be refused, such as because it \
+            takes something away that was deployed to production. Nothing is changed.
 
             Examples:
               skylight schema validate --file schema.ckdb
@@ -40,7 +40,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
                 writer.member("fields", Int64(counts.fields))
                 writer.member("indexes", Int64(counts.indexes))
                 writer.member("roles", Int64(counts.roles))
-                writer.member("notes", file.notes)
+                file.writeNotes(into: &writer)
                 if let plan { writer.member("changes", plan.difference) }
             }
         } else {

@@ -40,7 +40,7 @@ PAGES = {
     "schema of production": CHAT.replace("development", "production") + "/schema",
     "compare": CHAT + "/compare",
     "deploy": CHAT + "/deploy",
-    "reset": CHAT + "/reset?count=1",
+    "reset": CHAT + "/reset",
     "query advice": CHAT + "/advice",
     "rehearsals": CHAT + "/rehearsals?zone=Chats",
     "rehearsals without zones": CHAT.replace("private", "public") + "/rehearsals",

@@ -295,6 +295,80 @@ import Testing
         #expect(result.errors.contains(message), "\(result.errors)")
     }
 
+    /// 1 says that there is a difference, and nothing else does.
+    @Test func whatCannotBeComparedIsNoDifference() async throws {
+        let name = try file(Self.library)
+        #expect(try await schema("diff").status == 66)
+        #expect(try await schema("import", "--file", name).status == 0)
+        let store = folder.url.appending(path: "data/iCloud.com.example.X/development.sqlite")
+        for file in ["development.sqlite-wal", "development.sqlite-shm"] {
+            try? FileManager.default.removeItem(at: store.deletingLastPathComponent().appending(path: file))
+        }
+        try Data(repeating: 0x5A, count: 20_000).write(to: store)
+        for arguments in [["diff"], ["diff", "--file", name], ["diff", "--json"]] {
+            let result = try await Command.run(["schema"] + arguments + Self.container + ["--data", path("data")])
+            #expect(result.status == 65 && result.output.isEmpty, "\(result.status): \(result.errors)")
+        }
+        let unavailable = try await Command.run(["schema", "diff"] + Self.container + ["--url", "http://127.0.0.1:9"])
+        #expect(unavailable.status == 69, "\(unavailable.errors)")
+    }
+
+    /// A look is refused for what the import would be refused for; what `Users` grants to a role keeps the role.
+    @Test func aDryRunSaysWhatTheImportDoes() async throws {
+        let granting = try file("DEFINE SCHEMA CREATE ROLE mod; RECORD TYPE Users (GRANT READ TO mod);", "users.ckdb")
+        #expect(try await schema("import", "--file", granting, "--yes").status == 0)
+        let name = try file(Self.library)
+        let dry = try await schema("import", "--file", name, "--dry-run")
+        #expect(dry.status == 0 && !dry.output.contains("role mod"), "\(dry.output)")
+        let checked = try await Command.run(["schema", "validate", "--file", name] + Self.container + ["--data", path("data")])
+        #expect(checked.status == 0, "\(checked.errors)")
+        let done = try await schema("import", "--file", name, "--yes")
+        #expect(done.status == 0, "\(done.errors)")
+        let exported = try await schema("export").output
+        #expect(exported.contains("CREATE ROLE mod;") && exported.contains("GRANT READ TO mod"), "\(exported)")
+    }
+
+    @Test func whatIsDeployedIsSpeltAsInDevelopment() async throws {
+        let text = "DEFINE SCHEMA RECORD TYPE T (a DOUBLE, b INT64);"
+        #expect(try await schema("import", "--file", try file(text)).status == 0)
+        #expect(try await schema("deploy").status == 0)
+        #expect(try await schema("import", "--file", try file(text.replacing("DOUBLE", with: "NUMBER"))).status == 0)
+        let different = try await schema("diff")
+        #expect(different.status == 1 && different.output.hasSuffix("~ T: field 'a' DOUBLE is written NUMBER\n"), "\(different.output)")
+        #expect(try await schema("deploy", "--dry-run", "--json").outputJSON["respellings"] == ["T: field 'a' DOUBLE is written NUMBER"])
+        let deployed = try await schema("deploy")
+        #expect(deployed.output.contains(": 1 change") || deployed.output.contains("Deployed 1 change "), "\(deployed.output)")
+        #expect(try await schema("diff").status == 0)
+        let production = try await Command.run(["schema", "export", "--environment", "production"] + Self.container + ["--data", path("data")])
+        #expect(production.output == (try await schema("export").output))
+    }
+
+    /// Nobody goes on with what nobody waited for, unless there is a server: that is said.
+    @Test func whoDoesNotWaitIsToldWhatIsLeft() async throws {
+        let rows = (0..<8000).map { #"{"recordName":"r\#($0)","a":"x\#($0)"}"# }.joined(separator: "\n") + "\n"
+        let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
+        #expect(try await schema("import", "--file", try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING);")).status == 0)
+        let data = try await Command.run(["import", file, "--type", "T", "--name-field", "recordName"] + Self.container + ["--data", path("data")])
+        #expect(data.status == 0, "\(data.errors)")
+        let indexed = try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING QUERYABLE SORTABLE);")
+        let left = try await schema("import", "--file", indexed, "--no-wait")
+        #expect(left.status == 0)
+        #expect(left.errors.contains("2 indexes are not complete yet") && left.errors.contains("when the data folder is opened next"), "\(left.errors)")
+        // A command that waits has nothing to tell.
+        let more = try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING QUERYABLE SEARCHABLE SORTABLE);")
+        let waited = try await schema("import", "--file", more, "--json")
+        #expect(waited.status == 0 && waited.errors.isEmpty, "\(waited.errors)")
+        #expect(try waited.outputJSON["indexesBeingBuilt"] == 0)
+    }
+
+    @Test func notesBeyondTheLimitAreCounted() async throws {
+        let fields = (0..<30).map { "r\($0) REFERENCE SORTABLE" }.joined(separator: ", ")
+        let name = try file("DEFINE SCHEMA RECORD TYPE T (\(fields));")
+        let result = try await schema("validate", "--file", name)
+        #expect(result.status == 0 && result.errors.hasSuffix("\n… and 10 more notes\n"), "\(result.errors)")
+        #expect(try await schema("validate", "--file", name, "--json").outputJSON["moreNotes"] == 10)
+    }
+
     @Test func twoFilesNeedNoContainer() async throws {
         let (old, new) = (try file(Self.library, "old.ckdb"), try file(Self.library.replacing("room STRING", with: "room STRING QUERYABLE"), "new.ckdb"))
         let result = try await schema("diff", "--file", old, "--file", new)

@@ -82,12 +82,12 @@ import Testing
             }
             let waiting = try await stage.page("query?\(question)")
             #expect(waiting.contains("TRY_AGAIN_LATER") && waiting.contains("(43 %)"))
-            #expect(waiting.contains("data-refresh") && waiting.contains("<noscript><meta http-equiv=\"refresh\""))
+            #expect(waiting.contains("data-reload") && waiting.contains("<noscript><meta http-equiv=\"refresh\""))
             #expect(waiting.contains("<progress max=\"100\" value=\"43\""))
             #expect(!waiting.contains(">Add "))
             // What is missing besides is not waited for.
             let missing = try await stage.page("query?\(question)&sort1=year")
-            #expect(!missing.contains("data-refresh") && missing.contains(">Add SORTABLE to year</button>"))
+            #expect(!missing.contains("data-reload") && missing.contains(">Add SORTABLE to year</button>"))
             stage.staged.builds.withLock { $0 = [] }
             let done = try await stage.page("query?\(question)")
             #expect(done.contains("<b>3 records</b>") && !done.contains("http-equiv=\"refresh\""))
@@ -168,6 +168,56 @@ import Testing
             let served = try await stage.page("advice")
             #expect(served.contains("No query was refused") && !served.contains("Item where author"))
             #expect(served.contains("<td>author QUERYABLE</td><td class=\"num\">1</td>"))
+        }
+    }
+
+    @Test func queriesThatTheConsoleRefusesAreAmongThem() async throws {
+        try await SchemaStage.run { stage in
+            _ = try await stage.page("query?type=Item&filter1=title&is1=IN&value1=%22say%20%22%22hi%22%22%22,b")
+            let page = try await stage.page("advice")
+            #expect(page.contains("Item where title is one of &quot;say &quot;&quot;hi&quot;&quot;&quot;, b"))
+            #expect(page.contains(">1 time<"))
+        }
+    }
+
+    @Test func whatAFormCannotSayHasNoLink() async throws {
+        try await SchemaStage.run { stage in
+            let database = try await stage.database(.development)
+            let nothing = Query(recordType: "Item", filters: [Query.Filter("title", .equals, .cleared)])
+            let many = Query(
+                recordType: "Item", filters: (0...QueryForm.rowLimit).map { Query.Filter("year", .notEquals, FieldInput(.int64(Int64($0)))) })
+            for query in [nothing, many] { await #expect(throws: RecordError.self) { _ = try await database.query(QueryRequest(query)) } }
+            let page = try await stage.page("advice")
+            #expect(page.contains("<th scope=\"row\" class=\"wide\">Item where title is no value</th>"))
+            #expect(page.contains("<th scope=\"row\" class=\"wide\">Item where year is not 0 and"))
+        }
+    }
+
+    @Test func systemFieldsHaveTheNameOfRequests() async throws {
+        try await SchemaStage.run { stage in
+            let query = Query(recordType: "Item", sorts: [Query.Sort("modifiedTimestamp")])
+            await #expect(throws: RecordError.self) { _ = try await stage.database(.development).query(QueryRequest(query)) }
+            let page = try await stage.page("advice")
+            #expect(page.contains("recordName QUERYABLE, modifiedTimestamp SORTABLE"))
+            _ = try await stage.press("Add 2 indexes", on: page)
+            #expect(try await stage.page("advice").contains("<td>modifiedTimestamp SORTABLE</td>"))
+        }
+    }
+
+    @Test func aCompositeIndexInTheMakingIsWaitedFor() async throws {
+        try await SchemaStage.run(isStaged: true) { stage in
+            let question = "type=Item&filter1=shelf&is1=EQUALS&value1=left&sort1=year"
+            _ = try await stage.database(.development).edit([.addIndexes(.sortable, of: .custom("year"), in: "Item")])
+            func build(_ filter: FieldKey) -> IndexBuildProgress {
+                IndexBuildProgress(.building, of: .composite(CompositeIndex(filter: filter, sort: .custom("year"))), in: "Item", done: 1, total: 4)
+            }
+            // One that would not serve the query does not keep it.
+            stage.staged.builds.withLock { $0 = [build(.custom("author"))] }
+            #expect(!(try await stage.page("explain?\(question)")).contains("data-reload"))
+            stage.staged.builds.withLock { $0 = [build(.custom("shelf"))] }
+            let waiting = try await stage.page("explain?\(question)")
+            #expect(waiting.contains("data-reload") && waiting.contains("http-equiv=\"refresh\"") && waiting.contains("value=\"25\""))
+            #expect(waiting.contains("Explain it as it runs now"))
         }
     }
 

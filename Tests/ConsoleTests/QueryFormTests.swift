@@ -69,6 +69,7 @@ import Testing
     @Test(arguments: [
         ("title", Comparator.equals, "x", FieldInput(.string("x"))), ("title", .equals, "\"\"", FieldInput(.string(""))),
         ("title", .in, "a, \"b, c\" ,d", FieldInput(.list([.string("a"), .string("b, c"), .string("d")], of: .string))),
+        ("title", .in, "say \"hi\", \"say \"\"hi\"\"\", \"\", \"\"\"\"", FieldInput(.list([.string("say \"hi\""), .string("say \"hi\""), .string(""), .string("\"")], of: .string))),
         ("title", .containsAllTokens, "two words", FieldInput(.string("two words"))), ("rank", .greaterThan, " 7 ", FieldInput(.int64(7))),
         ("at", .lessThan, "1970-01-01 00:01", FieldInput(.timestamp(Timestamp(milliseconds: 60_000)))),
         ("place", .near, "47.5, -122", FieldInput(.location(Location(latitude: 47.5, longitude: -122)))),
@@ -87,6 +88,14 @@ import Testing
     func whatDoesNotFitIsExplained(name: Name, comparator: Comparator, text: String) throws {
         let field = try #require(Self.note.queryField(named: name))
         #expect(throws: FilterValueProblem.self) { try FilterValueReader(field: field, comparator: comparator).input(text) }
+    }
+
+    /// A query that somebody sent is asked again with the same values.
+    @Test(arguments: ["say \"hi\"", "\"quoted\"", "a, b", " padded ", "", "\"", "\"\"", "a\"b, c\"", "ünï"])
+    func valuesOfListsComeBackAsTheyWere(value: String) throws {
+        let filter = Query.Filter("title", .in, FieldInput(.list([.string(value), .string("x")], of: .string)))
+        let form = try #require(QueryForm(Query(recordType: "Note", filters: [filter]), of: Self.note))
+        #expect(QueryPlan(form, of: Self.note).query.filters == [filter])
     }
 
     @Test func unfinishedRowsAreLeftOut() {

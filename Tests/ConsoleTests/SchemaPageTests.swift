@@ -197,6 +197,51 @@ import Testing
         }
     }
 
+    /// Neither takes away what the other gives: what each sends is what it changes, not what it saw.
+    @Test func twoChangesAtOnceAreBothMade() async throws {
+        try await SchemaPageStage.with { stage in
+            for _ in 0..<15 {
+                _ = try await stage.database.edit([.setIndexes(.searchable, of: .custom("title"), in: "Note")])
+                async let one = stage.post("type/indexes", "add=Note%2Ftitle%3AQUERYABLE")
+                async let two = stage.post("type/indexes", "add=Note%2Ftitle%3ASORTABLE")
+                async let three = stage.post("type/indexes", "drop=Note%2Ftitle%3ASEARCHABLE")
+                for answer in try await [one, two, three] { #expect(answer.status == .seeOther) }
+                #expect(try await stage.type("Note").fields["title"]?.indexes == [.queryable, .sortable])
+            }
+        }
+    }
+
+    @Test func withoutAWayBackThePageIndexesFollows() async throws {
+        try await SchemaPageStage.with { stage in
+            let answer = try await stage.post("type/indexes", "add=Note%2Frank%3ASORTABLE")
+            #expect(answer.headers[.location]?.hasPrefix("\(SchemaPageStage.there)/indexes?") == true)
+        }
+    }
+
+    /// Measuring takes long, so that nothing but the button does it.
+    @Test func onlyWhoAsksMeasures() async throws {
+        try await SchemaPageStage.with { stage in
+            stage.engine.builds.withLock {
+                $0 = [IndexBuildProgress(.building, of: .field(.custom("title"), .sortable), in: "Note", done: 1, total: 2)]
+            }
+            let page = try await stage.page("type?type=Note&usage=1")
+            #expect(!page.contains("data-live") && page.contains("<p class=\"remark\">The page <a href="))
+            let back = try #require(page.firstMatch(of: /name="back" value="([^"]*)"/)?.output.1)
+            #expect(!back.contains("usage"))
+        }
+    }
+
+    @Test func theTextOfATypeIsOneStatement() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("type?type=Note")
+            let code = try #require(page.firstMatch(of: /<code data-copy-source>(RECORD TYPE Note \([^<]*\);)<\/code>/)?.output.1)
+            #expect(!code.contains("Users") && code.contains("    title STRING"))
+            let text = String(code).replacing("&quot;", with: "\"")
+            let type = try await stage.type("Note")
+            #expect(try Schema(text: "DEFINE SCHEMA\n" + text).types["Note"]?.fields == type.fields)
+        }
+    }
+
     @Test(arguments: [
         "add=Note%2Fcover%3AQUERYABLE", "add=Note%2Ftitle", "add=title%3AQUERYABLE", "add=Note%2Fnothing%3AQUERYABLE", "drop=Note%2Ftitle%3AFAST",
     ])

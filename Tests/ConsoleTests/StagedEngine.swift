@@ -68,4 +68,9 @@ extension StagedDatabase: SchemaMeasuring {
         guard let measuring = base as? any SchemaMeasuring else { throw RecordError(.internalError, "Nothing is measured") }
         return try await measuring.usage(of: recordType)
     }
+
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        guard let measuring = base as? any SchemaMeasuring else { throw RecordError(.internalError, "Nothing is measured") }
+        return try await measuring.valueCounts(of: fields, in: recordType)
+    }
 }

@@ -45,6 +45,11 @@ import Testing
         #expect(refusals().last?.query.filters.first?.value == FieldInput(.int64(2)))
     }
 
+    @Test func theLatestComesFirstWhateverTheClockSays() {
+        for (type, moment) in [("A", 5), ("B", 5), ("C", 3)] as [(Name, Int64)] { refuse(Self.query(type), at: moment) }
+        #expect(refusals().map(\.query.recordType) == ["C", "B", "A"])
+    }
+
     @Test func largeQueriesAndThoseThatOnlyWaitAreNotRemembered() {
         refuse(Self.query("T", .string(String(repeating: "x", count: QueryLog.sizeLimit + 1))), at: 1)
         refuse(Self.query(Name(String(repeating: "T", count: QueryLog.sizeLimit + 1))), at: 2)
@@ -67,6 +72,24 @@ import Testing
         #expect(building == [[.indexBeingBuilt(.custom("a"), .queryable, percent: 25)]])
     }
 
+    @Test func usesOfWhatIsGoneAreForgotten() throws {
+        func schema(_ indexes: Indexes, composites: Set<CompositeIndex> = []) -> Schema {
+            Schema(types: [RecordType(name: "T", fields: ["a": FieldDefinition(type: .int64, indexes: indexes)], compositeIndexes: composites)])
+        }
+        let composite = CompositeIndex(filter: .custom("a"), sort: .system(.modTime))
+        let full = schema(.queryable, composites: [composite])
+        let type = try #require(full.types["T"])
+        log.note(try ResolvedQuery(Self.query("T"), in: full), in: type, servedBy: composite, at: Timestamp(milliseconds: 2))
+        #expect(log.statistics(in: full).uses.map(\.count) == [1, 1])
+        #expect(log.statistics(in: schema(.queryable)).uses.map(\.index) == [.field(.custom("a"), .queryable)])
+        #expect(log.statistics(in: schema(.sortable)).uses.isEmpty)
+        // An index that comes back begins anew.
+        #expect(log.statistics(in: full).uses.isEmpty)
+        log.note(try ResolvedQuery(Self.query("T"), in: full), in: type, at: Timestamp(milliseconds: 3))
+        #expect(log.statistics(in: full).uses.map(\.count) == [1])
+        #expect(log.statistics(in: Schema()).uses.isEmpty)
+    }
+
     @Test func everyIndexThatAQueryNeedsIsUsed() throws {
         let all: Indexes = [.queryable, .sortable, .searchable]
         let type = RecordType(
@@ -74,7 +97,7 @@ import Testing
             fields: [
                 "a": FieldDefinition(type: .string, indexes: all), "b": FieldDefinition(type: .int64, indexes: .sortable),
                 "place": FieldDefinition(type: .location, indexes: .queryable),
-            ], systemIndexes: [.recordID: .queryable])
+            ], systemIndexes: [.recordID: .queryable], compositeIndexes: [CompositeIndex(filter: .custom("a"), sort: .custom("b"))])
         let schema = Schema(types: [type])
         func used(_ query: Query, _ composite: CompositeIndex? = nil) throws -> Set<String> {
             let log = QueryLog(since: Timestamp(milliseconds: 0))

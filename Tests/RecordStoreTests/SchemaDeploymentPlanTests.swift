@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func whatIsNoPartOfADeployment() throws {
-        var development = try schema("RECORD TYPE T (a NUMBER QUERYABLE); RECORD TYPE Users (roles LIST<INT64>);")
+        var development = try schema("RECORD TYPE T (a DOUBLE QUERYABLE); RECORD TYPE Users (roles LIST<INT64>);")
         development.types["T"]?.compositeIndexes = [CompositeIndex(filter: .custom("a"), sort: .system(.recordID))]
         var production = try schema("CREATE ROLE r; RECORD TYPE T (a DOUBLE QUERYABLE);")
         production.types["T"]?.compositeIndexes = [CompositeIndex(filter: .custom("a"), sort: .system(.modTime))]
@@ -46,6 +46,27 @@ import Testing
         // A type that is new to production comes without the development's own index.
         let fresh = SchemaDeploymentPlan(from: development, to: .initial)
         #expect(try Schema.initial.applying(fresh.edits).types["T"]?.compositeIndexes.isEmpty == true)
+    }
+
+    /// Production exports what development exports.
+    @Test func numbersAreSpeltAsInDevelopment() throws {
+        let development = try schema("RECORD TYPE T (a NUMBER, b NUMBER PREFERRED AS INT64 QUERYABLE, c DOUBLE);")
+        let production = try schema("RECORD TYPE T (a DOUBLE QUERYABLE, b INT64, c NUMBER);")
+        let plan = SchemaDeploymentPlan(from: development, to: production)
+        #expect(plan.canRun && !plan.isEmpty)
+        #expect(plan.lines == [
+            "T: field 'a': QUERYABLE dropped", "T: field 'b': QUERYABLE added", "T: field 'a' DOUBLE is written NUMBER",
+            "T: field 'b' INT64 is written NUMBER PREFERRED AS INT64", "T: field 'c' NUMBER is written DOUBLE",
+        ])
+        let change = try SchemaRules.deploy(development, over: production)
+        #expect(change.after.text == development.text)
+        #expect(change.lines == plan.lines)
+        #expect(SchemaDeploymentPlan(from: development, to: change.after).isEmpty)
+        let alone = try SchemaDeploymentPlan(from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE);"))
+        #expect(alone.difference.isEmpty && !alone.isEmpty && alone.lines == ["T: field 'a' DOUBLE is written NUMBER"])
+        // With something in the way, nothing at all.
+        let refused = try SchemaDeploymentPlan(from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE, b STRING);"))
+        #expect(!refused.canRun && refused.edits.isEmpty)
     }
 
     @Test(arguments: 1...100) func afterDeployingThereIsNothingToDeploy(seed: UInt64) throws {

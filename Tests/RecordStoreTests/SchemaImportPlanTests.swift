@@ -37,6 +37,45 @@ import Testing
         #expect(plan.target.types["Users"]?.fields.keys.sorted() == ["nick", "roles"])
     }
 
+    /// Whatever the environment got between the look and the edit stays.
+    @Test func aMergeTakesNothingBack() throws {
+        let statements = "RECORD TYPE T (a STRING QUERYABLE, b STRING, GRANT READ TO r); CREATE ROLE r;"
+        let plan = try plan(
+            "RECORD TYPE T (a STRING SORTABLE, \"___modTime\" TIMESTAMP SORTABLE, c NUMBER, GRANT WRITE TO r); RECORD TYPE U (x STRING); CREATE ROLE r; CREATE ROLE s;",
+            into: statements, merging: true)
+        let meanwhile = try schema(statements).applying([
+            .setIndexes(.searchable, of: .custom("a"), in: "T"), .addIndexes(.queryable, of: .system(.modTime), in: "T"),
+            .setGrants([Grant(role: "r", permissions: [.create])], of: "T"), .removeField("b", in: "T"),
+            .addType(RecordType(name: "U", fields: ["y": FieldDefinition(type: .int64)])),
+        ])
+        let result = try meanwhile.applying(plan.edits)
+        let type = try #require(result.types["T"])
+        #expect(type.fields.keys.sorted() == ["a", "c"] && type.fields["a"]?.indexes == [.searchable, .sortable])
+        #expect(type.systemIndexes[.modTime] == [.queryable, .sortable])
+        #expect(type.grants.first { $0.role == "r" }?.permissions == [.create, .write])
+        #expect(result.types["U"]?.fields.keys.sorted() == ["x", "y"] && result.roles == ["r", "s"])
+    }
+
+    /// What `Users` grants stays with the type, so the role stays too.
+    @Test func rolesThatUsersNeedsStay() throws {
+        let current = "CREATE ROLE mod; CREATE ROLE other; RECORD TYPE Users (GRANT READ TO mod, GRANT WRITE TO \"_creator\");"
+        let plan = try plan("RECORD TYPE T (a STRING);", into: current)
+        #expect(plan.lines == ["Role 'other' removed", "T: type added with 1 field: 'a' STRING"])
+        #expect(plan.target.roles == ["mod"])
+        // A file that names the type says itself what it grants.
+        let named = try self.plan("RECORD TYPE Users (GRANT WRITE TO \"_creator\");", into: current)
+        #expect(named.lines.prefix(2) == ["Role 'mod' removed", "Role 'other' removed"] && named.target.roles.isEmpty)
+    }
+
+    /// What the edits would be refused for the plan is refused for.
+    @Test func whatTheRulesRefuseIsNoPlan() throws {
+        let file = Schema(types: [RecordType(name: "T", grants: [Grant(role: "nobody", permissions: [.read])])])
+        for merging in [false, true] {
+            let reason = reason { try SchemaImportPlan(importing: file, into: .initial, merging: merging, production: nil) }
+            #expect(reason == "The type 'T' grants something to the role 'nobody', which does not exist; add it first")
+        }
+    }
+
     @Test func fieldsOfUsersGoWhenTheFileNamesTheType() throws {
         let plan = try plan("RECORD TYPE Users (other STRING);", into: "RECORD TYPE Users (nick STRING);")
         #expect(plan.lines == ["Users: field 'nick' STRING removed", "Users: field 'other' STRING added"])

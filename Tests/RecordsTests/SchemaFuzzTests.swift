@@ -73,7 +73,7 @@ import Testing
     /// What is read at all is printed so that it is read again, and an error is a place in the text.
     private func check(_ bytes: [UInt8], _ seed: UInt64) throws {
         let read = SchemaText(utf8: bytes)
-        let lines = bytes.count { $0 == UInt8(ascii: "\n") } + 1
+        let lines = bytes.count { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } + 1
         for error in read.errors {
             #expect(error.line >= 1 && error.line <= lines && error.column >= 1, "seed \(seed): \(error)")
             #expect(error.caretOffset <= error.sourceLine.count && error.sourceLine.count <= 162 && !error.message.isEmpty, "seed \(seed): \(error)")

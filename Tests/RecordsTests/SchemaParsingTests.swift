@@ -107,6 +107,13 @@ import Testing
         #expect(SchemaText(try read.schema().text).notes == [])
     }
 
+    @Test func notesBeyondTheLimitAreCounted() throws {
+        let fields = (0..<30).map { "r\($0) REFERENCE SORTABLE" }.joined(separator: ", ")
+        let read = SchemaText("DEFINE SCHEMA RECORD TYPE T (\(fields));")
+        #expect(read.notes.count == SchemaText.noteLimit && read.moreNotes == 30 - SchemaText.noteLimit)
+        #expect(SchemaText("DEFINE SCHEMA RECORD TYPE T (a REFERENCE SORTABLE);").moreNotes == 0)
+    }
+
     @Test func theLastSemicolonMayBeMissing() throws {
         let read = SchemaText("DEFINE SCHEMA CREATE ROLE r")
         #expect(read.notes.map(\.description) == ["line 1, column 28: Apple's tools want a ; after it"])

@@ -152,6 +152,25 @@ import Testing
             ])
     }
 
+    /// Files from elsewhere end their lines in three ways, and their errors stand in the same place.
+    @Test(arguments: ["\n", "\r\n", "\r"]) func linesEndInThreeWays(end: String) {
+        let lines = [
+            "DEFINE SCHEMA // one", "RECORD TYPE T (", "    a STRNG, -- two", "    b STRING", "    c INT64,", "    d STRING QUERYABLE d", ");",
+            "RECORD TYPE T ();", "",
+        ]
+        let errors = SchemaText(lines.joined(separator: end)).errors
+        #expect(
+            errors.map(\.message) == [
+                "line 3, column 7: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRNG'; did you mean STRING?",
+                "line 5, column 5: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'c'; a comma may be missing at the end of the field before",
+                "line 6, column 24: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'd'",
+                "line 8, column 13: the record type 'T' is there twice, first in line 2",
+            ])
+        #expect(errors.map(\.sourceLine) == [lines[2], lines[4], lines[5], lines[7]])
+        let mixed = SchemaText("DEFINE SCHEMA\r\r\n\n\rRECORD TYPE T (a STRNG);").errors
+        #expect(mixed.map { [$0.line, $0.column] } == [[5, 18]])
+    }
+
     @Test func veryManyErrorsEnd() {
         let text = "DEFINE SCHEMA " + String(repeating: "RECORD TYPE T (a STRNG);\n", count: 50_000)
         #expect(SchemaText(text).errors.count == SchemaText.errorLimit)

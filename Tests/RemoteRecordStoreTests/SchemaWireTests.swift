@@ -54,7 +54,8 @@ import Testing
 
     private static let edits: [SchemaEdit] = [
         .addType(type), .removeType("Gone"), .removeField(odd, in: "Item"), .setIndexes([.queryable, .sortable], of: .custom("recordName"), in: "Item"),
-        .setIndexes([], of: .system(.recordID), in: odd), .setGrants(type.grants, of: "Item"), .setGrants([], of: odd), .addRole(odd), .removeRole("B"),
+        .setIndexes([], of: .system(.recordID), in: odd), .addIndexes([.searchable, .sortable], of: .custom(odd), in: "Item"),
+        .dropIndexes(.queryable, of: .system(.modTime), in: odd), .addGrants(type.grants, of: odd), .setGrants(type.grants, of: "Item"), .setGrants([], of: odd), .addRole(odd), .removeRole("B"),
         .addCompositeIndex(composite, in: "Item"), .removeCompositeIndex(CompositeIndex(filter: .system(.createdBy), sort: .custom("n")), in: odd),
     ]
 
@@ -105,7 +106,7 @@ import Testing
         recordType: "Item", records: 3,
         fields: [
             .init(
-                key: .custom(odd), records: 2, distinctValues: TypeUsage.distinctLimit, largestBytes: 5_000_000_000,
+                key: .custom(odd), records: 2, distinctValues: TypeUsage.distinctLimit, isCutOff: true, largestBytes: 5_000_000_000,
                 largestRecord: RecordID(recordName: odd, zoneID: ZoneID(zoneName: odd, ownerRecordName: grace.userRecordName)), entryBytes: 7, tokenBytes: 8),
             .init(key: .system(.recordID)),
         ], compositeBytes: [composite: 9, CompositeIndex(filter: .custom("a"), sort: .custom("b")): 0])
@@ -218,6 +219,19 @@ import Testing
             let usage = try await database.usage(of: Self.odd)
             #expect(usage == Self.usage)
             #expect(engine.state.withLock { $0.measured } == Self.odd)
+        }
+    }
+
+    @Test func howManyRecordsHaveValues() async throws {
+        try await play { database, engine in
+            let counts = ValueCounts(records: 5_000_000_000, values: [Self.odd: 0, "a": 7])
+            engine.state.withLock { $0.counts = counts }
+            let answer = try await database.valueCounts(of: ["a", Self.odd], in: Self.odd)
+            #expect(answer == counts)
+            #expect(engine.state.withLock { $0.counted } == ["a", Self.odd] && engine.state.withLock { $0.measured } == Self.odd)
+            engine.state.withLock { $0.counts = ValueCounts(records: 3) }
+            let whole = try await database.valueCounts(of: [], in: "Item")
+            #expect(whole == ValueCounts(records: 3) && engine.state.withLock { $0.counted } == [])
         }
     }
 

@@ -13,6 +13,7 @@ final class TellingEngine: RecordEngine, EnvironmentListing {
         var explanation = QueryExplanation()
         var statistics = QueryStatistics(since: Timestamp(milliseconds: 0))
         var usage = TypeUsage(recordType: "Item", records: 0, fields: [])
+        var counts = ValueCounts(records: 0)
         var failure: RecordError?
 
         var edits: [SchemaEdit] = []
@@ -22,6 +23,7 @@ final class TellingEngine: RecordEngine, EnvironmentListing {
         var resetTo: Schema?
         var explained: QueryRequest?
         var measured: Name?
+        var counted: Set<Name>?
         var historyLimits: [Int] = []
         var buildQuestions = 0
     }
@@ -117,6 +119,14 @@ extension TellingDatabase: QueryExplaining, QueryStatisticsKeeping, SchemaMeasur
         try told { state in
             state.measured = recordType
             return state.usage
+        }
+    }
+
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        try told { state in
+            state.measured = recordType
+            state.counted = fields
+            return state.counts
         }
     }
 }

@@ -112,7 +112,14 @@ import Testing
         #expect(comparators == Set(Records.Comparator.allCases))
         let kinds = Set(cells.map(\.kind.name))
         #expect(kinds.isSuperset(of: SystemField.allCases.map(\.alias.string)))
-        for type in ValueType.allCases { #expect(kinds.contains(type.rawValue) && kinds.contains("LIST<\(type.rawValue)>")) }
+        for valueType in ValueType.allCases {
+            for type in [FieldType(valueType), .list(valueType)] {
+                #expect(kinds.contains(type.schemaName))
+                guard type.canBeEncrypted else { continue }
+                let encrypted = FieldType(valueType, isList: type.isList, isEncrypted: true)
+                #expect(kinds.contains(encrypted.schemaName))
+            }
+        }
         #expect(cells.count == (Records.Comparator.allCases.count + 2) * kinds.count)
     }
 

@@ -20,8 +20,10 @@ import Testing
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
     }
 
-    private func open(_ limits: IndexLimits = slow) throws -> SQLiteRecordEngine {
-        try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
+    private func open(_ limits: IndexLimits = slow, _ gate: WorkGate? = nil) throws -> SQLiteRecordEngine {
+        var limits = limits
+        if let gate { limits.beforeStep = { await gate.wait() } }
+        return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
     private func fill(_ database: any FullDatabase, _ count: Int) async throws {
@@ -162,23 +164,25 @@ import Testing
     }
 
     @Test func aBuildAndARemovalGoOnAfterARestart() async throws {
-        var engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 50, rowsInStep: 1))
+        let limits = IndexLimits(recordsAtOnce: 0, recordsInChunk: 50, rowsInStep: 20)
+        var engine = try open(limits)
         var database = try await bare(engine, 1000)
         for edits in [Self.all, Self.none, Self.all] {
+            await engine.close()
+            let gate = WorkGate()
+            engine = try open(limits, gate)
+            database = try await engine.full(.private)
             _ = try await database.edit(edits, because: .edit, waitingForIndexes: false)
-            var restarts = 0
-            var done = -1
-            while let build = try await database.indexBuilds().first, restarts < 4 {
+            for steps in [1, 7, 30, 60] {
+                try await gate.allow(steps)
+                let build = try #require(try await database.indexBuilds().first, "it was over before it was interrupted")
                 #expect(build.done <= build.total)
-                if build.done > 0 { done = max(done, build.done) }
-                try await Task.sleep(for: .milliseconds(30))
                 await engine.close()
-                engine = try open(restarts == 3 ? Self.slow : IndexLimits(recordsAtOnce: 0, recordsInChunk: 50, rowsInStep: 1))
+                engine = try open(limits, gate)
                 database = try await engine.full(.private)
                 #expect(try await IndexRecount.problems(of: database) == [])
-                restarts += 1
             }
-            #expect(restarts > 1, "it was over before anything was restarted")
+            gate.open()
             try await settle(database)
             #expect(try await IndexRecount.problems(of: database) == [])
         }
@@ -187,21 +191,26 @@ import Testing
     }
 
     @Test func whatIsDroppedIsGoneAtOnceAndComesBackWhole() async throws {
-        let engine = try open()
+        let gate = WorkGate()
+        gate.open()
+        let engine = try open(Self.slow, gate)
         let database = try await bare(engine, 500)
         _ = try await database.edit(Self.all)
+        gate.close()
         let schema = try await database.edit(Self.none, because: .edit, waitingForIndexes: false)
         #expect(schema.types["Item"]?.fields["number"]?.indexes == [])
         #expect(schema.types["Item"]?.compositeIndexes.isEmpty == true)
         #expect(try await database.indexBuilds().contains { $0.work == .dropping })
         let answer = await refusal { _ = try await database.query(QueryRequest(query(5))) }
         #expect(answer?.reason == "Field 'number' is not marked queryable")
+        try await gate.allow(10)
         // At once again: what is left goes first.
         _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
         let again = await refusal { _ = try await database.query(QueryRequest(query(5))) }
         #expect(again?.code == .tryAgainLater)
         try await database.save("r5", ["number": .int64(777_777)])
         try await database.save("new", ["number": .int64(777_777)])
+        gate.open()
         _ = try await database.edit(Self.all.dropLast())
         #expect(try await database.all(query(777_777)).map(\.recordID.recordName).sorted() == ["new", "r5"])
         try await settle(database)

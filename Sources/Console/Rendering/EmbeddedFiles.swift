@@ -81,7 +81,6 @@ enum EmbeddedFiles {
         ("plist.js", PackageResources.plist_js),
         ("preview.js", PackageResources.preview_js),
         ("question.js", PackageResources.question_js),
-        ("refresh.js", PackageResources.refresh_js),
         ("sha256.js", PackageResources.sha256_js),
         ("sizes.js", PackageResources.sizes_js),
         ("skylight.css", PackageResources.skylight_css),

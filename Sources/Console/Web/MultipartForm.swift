@@ -40,13 +40,24 @@ struct MultipartForm: Sendable {
         self.parts = parts
     }
 
-    /// Where some bytes begin. A mark is so short that looking for it at every place costs little.
+    /// Where some bytes begin. Each byte of the body is looked at once, however much of it looks like a beginning (Knuth, Morris and Pratt).
     private static func index(of mark: [UInt8], in body: [UInt8], from start: Int) -> Int? {
-        guard let first = mark.first else { return nil }
+        // How much of the mark's beginning still fits when the byte behind so many that fitted does not.
+        var shorter = [0]
+        var fitting = 0
+        for byte in mark.dropFirst() {
+            while fitting > 0, mark[fitting] != byte { fitting = shorter[fitting - 1] }
+            if mark[fitting] == byte { fitting += 1 }
+            shorter.append(fitting)
+        }
+        fitting = 0
         var position = start
-        while position + mark.count <= body.count, let found = body[position...(body.count - mark.count)].firstIndex(of: first) {
-            if body[found...].starts(with: mark) { return found }
-            position = found + 1
+        while position < body.count {
+            let byte = body[position]
+            while fitting > 0, mark[fitting] != byte { fitting = shorter[fitting - 1] }
+            if mark[fitting] == byte { fitting += 1 }
+            position += 1
+            if fitting == mark.count { return position - fitting }
         }
         return nil
     }

@@ -52,8 +52,14 @@ public enum SchemaEdit: Sendable, Hashable {
     case removeField(Name, in: Name)
     /// Gives a field exactly these indexes.
     case setIndexes(Indexes, of: FieldKey, in: Name)
+    /// Gives a field these indexes beside those that it has.
+    case addIndexes(Indexes, of: FieldKey, in: Name)
+    /// Takes these indexes from a field, as far as it has them.
+    case dropIndexes(Indexes, of: FieldKey, in: Name)
     /// Gives a type exactly these grants.
     case setGrants([Grant], of: Name)
+    /// Grants this beside what a type grants.
+    case addGrants([Grant], of: Name)
     case addRole(Name)
     /// Removes a role, which no type may grant anything to any more.
     case removeRole(Name)

@@ -6,6 +6,24 @@ public protocol SchemaMeasuring: RecordDatabase {
     /// Looks at every record of a type, in all databases of the environment and for all users. Takes time with very many records; no save waits.
     /// - Throws: `RecordError` NOT_FOUND for an unknown type.
     func usage(of recordType: Name) async throws -> TypeUsage
+
+    /// Counts the records of a type, in all databases of the environment and for all users, and how many of them have a value in some fields.
+    /// Without fields that takes no longer with more records; otherwise it looks at each of them, which is quicker than ``usage(of:)``.
+    /// - Parameter fields: names of the type's own fields; those that it does not have count 0.
+    /// - Throws: `RecordError` NOT_FOUND for an unknown type.
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts
+}
+
+/// How many records a type has, and how many of them have a value in a field.
+public struct ValueCounts: Sendable, Hashable {
+    public var records: Int
+    /// By the names of the fields that were asked for.
+    public var values: [Name: Int]
+
+    public init(records: Int, values: [Name: Int] = [:]) {
+        self.records = records
+        self.values = values
+    }
 }
 
 /// What the records of a type hold.
@@ -14,8 +32,10 @@ public struct TypeUsage: Sendable, Hashable {
         public var key: FieldKey
         /// Records with a value.
         public var records: Int
-        /// Different values; of a list, different lists. Counted up to ``TypeUsage/distinctLimit``.
+        /// Different values; of a list, different lists.
         public var distinctValues: Int
+        /// Whether there may be more of them: counting stops at ``TypeUsage/distinctLimit``, and at a million in all fields.
+        public var isCutOff: Bool
         /// Bytes of the JSON text of the largest value.
         public var largestBytes: Int
         /// The record that has it.
@@ -25,12 +45,13 @@ public struct TypeUsage: Sendable, Hashable {
         public var tokenBytes: Int
 
         public init(
-            key: FieldKey, records: Int = 0, distinctValues: Int = 0, largestBytes: Int = 0, largestRecord: RecordID? = nil, entryBytes: Int = 0,
-            tokenBytes: Int = 0
+            key: FieldKey, records: Int = 0, distinctValues: Int = 0, isCutOff: Bool = false, largestBytes: Int = 0, largestRecord: RecordID? = nil,
+            entryBytes: Int = 0, tokenBytes: Int = 0
         ) {
             self.key = key
             self.records = records
             self.distinctValues = distinctValues
+            self.isCutOff = isCutOff
             self.largestBytes = largestBytes
             self.largestRecord = largestRecord
             self.entryBytes = entryBytes
@@ -38,7 +59,7 @@ public struct TypeUsage: Sendable, Hashable {
         }
     }
 
-    /// Beyond this many in a field, or a million in all fields, different values are not told apart any more.
+    /// Beyond this many in a field different values are not told apart any more.
     public static let distinctLimit = 100_000
 
     public var recordType: Name

@@ -39,4 +39,15 @@ extension InMemoryDatabase: SchemaMeasuring {
             return meter.usage
         }
     }
+
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        try store.read { state in
+            guard state.schema.types[recordType] != nil else { throw QueryProblem.unknownType(recordType).error }
+            var counts = ValueCounts(records: 0, values: Dictionary(uniqueKeysWithValues: fields.map { ($0, 0) }))
+            for zone in state.zones.values where zone.end == nil {
+                for row in zone.rows.values where !row.isDeleted && row.record.recordType == recordType { try counts.add(row.record.fields) }
+            }
+            return counts
+        }
+    }
 }

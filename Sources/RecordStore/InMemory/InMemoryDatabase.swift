@@ -33,12 +33,12 @@ struct InMemoryDatabase: RecordDatabase {
                 query = try ResolvedQuery(request.query, in: state.schema)
             } catch {
                 let problems = IndexRules.problems(of: request.query, in: state.schema)
-                store.queries.refuse(request.query, because: problems, of: caller.userRecordName, at: store.clock())
+                store.queries.refuse(request.query, because: problems, of: caller.userRecordName, at: Timestamp.now())
                 throw error
             }
             let page = try page(request, of: query, in: state).page
             if request.continuationMarker == nil, let type = state.schema.types[query.recordType] {
-                store.queries.note(query, in: type, at: store.clock())
+                store.queries.note(query, in: type, at: Timestamp.now())
             }
             return page
         }

@@ -16,7 +16,7 @@ final class InMemoryStore: Sendable {
     init(environment: Environment, clock: @escaping @Sendable () -> Timestamp) {
         self.environment = environment
         self.clock = clock
-        queries = QueryLog(since: clock())
+        queries = QueryLog(since: Timestamp.now())
         tokens = Mutex(
             TokenOffice(
                 seal: TokenSeal(key: TokenSeal.makeKey()), incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)]))

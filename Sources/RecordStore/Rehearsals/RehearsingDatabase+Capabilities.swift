@@ -60,6 +60,11 @@ extension RehearsingDatabase: SchemaMeasuring {
         guard let base = base as? any SchemaMeasuring else { throw unable("measure its types") }
         return try await base.usage(of: recordType)
     }
+
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        guard let base = base as? any SchemaMeasuring else { throw unable("measure its types") }
+        return try await base.valueCounts(of: fields, in: recordType)
+    }
 }
 
 extension RehearsingDatabase: TokenExplaining {

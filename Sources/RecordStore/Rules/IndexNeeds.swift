@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 public import Records
 
 /// The indexes that a refused query lacks, as few as will do.
@@ -31,8 +31,8 @@ public struct IndexNeeds: Sendable {
         additions = order.map { ($0, chosen[$0] ?? []) }
     }
 
-    /// What adds them to the type, which may have some on these fields.
-    public func edits(of type: RecordType) -> [SchemaEdit] {
-        additions.map { key, indexes in .setIndexes(indexes.union(type.definition(of: key)?.indexes ?? []), of: key, in: type.name) }
+    /// What adds them to the type, whatever it has on these fields by then.
+    public func edits(of type: Name) -> [SchemaEdit] {
+        additions.map { key, indexes in .addIndexes(indexes, of: key, in: type) }
     }
 }

@@ -44,8 +44,19 @@ extension Schema {
                 try remove(field, from: typeName)
             case .setIndexes(let indexes, let key, let typeName):
                 try schema.change(typeName) { try $0.set(indexes, of: key) }
+            case .addIndexes(let indexes, let key, let typeName):
+                try schema.change(typeName) { try $0.set(indexes.union($0.existing(key).indexes), of: key) }
+            case .dropIndexes(let indexes, let key, let typeName):
+                try schema.change(typeName) { type in
+                    let definition = try type.existing(key)
+                    try type.check(indexes, of: key, definition)
+                    try type.set(definition.indexes.subtracting(indexes), of: key)
+                }
             case .setGrants(let grants, let typeName):
                 try schema.change(typeName) { try $0.set(grants) }
+                grantedTypes.insert(typeName)
+            case .addGrants(let grants, let typeName):
+                try schema.change(typeName) { try $0.set($0.grants + grants) }
                 grantedTypes.insert(typeName)
             case .addRole(let role):
                 try SchemaRules.checkNewRole(role)
@@ -147,19 +158,22 @@ extension RecordType {
     }
 
     fileprivate mutating func set(_ indexes: Indexes, of key: FieldKey) throws {
-        let definition = try existing(key)
-        let allowed = definition.allowedIndexes(of: key)
-        let refused = indexes.subtracting(allowed)
-        if !refused.isEmpty {
-            throw RecordError(
-                .badRequest,
-                "Field '\(key.errorName)' of type \(definition.type.schemaName) can't be \(refused.names.joined(separator: " or ")); "
-                    + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
-        }
+        try check(indexes, of: key, existing(key))
         switch key {
         case .system(let field): systemIndexes[field] = indexes.isEmpty ? nil : indexes
         case .custom(let name): fields[name]?.indexes = indexes
         }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST when the field can't carry them.
+    fileprivate func check(_ indexes: Indexes, of key: FieldKey, _ definition: FieldDefinition) throws {
+        let allowed = definition.allowedIndexes(of: key)
+        let refused = indexes.subtracting(allowed)
+        if refused.isEmpty { return }
+        throw RecordError(
+            .badRequest,
+            "Field '\(key.errorName)' of type \(definition.type.schemaName) can't be \(refused.names.joined(separator: " or ")); "
+                + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
     }
 
     /// One grant for each role, by role.
@@ -188,7 +202,7 @@ extension RecordType {
         compositeIndexes.insert(index)
     }
 
-    private func existing(_ key: FieldKey) throws -> FieldDefinition {
+    fileprivate func existing(_ key: FieldKey) throws -> FieldDefinition {
         guard let definition = definition(of: key) else {
             throw RecordError(.badRequest, "Did not find field: '\(key.errorName)' in type: '\(name)'")
         }

@@ -36,13 +36,7 @@ public struct SchemaChange: Sendable, Hashable {
                 lines.append("\(type): field '\(field)' removed with its values, and made anew")
             }
         }
-        for type in after.sortedTypes {
-            for (name, definition) in type.fields.sorted(by: { $0.key < $1.key }) {
-                guard let was = before.types[type.name]?.fields[name]?.type, was != definition.type, was.holdsSameValues(as: definition.type)
-                else { continue }
-                lines.append(SchemaImportPlan.Respelling(recordType: type.name, field: name, from: was, to: definition.type).line)
-            }
-        }
+        lines += SchemaRespelling.all(from: before, to: after).map(\.line)
         for name in Set(before.types.keys).union(after.types.keys).sorted() {
             let (was, now) = (before.types[name]?.compositeIndexes ?? [], after.types[name]?.compositeIndexes ?? [])
             lines += now.subtracting(was).map { "\(name): \($0.phrase) added" }.sorted { Name($0) < Name($1) }

@@ -14,12 +14,28 @@ public final class QueryLog: Sendable {
 
     private struct State {
         var uses: [UsedIndex: Count] = [:]
-        var refusals: [QueryShape: QueryStatistics.Refusal] = [:]
+        var refusals: [QueryShape: Refused] = [:]
+        /// Refusals so far, which put them in order: a clock may stand still, or go back.
+        var refusalCount: Int64 = 0
+    }
+
+    private struct Refused {
+        var refusal: QueryStatistics.Refusal
+        let order: Int64
     }
 
     private struct UsedIndex: Hashable {
         let recordType: Name
         let index: QueryIndex
+
+        func isDeclared(in schema: Schema) -> Bool {
+            guard let type = schema.types[recordType] else { return false }
+            return switch index {
+            case .field(let key, let indexes): type.definition(of: key)?.indexes.isSuperset(of: indexes) ?? false
+            case .composite(let index): type.compositeIndexes.contains(index)
+            case .recordNames: true
+            }
+        }
     }
 
     private struct Count {
@@ -30,7 +46,7 @@ public final class QueryLog: Sendable {
     private let since: Timestamp
     private let state = Mutex(State())
 
-    /// - Parameter since: the present.
+    /// - Parameter since: the present, by the clock on the wall: stores may be filled with records of other times.
     public init(since: Timestamp) {
         self.since = since
     }
@@ -66,20 +82,25 @@ public final class QueryLog: Sendable {
         guard !isTemporary, Self.size(of: query) <= Self.sizeLimit else { return }
         let shape = QueryShape(query)
         state.withLock { state in
-            let count = (state.refusals[shape]?.count ?? 0) + 1
-            state.refusals[shape] = QueryStatistics.Refusal(query: query, problems: problems, count: count, last: now, userRecordName: user)
-            if state.refusals.count > QueryStatistics.refusalLimit, let oldest = state.refusals.min(by: { $0.value.last < $1.value.last }) {
+            let count = (state.refusals[shape]?.refusal.count ?? 0) + 1
+            let refusal = QueryStatistics.Refusal(query: query, problems: problems, count: count, last: now, userRecordName: user)
+            state.refusalCount += 1
+            state.refusals[shape] = Refused(refusal: refusal, order: state.refusalCount)
+            if state.refusals.count > QueryStatistics.refusalLimit, let oldest = state.refusals.min(by: { $0.value.order < $1.value.order }) {
                 state.refusals[oldest.key] = nil
             }
         }
     }
 
-    /// What was counted, and what was refused and would be refused by this schema too.
+    /// What was counted, and what was refused and would be refused by this schema too. Uses of indexes that it has no more are forgotten.
     public func statistics(in schema: Schema, building builds: [IndexBuildProgress] = []) -> QueryStatistics {
-        let state = state.withLock { $0 }
+        let state = state.withLock { state in
+            state.uses = state.uses.filter { $0.key.isDeclared(in: schema) }
+            return state
+        }
         let uses = state.uses.map { QueryStatistics.Use(recordType: $0.recordType, index: $0.index, count: $1.count, last: $1.last) }
-        let refusals = state.refusals.values.compactMap { refusal in
-            var refusal = refusal
+        let refusals = state.refusals.values.sorted { $0.order > $1.order }.compactMap { refused in
+            var refusal = refused.refusal
             refusal.problems = IndexRules.problems(of: refusal.query, in: schema, building: builds)
             return refusal.problems.isEmpty ? nil : refusal
         }
@@ -88,7 +109,7 @@ public final class QueryLog: Sendable {
             uses: uses.sorted { left, right in
                 if left.recordType != right.recordType { return left.recordType < right.recordType }
                 return left.index.description < right.index.description
-            }, refusals: refusals.sorted { $0.last > $1.last })
+            }, refusals: refusals)
     }
 
     private static func size(of query: Query) -> Int {

@@ -14,7 +14,11 @@ public struct SchemaDeploymentPlan: Sendable, Hashable {
             SchemaDifference(from: production, to: development).changes.filter { change in
                 if case .removeRole = change { false } else { true }
             })
+        respellings = SchemaRespelling.all(from: production, to: development)
     }
+
+    /// Fields whose number gets development's spelling, so that both environments export it the same.
+    public let respellings: [SchemaRespelling]
 
     /// Types and fields that production has and development lacks, or has as another type.
     public var obstacles: [SchemaDifference.Change] { difference.losses }
@@ -24,10 +28,13 @@ public struct SchemaDeploymentPlan: Sendable, Hashable {
 
     public var canRun: Bool { obstacles.isEmpty }
 
-    public var isEmpty: Bool { difference.isEmpty }
+    public var isEmpty: Bool { difference.isEmpty && respellings.isEmpty }
+
+    /// A line for each change.
+    public var lines: [String] { difference.lines + respellings.map(\.line) }
 
     /// What brings production to what development has; only without ``obstacles``.
-    public var edits: [SchemaEdit] { canRun ? difference.edits : [] }
+    public var edits: [SchemaEdit] { canRun ? difference.edits + respellings.map(\.edit) : [] }
 
     /// Why nothing can be deployed: BAD_REQUEST that names what is in the way.
     public var refusal: RecordError? {

@@ -9,6 +9,17 @@ extension JSONWriter {
         }
     }
 
+    /// `{"recordType":"Item","field":"rank","from":"DOUBLE","to":"NUMBER","line":"Item: field 'rank' DOUBLE is written NUMBER"}`.
+    public mutating func value(_ respelling: SchemaRespelling) {
+        object { writer in
+            writer.member("recordType", respelling.recordType)
+            writer.member("field", respelling.field)
+            writer.member("from", respelling.from.schemaName)
+            writer.member("to", respelling.to.schemaName)
+            writer.member("line", respelling.line)
+        }
+    }
+
     /// `{"change":"ADD_FIELD","recordType":"Item","field":"author","type":"STRING","indexes":["QUERYABLE"],"line":"Item: field 'author' STRING QUERYABLE added"}`.
     public mutating func value(_ change: SchemaDifference.Change) {
         object { writer in

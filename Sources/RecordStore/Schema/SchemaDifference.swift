@@ -76,6 +76,27 @@ public struct SchemaDifference: Sendable, Hashable {
         return first + removals + additions + settings + last
     }
 
+    /// What brings to any schema what the second has beyond the first; what the first has beyond the second stays.
+    var additions: [SchemaEdit] {
+        edits.compactMap { edit in
+            switch edit {
+            case .setIndexes(let indexes, let key, let type):
+                let gained = changes.reduce(into: indexes) { rest, change in
+                    if case .setIndexes(key, let before, _, type) = change { rest.subtract(before) }
+                }
+                return gained.isEmpty ? nil : .addIndexes(gained, of: key, in: type)
+            case .setGrants(let grants, let type):
+                let before = changes.reduce(into: [Name: Set<Grant.Permission>]()) { before, change in
+                    if case .setGrants(let grants, _, type) = change { for grant in grants { before[grant.role] = grant.permissions } }
+                }
+                let gained = grants.map { Grant(role: $0.role, permissions: $0.permissions.subtracting(before[$0.role] ?? [])) }.filter { !$0.permissions.isEmpty }
+                return gained.isEmpty ? nil : .addGrants(gained, of: type)
+            case .removeType, .removeField, .removeRole: return nil
+            case .addType, .addIndexes, .dropIndexes, .addGrants, .addRole, .addCompositeIndex, .removeCompositeIndex: return edit
+            }
+        }
+    }
+
     /// A line for each change, as `Item: field 'author' STRING QUERYABLE added`.
     public var lines: [String] { changes.map(\.line) }
 

@@ -14,17 +14,11 @@ extension JSONWriter {
             case .removeField(let name, let recordType):
                 writer.member("removeField", name)
                 writer.member("recordType", recordType)
-            case .setIndexes(let indexes, let field, let recordType):
-                writer.name("setIndexes")
-                writer.value(indexes)
-                writer.member("field", field.schemaName)
-                writer.member("recordType", recordType)
-            case .setGrants(let grants, let recordType):
-                writer.name("setGrants")
-                writer.array { writer in
-                    for grant in grants { writer.value(grant) }
-                }
-                writer.member("recordType", recordType)
+            case .setIndexes(let indexes, let field, let recordType): writer.members("setIndexes", indexes, of: field, in: recordType)
+            case .addIndexes(let indexes, let field, let recordType): writer.members("addIndexes", indexes, of: field, in: recordType)
+            case .dropIndexes(let indexes, let field, let recordType): writer.members("dropIndexes", indexes, of: field, in: recordType)
+            case .setGrants(let grants, let recordType): writer.members("setGrants", grants, of: recordType)
+            case .addGrants(let grants, let recordType): writer.members("addGrants", grants, of: recordType)
             case .addRole(let name):
                 writer.member("addRole", name)
             case .removeRole(let name):
@@ -39,5 +33,20 @@ extension JSONWriter {
                 writer.member("recordType", recordType)
             }
         }
+    }
+
+    private mutating func members(_ edit: Name, _ indexes: Indexes, of field: FieldKey, in recordType: Name) {
+        name(edit)
+        value(indexes)
+        member("field", field.schemaName)
+        member("recordType", recordType)
+    }
+
+    private mutating func members(_ edit: Name, _ grants: [Grant], of recordType: Name) {
+        name(edit)
+        array { writer in
+            for grant in grants { writer.value(grant) }
+        }
+        member("recordType", recordType)
     }
 }

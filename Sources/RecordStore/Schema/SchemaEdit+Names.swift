@@ -25,9 +25,11 @@ extension Schema {
                 own[typeName]?.remove(name)
                 return edit
             case .setIndexes(let indexes, let field, let typeName): return .setIndexes(indexes, of: key(field, in: typeName), in: typeName)
+            case .addIndexes(let indexes, let field, let typeName): return .addIndexes(indexes, of: key(field, in: typeName), in: typeName)
+            case .dropIndexes(let indexes, let field, let typeName): return .dropIndexes(indexes, of: key(field, in: typeName), in: typeName)
             case .addCompositeIndex(let index, let typeName): return .addCompositeIndex(resolved(index, in: typeName), in: typeName)
             case .removeCompositeIndex(let index, let typeName): return .removeCompositeIndex(resolved(index, in: typeName), in: typeName)
-            case .setGrants, .addRole, .removeRole: return edit
+            case .setGrants, .addGrants, .addRole, .removeRole: return edit
             }
         }
     }

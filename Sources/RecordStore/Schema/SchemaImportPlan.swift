@@ -1,4 +1,4 @@
-public import JSON
+internal import JSON
 public import Records
 
 /// What importing a schema file changes in an environment.
@@ -11,33 +11,31 @@ public struct SchemaImportPlan: Sendable, Hashable {
     ///   - file: what the file says.
     ///   - current: the schema of the environment.
     ///   - merging: whether only to add what the file has beyond the environment. Otherwise the environment gets the file's schema, as CloudKit
-    ///     does it, and what the file does not have goes. The `Users` type stays, and so do composite indexes of fields that stay.
+    ///     does it, and what the file does not have goes. The `Users` type stays, with the roles that it grants something to, and so do composite
+    ///     indexes of fields that stay.
     ///   - production: the schema that the development schema is deployed to; `nil` when there is none.
     /// - Throws: `RecordError` BAD_REQUEST when something would go or become another type that production has, and in merging, when a field of
-    ///   the file is there with another type. The reason names all of it.
+    ///   the file is there with another type. The reason names all of it. And as ``Schema/applying(_:)`` where the rules refuse the result.
     public init(importing file: Schema, into current: Schema, merging: Bool, production: Schema?) throws {
         target = merging ? try Self.merging(file, into: current) : Self.replacing(current, by: file)
         difference = SchemaDifference(from: current, to: target)
-        respellings = Self.respellings(from: current, to: target)
+        respellings = SchemaRespelling.all(from: current, to: target)
+        isMerging = merging
         if let production { try Self.check(difference, against: production) }
+        // What the rules refuse is no plan.
+        _ = try current.applying(edits)
     }
 
     /// Fields that get another spelling of the type that they have, such as NUMBER for DOUBLE: no difference, but in what is exported.
-    public let respellings: [Respelling]
+    public let respellings: [SchemaRespelling]
 
-    public struct Respelling: Sendable, Hashable {
-        public var recordType: Name
-        public var field: Name
-        public var from: FieldType
-        public var to: FieldType
+    /// Whether it only adds.
+    private let isMerging: Bool
 
-        /// One line, as ``SchemaDifference`` words its changes.
-        public var line: String { "\(recordType): field '\(field)' \(from.schemaName) is written \(to.schemaName)" }
-    }
-
-    /// What brings the environment to ``target``.
+    /// What brings the environment to ``target``. Edits of a merge only add, so they take nothing from what the environment has got since it
+    /// was read.
     public var edits: [SchemaEdit] {
-        difference.edits + respellings.map { .addType(RecordType(name: $0.recordType, fields: [$0.field: FieldDefinition(type: $0.to)])) }
+        (isMerging ? difference.additions : difference.edits) + respellings.map(\.edit)
     }
 
     /// Whether nothing is to be done.
@@ -60,6 +58,7 @@ public struct SchemaImportPlan: Sendable, Hashable {
             var type = target.types[Schema.usersType] ?? users
             type.fields.merge(Schema.users.fields) { declared, _ in declared }
             target.types[Schema.usersType] = type
+            target.roles.formUnion(type.grants.map(\.role).filter(current.roles.contains))
         }
         for (name, type) in target.types {
             guard let old = current.types[name] else {
@@ -74,16 +73,6 @@ public struct SchemaImportPlan: Sendable, Hashable {
             }
         }
         return target
-    }
-
-    private static func respellings(from current: Schema, to target: Schema) -> [Respelling] {
-        target.sortedTypes.flatMap { type in
-            type.fields.sorted { $0.key < $1.key }.compactMap { name, definition in
-                guard let before = current.types[type.name]?.fields[name]?.type, before != definition.type, before.holdsSameValues(as: definition.type)
-                else { return nil }
-                return Respelling(recordType: type.name, field: name, from: before, to: definition.type)
-            }
-        }
     }
 
     private static func merging(_ file: Schema, into current: Schema) throws -> Schema {

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Records
 
 /// Something that a change of a schema takes away for good.
@@ -28,19 +29,20 @@ public struct SchemaLoss: Sendable, Hashable {
         return "\(change.line); \(loss)"
     }
 
-    /// Measures what changes would lose, type by type.
+    /// Counts what changes would lose, type by type.
     static func losses(of changes: [SchemaDifference.Change], measuredBy database: (any SchemaMeasuring)?) async throws -> [SchemaLoss] {
-        var usages: [TypeUsage] = []
-        var losses: [SchemaLoss] = []
-        for change in changes where change.losesSomething {
-            guard let database, let name = change.recordType else {
-                losses.append(SchemaLoss(change: change, records: nil))
-                continue
-            }
-            if usages.last?.recordType != name { usages.append(try await database.usage(of: name)) }
-            let records = change.field.map { key in usages.last?.fields.first { $0.key == key }?.records ?? 0 } ?? usages.last?.records
-            losses.append(SchemaLoss(change: change, records: records))
+        let changes = changes.filter(\.losesSomething)
+        guard let database else { return changes.map { SchemaLoss(change: $0, records: nil) } }
+        var fields: [Name: Set<Name>] = [:]
+        for change in changes {
+            guard let type = change.recordType else { continue }
+            fields[type, default: []].formUnion(change.field.map { [$0.schemaName] } ?? [])
         }
-        return losses
+        var counts: [Name: ValueCounts] = [:]
+        for (type, fields) in fields { counts[type] = try await database.valueCounts(of: fields, in: type) }
+        return changes.map { change in
+            let counts = change.recordType.flatMap { counts[$0] }
+            return SchemaLoss(change: change, records: change.field.map { counts?.values[$0.schemaName] ?? 0 } ?? counts?.records)
+        }
     }
 }

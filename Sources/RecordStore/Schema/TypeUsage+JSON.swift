@@ -27,11 +27,23 @@ extension JSONWriter {
         }
     }
 
+    /// How many records a type has, and how many have values (docs/services.md).
+    public mutating func value(_ counts: ValueCounts) {
+        object { writer in
+            writer.member("records", Int64(counts.records))
+            writer.name("values")
+            writer.object { writer in
+                for (name, count) in counts.values.sorted(by: { $0.key < $1.key }) { writer.member(name, Int64(count)) }
+            }
+        }
+    }
+
     private mutating func value(_ field: TypeUsage.FieldUsage) {
         object { writer in
             writer.member("field", field.key.schemaName)
             writer.member("records", Int64(field.records))
             writer.member("distinctValues", Int64(field.distinctValues))
+            if field.isCutOff { writer.member("orMore", true) }
             writer.member("largestBytes", Int64(field.largestBytes))
             if let recordID = field.largestRecord {
                 writer.name("largestRecord")

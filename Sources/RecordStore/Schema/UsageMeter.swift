@@ -4,7 +4,7 @@ public import Records
 /// Looks at the records of one type, one after the other, and adds up what they hold.
 public struct UsageMeter: Sendable {
     /// Different values that are told apart in all fields together.
-    private static let valueLimit = 1_000_000
+    static let valueLimit = 1_000_000
 
     private struct Gauge: Sendable {
         var usage: TypeUsage.FieldUsage
@@ -13,6 +13,7 @@ public struct UsageMeter: Sendable {
     }
 
     private let type: RecordType
+    private let valueLimit: Int
     private var records = 0
     private var gauges: [FieldKey: Gauge] = [:]
     private var rememberedValues = 0
@@ -20,7 +21,12 @@ public struct UsageMeter: Sendable {
     private let keys: [FieldKey]
 
     public init(of type: RecordType) {
+        self.init(of: type, valueLimit: Self.valueLimit)
+    }
+
+    init(of type: RecordType, valueLimit: Int) {
         self.type = type
+        self.valueLimit = valueLimit
         keys = type.fields.keys.sorted().map { .custom($0) } + SystemField.implicit.map { .system($0) }
         for key in keys { gauges[key] = Gauge(usage: TypeUsage.FieldUsage(key: key)) }
     }
@@ -39,10 +45,17 @@ public struct UsageMeter: Sendable {
             gauges.values[slot].usage.largestBytes = text.count
             gauges.values[slot].usage.largestRecord = recordID
         }
-        guard gauges.values[slot].values.count < TypeUsage.distinctLimit, rememberedValues < Self.valueLimit else { return }
+        if gauges.values[slot].usage.isCutOff { return }
         var hasher = Hasher()
         text.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) } ?? text.forEach { hasher.combine($0) }
-        if gauges.values[slot].values.insert(hasher.finalize()).inserted { rememberedValues += 1 }
+        let hash = hasher.finalize()
+        if gauges.values[slot].values.contains(hash) { return }
+        if gauges.values[slot].values.count < TypeUsage.distinctLimit, rememberedValues < valueLimit {
+            gauges.values[slot].values.insert(hash)
+            rememberedValues += 1
+        } else {
+            gauges.values[slot].usage.isCutOff = true
+        }
     }
 
     /// The value of a system field as answers carry it.

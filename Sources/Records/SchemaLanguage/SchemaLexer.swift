@@ -90,8 +90,19 @@ struct SchemaLexer {
         byte == UInt8(ascii: "\"") || endsLine(byte)
     }
 
-    private static func endsLine(_ byte: UInt8) -> Bool {
+    static func endsLine(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    /// Whether a line ends with this byte: a line feed, or a carriage return that none follows.
+    static func endsLine(_ text: [UInt8], at index: Int) -> Bool {
+        if text[index] == UInt8(ascii: "\n") { return true }
+        return text[index] == UInt8(ascii: "\r") && (index + 1 == text.count || text[index + 1] != UInt8(ascii: "\n"))
+    }
+
+    /// The line of a place in a text, from 1.
+    static func line(of offset: Int, in text: [UInt8]) -> Int {
+        (0..<offset).count { endsLine(text, at: $0) } + 1
     }
 
     private static func isWord(_ byte: UInt8) -> Bool {

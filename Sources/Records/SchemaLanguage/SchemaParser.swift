@@ -6,6 +6,8 @@ internal import JSON
 struct SchemaParser {
     private(set) var errors: [SchemaTextError] = []
     private(set) var notes: [SchemaTextNote] = []
+    /// Notes beyond those that are kept.
+    private(set) var moreNotes = 0
 
     private var lexer: SchemaLexer
     private(set) var token: SchemaLexer.Token
@@ -117,7 +119,7 @@ struct SchemaParser {
             case .comma:
                 var ahead = lexer
                 let next = ahead.next()
-                if lexer.text[token.range.lowerBound..<next.range.lowerBound].contains(UInt8(ascii: "\n")) { return }
+                if lexer.text[token.range.lowerBound..<next.range.lowerBound].contains(where: SchemaLexer.endsLine) { return }
                 advance()
             default: advance()
             }
@@ -146,7 +148,7 @@ struct SchemaParser {
     }
 
     /// Whether the token is the first on its line.
-    var startsLine: Bool { lexer.text[previousEnd..<token.range.lowerBound].contains(UInt8(ascii: "\n")) }
+    var startsLine: Bool { lexer.text[previousEnd..<token.range.lowerBound].contains(where: SchemaLexer.endsLine) }
 
     /// The bytes of the token, as text.
     var tokenText: String { String(decoding: lexer.text[token.range], as: UTF8.self) }
@@ -178,7 +180,11 @@ struct SchemaParser {
     }
 
     mutating func note(_ text: String, at place: Int) {
-        if notes.count < SchemaText.noteLimit { notes.append(SchemaTextNote(text, at: error(at: place, expected: "", found: ""))) }
+        if notes.count < SchemaText.noteLimit {
+            notes.append(SchemaTextNote(text, at: error(at: place, expected: "", found: "")))
+        } else {
+            moreNotes += 1
+        }
     }
 
     func error(
@@ -188,7 +194,7 @@ struct SchemaParser {
     }
 
     func twice(_ what: String, _ name: Name, at place: Int, first: Int) -> SchemaTextError {
-        let line = lexer.text[..<first].count { $0 == UInt8(ascii: "\n") } + 1
+        let line = SchemaLexer.line(of: first, in: lexer.text)
         return error(
             at: place, expected: "another name", found: "'\(name)'", problem: "the \(what) '\(name)' is there twice, first in line \(line)")
     }

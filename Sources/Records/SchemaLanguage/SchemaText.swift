@@ -2,12 +2,14 @@
 public struct SchemaText: Sendable {
     /// What is wrong, in the order of the text. Beyond ``errorLimit`` the text is not read on.
     public let errors: [SchemaTextError]
-    /// What was read, but is worth a word.
+    /// What was read, but is worth a word: the first of it.
     public let notes: [SchemaTextNote]
+    /// How much more there is than ``notes`` tell.
+    public let moreNotes: Int
     private let parsed: Schema
 
     public static let errorLimit = 20
-    static let noteLimit = 20
+    public static let noteLimit = 20
 
     public init(_ text: String) {
         self.init(utf8: Array(text.utf8))
@@ -19,6 +21,7 @@ public struct SchemaText: Sendable {
         parsed = parser.parse()
         errors = parser.errors.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
         notes = parser.notes
+        moreNotes = parser.moreNotes
     }
 
     /// - Throws: ``SchemaTextError``, the first one.

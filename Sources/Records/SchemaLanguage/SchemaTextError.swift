@@ -42,20 +42,18 @@ public struct SchemaTextError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// - Parameter offset: of the place in the text, in bytes.
     init(at offset: Int, of text: [UInt8], expected: String, found: String, hint: String? = nil, problem: String? = nil) {
-        let newline = UInt8(ascii: "\n")
         let offset = min(offset, text.count)
         let markEnd = SchemaLexer.byteOrderMarkEnd(text)
-        let start = text[..<offset].lastIndex(of: newline).map { $0 + 1 } ?? min(markEnd, offset)
-        let end = text[offset...].firstIndex(of: newline) ?? text.count
-        line = text[..<start].count { $0 == newline } + 1
+        let start = (0..<offset).last { SchemaLexer.endsLine(text, at: $0) }.map { $0 + 1 } ?? min(markEnd, offset)
+        let end = text[offset...].firstIndex(where: SchemaLexer.endsLine) ?? text.count
+        line = SchemaLexer.line(of: start, in: text)
         column = text[start..<offset].count { !Self.continuesCharacter($0) } + 1
         // Only as much of the line becomes text as is shown: it may be megabytes long.
         let shown = Self.excerptLimit / 2
         var first = max(start, offset - 4 * shown)
         while first < offset, first > start, Self.continuesCharacter(text[first]) { first += 1 }
         let before = Self.printable(String(decoding: text[first..<offset], as: UTF8.self))
-        let carriageReturn = end > offset && text[end - 1] == UInt8(ascii: "\r") ? 1 : 0
-        let after = Self.printable(String(decoding: text[offset..<min(end - carriageReturn, offset + 4 * shown)], as: UTF8.self))
+        let after = Self.printable(String(decoding: text[offset..<min(end, offset + 4 * shown)], as: UTF8.self))
         let (shownBefore, shownAfter) = (before.suffix(shown), after.prefix(shown))
         let isCutBefore = first > start || shownBefore.count < before.count
         sourceLine = (isCutBefore ? "…" : "") + shownBefore + shownAfter + (shownAfter.count < after.count ? "…" : "")

@@ -6,13 +6,8 @@ internal import Records
 
 /// Answers one page of a query within one zone.
 ///
-/// There are four ways, and all check every filter against the record itself, so an index only has to find enough:
-/// - walk the names in order, when the order is by name: all members of the type, or the names under one indexed value;
-/// - walk the entries of a composite index, which finds and orders;
-/// - walk the entries of the first sort, when no filter is more telling;
-/// - collect what the most telling filter finds, and keep the first of it.
-///
-/// ``plan()`` chooses between them.
+/// All ways (``ZonePlan/Way``) check every filter against the record itself, so an index only has to find enough. ``plan()`` chooses between
+/// them.
 struct ZoneQuery {
     let db: Database
     let catalog: SchemaCatalog

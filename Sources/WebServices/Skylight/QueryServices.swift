@@ -22,7 +22,7 @@ struct RecordsExplain: Endpoint {
     /// The edits that add what a query lacks; `nil` where there is nothing to add to.
     private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase) async throws -> [SchemaEdit]? {
         guard let editing = database as? any SchemaEditing, let type = try await editing.schema().types[query.recordType] else { return nil }
-        return IndexNeeds(problems, of: query, type: type).edits(of: type)
+        return IndexNeeds(problems, of: query, type: type).edits(of: type.name)
     }
 }
 

@@ -4,7 +4,8 @@ internal import Records
 
 extension RequestObject {
     private static let editNames: [Name] = [
-        "addType", "removeType", "removeField", "setIndexes", "setGrants", "addRole", "removeRole", "addCompositeIndex", "removeCompositeIndex",
+        "addType", "removeType", "removeField", "setIndexes", "addIndexes", "dropIndexes", "setGrants", "addGrants", "addRole", "removeRole",
+        "addCompositeIndex", "removeCompositeIndex",
     ]
 
     /// An edit: an object with one member that says what is to be done (docs/services.md).
@@ -19,18 +20,27 @@ extension RequestObject {
         case "addType": return .addType(try RecordType(try value(name, "an object")))
         case "removeType": return .removeType(try self.name(name, "a string"))
         case "removeField": return .removeField(try self.name(name, "a string"), in: try recordType())
-        case "setIndexes":
-            let names = try required(name, "an array", names(name))
-            return .setIndexes(try Indexes(names: names), of: FieldKey(schemaName: try self.name("field", "a string")), in: try recordType())
-        case "setGrants":
-            let grants = try required(name, "an array", objects(name))
-            return .setGrants(try grants.map { try Grant(.object($0.members)) }, of: try recordType())
+        case "setIndexes": return .setIndexes(try indexes(name), of: try field(), in: try recordType())
+        case "addIndexes": return .addIndexes(try indexes(name), of: try field(), in: try recordType())
+        case "dropIndexes": return .dropIndexes(try indexes(name), of: try field(), in: try recordType())
+        case "setGrants": return .setGrants(try grants(name), of: try recordType())
+        case "addGrants": return .addGrants(try grants(name), of: try recordType())
         case "addRole": return .addRole(try self.name(name, "a string"))
         case "removeRole": return .removeRole(try self.name(name, "a string"))
         case "addCompositeIndex": return .addCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
         default: return .removeCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
         }
     }
+
+    private func indexes(_ name: Name) throws -> Indexes {
+        try Indexes(names: try required(name, "an array", names(name)))
+    }
+
+    private func grants(_ name: Name) throws -> [Grant] {
+        try required(name, "an array", objects(name)).map { try Grant(.object($0.members)) }
+    }
+
+    private func field() throws -> FieldKey { FieldKey(schemaName: try name("field", "a string")) }
 
     private func recordType() throws -> Name { try name("recordType", "a string") }
 

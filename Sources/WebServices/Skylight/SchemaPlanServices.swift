@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -7,7 +8,8 @@ internal import Records
 /// `schema/validate`: whether a text is a schema. It looks at nothing but the text.
 struct SchemaValidation: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let text = SchemaText(try call.body.schemaText())
+        let given = try call.body.schemaText()
+        let text = try await LongWork.run(on: given.utf8.count) { SchemaText(given) }
         writer.object { writer in
             writer.member("valid", text.errors.isEmpty)
             writer.name("errors")
@@ -18,6 +20,7 @@ struct SchemaValidation: Endpoint {
             writer.array { writer in
                 for note in text.notes { writer.value(note) }
             }
+            if text.moreNotes > 0 { writer.member("moreNotes", Int64(text.moreNotes)) }
             guard let schema = try? text.schema() else { return }
             writer.member("types", Int64(schema.types.count))
             writer.member("fields", Int64(schema.types.values.reduce(0) { $0 + $1.fields.count }))
@@ -32,10 +35,14 @@ struct SchemaDiff: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let other = try await call.comparedSchema()
-        let difference = SchemaDifference(from: try await call.schemaEditing().schema(), to: other)
+        let current = try await call.schemaEditing().schema()
+        let (difference, respellings) = try await LongWork.run(on: call.body.textSize) {
+            (SchemaDifference(from: current, to: other), SchemaRespelling.all(from: current, to: other))
+        }
         writer.object { writer in
-            writer.member("different", !difference.isEmpty)
+            writer.member("different", !(difference.isEmpty && respellings.isEmpty))
             writer.members(of: difference)
+            writer.members(of: respellings)
         }
     }
 }
@@ -44,7 +51,7 @@ struct SchemaDiff: Endpoint {
 struct SchemaImport: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
-        let file = try body.schema(text: try body.schemaText())
+        let text = try body.schemaText()
         let isMerge = try body.bool("merge") ?? false
         let isDryRun = try body.bool("dryRun") ?? false
         let allowsLoss = try body.bool("allowLoss") ?? false
@@ -54,9 +61,10 @@ struct SchemaImport: Endpoint {
         }
         let editing = try await call.schemaEditing()
         let current = try await editing.schema()
-        let plan = try SchemaImportPlan(importing: file, into: current, merging: isMerge, production: try await call.schema(of: .production))
-        // What the rules refuse a dry run refuses as well.
-        _ = try current.applying(plan.edits)
+        let production = try await call.schema(of: .production)
+        let plan = try await LongWork.run(on: text.utf8.count) {
+            try SchemaImportPlan(importing: RequestObject.schema(text: text), into: current, merging: isMerge, production: production)
+        }
         let losses = try await plan.losses(measuredBy: editing as? any SchemaMeasuring)
         if !isDryRun, !allowsLoss, !losses.isEmpty {
             throw RecordError(
@@ -70,6 +78,7 @@ struct SchemaImport: Endpoint {
         writer.object { writer in
             writer.member("dryRun", isDryRun)
             writer.members(of: plan.difference)
+            writer.members(of: plan.respellings)
             writer.name("losses")
             writer.array { writer in
                 for loss in losses { writer.value(loss) }
@@ -101,6 +110,7 @@ struct SchemaDeploy: Endpoint {
             writer.member("canRun", plan.canRun)
             if let refusal = plan.refusal { writer.member("refusal", refusal.reason) }
             writer.members(of: plan.difference)
+            writer.members(of: plan.respellings)
             // What clients that are out there may need.
             writer.name("droppedIndexes")
             writer.array { writer in
@@ -144,7 +154,7 @@ struct SchemaReset: Endpoint {
     private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(Name, Int)] {
         guard let measuring = editing as? any SchemaMeasuring else { return [] }
         var counts: [(Name, Int)] = []
-        for type in schema.sortedTypes { counts.append((type.name, try await measuring.usage(of: type.name).records)) }
+        for type in schema.sortedTypes { counts.append((type.name, try await measuring.valueCounts(of: [], in: type.name).records)) }
         return counts
     }
 }
@@ -187,7 +197,9 @@ extension EndpointCall {
             throw RecordError.unexpectedInput("Expected one of 'text', 'schema' and 'environment' to say what to compare with")
         }
         switch way {
-        case "text": return try body.schema(text: try body.schemaText())
+        case "text":
+            let text = try body.schemaText()
+            return try await LongWork.run(on: text.utf8.count) { try RequestObject.schema(text: text) }
         case "environment":
             let name = try body.required("environment", "a string", body.string("environment"))
             guard let environment = Environment(rawValue: name) else {
@@ -201,11 +213,16 @@ extension EndpointCall {
 
 extension RequestObject {
     fileprivate func schemaText() throws -> String {
-        try required("text", "a schema in CloudKit's schema language, as a string", string("text"))
+        let text = try required("text", "a schema in CloudKit's schema language, as a string", string("text"))
+        try SchemaText.checkSize(of: text)
+        return text
     }
 
+    /// Of the schema that a body may have, in bytes.
+    fileprivate var textSize: Int { (try? string("text"))??.utf8.count ?? 0 }
+
     /// - Throws: `RecordError` BAD_REQUEST naming line and column.
-    fileprivate func schema(text: String) throws -> Schema {
+    fileprivate static func schema(text: String) throws -> Schema {
         do {
             return try Schema(text: text)
         } catch let error as SchemaTextError {
@@ -222,6 +239,13 @@ extension JSONWriter {
     fileprivate mutating func members(of difference: SchemaDifference) {
         name("changes")
         value(difference)
+    }
+
+    fileprivate mutating func members(of respellings: [SchemaRespelling]) {
+        name("respellings")
+        array { writer in
+            for respelling in respellings { writer.value(respelling.line) }
+        }
     }
 
     fileprivate mutating func value(_ error: SchemaTextError) {

@@ -85,6 +85,18 @@ struct SchemaUsage: Endpoint {
     }
 }
 
+/// `schema/counts`: how many records a type has, and how many of them have a value in some fields.
+struct SchemaCounts: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let recordType = try call.body.required("recordType", "a string", call.body.name("recordType"))
+        let fields = try call.body.names("fields") ?? []
+        guard let database = try await call.database() as? any SchemaMeasuring else { throw call.unable("measure its types") }
+        writer.value(try await database.valueCounts(of: Set(fields), in: recordType))
+    }
+}
+
 extension EndpointCall {
     func schemaEditing() async throws -> any SchemaEditing {
         guard let database = try await database() as? any SchemaEditing else { throw unable("show and change its schema") }

@@ -36,6 +36,7 @@ enum SkylightServices {
         "records/restore": RecordsRestore.self,
         "schema": SchemaRead.self,
         "schema/builds": SchemaBuilds.self,
+        "schema/counts": SchemaCounts.self,
         "schema/deploy": SchemaDeploy.self,
         "schema/diff": SchemaDiff.self,
         "schema/edit": SchemaEdits.self,

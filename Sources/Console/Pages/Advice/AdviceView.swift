@@ -19,7 +19,8 @@ struct AdviceView: Page {
         let isBuilding: Bool
         let button: Frame.Link?
         let fields: [Frame.Hidden]
-        let query: String
+        /// The same query in the console; `nil` when its form can't hold it.
+        let query: String?
     }
 
     struct IndexRow: ViewModel {
@@ -83,13 +84,13 @@ private struct IndexPlace: Hashable, Comparable {
             let fields = type.indexedKeys.flatMap { key in
                 (type.definition(of: key)?.indexes.names ?? []).compactMap { Indexes(name: $0) }.map { QueryIndex.field(key, $0) }
             }
-            let composites = type.compositeIndexes.map { QueryIndex.composite($0) }.sorted { Name($0.description) < Name($1.description) }
+            let composites = type.compositeIndexes.map { QueryIndex.composite($0) }.sorted { Name($0.words) < Name($1.description) }
             return (fields + composites).map { IndexPlace(typeName: type.name, index: $0) }
         }
     }
 
     static func < (left: IndexPlace, right: IndexPlace) -> Bool {
-        (left.typeName, Name(left.index.description)) < (right.typeName, Name(right.index.description))
+        (left.typeName, Name(left.index.words)) < (right.typeName, Name(right.index.words))
     }
 }
 
@@ -104,8 +105,7 @@ extension AdviceView.RefusalRow {
         let missing = IndexNeeds(refusal.problems, of: refusal.query, type: type, building: works.builds)
         isBuilding = refusal.problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
         needs = missing.count == 0 ? nil : missing.text
-        let form = QueryForm(refusal.query, of: type)
-        query = visit.place.link("query", form.parameters)
+        query = QueryForm(refusal.query, of: type).map { visit.place.link("query", $0.parameters) }
         button = missing.count == 0
             ? nil : Frame.Link(text: missing.count == 1 ? "Add the index" : "Add \(missing.count) indexes", href: visit.place.link("type/indexes"))
         fields =
@@ -120,7 +120,7 @@ extension AdviceView.IndexRow {
     fileprivate init(_ place: IndexPlace, use: QueryStatistics.Use?, visit: Visit) {
         typeName = place.typeName.string
         typeHref = visit.place.link("type", [("type", place.typeName.string)])
-        index = place.index.description
+        index = place.index.words
         uses = use.map { Digits.grouped($0.count) }
         last = use.map { ValueView(.time($0.last)) }
         drop = AdviceView.Drop(place, visit: visit)
@@ -145,6 +145,6 @@ extension AdviceView.Drop {
             Frame.Hidden(name: "type", value: place.typeName.string), Frame.Hidden(name: "drop", value: value),
             Frame.Hidden(name: "back", value: visit.place.link("advice", [Notice.indexesChanged.parameter])),
         ]
-        label = "Drop \(place.index.description) of \(place.typeName)"
+        label = "Drop \(place.index.words) of \(place.typeName)"
     }
 }

@@ -13,7 +13,7 @@ extension IndexNeeds {
 
     /// `author QUERYABLE, sentAt SORTABLE`
     var text: String {
-        additions.map { key, indexes in "\(key.errorName) \(indexes.names.joined(separator: " "))" }.joined(separator: ", ")
+        additions.map { key, indexes in "\(key.label) \(indexes.names.joined(separator: " "))" }.joined(separator: ", ")
     }
 
     /// The fields' lines in a schema file, with what is to be added.

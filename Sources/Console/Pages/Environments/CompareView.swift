@@ -28,9 +28,11 @@ struct CompareView: Page {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
         let difference = SchemaDifference(from: production, to: development)
+        let respellings = SchemaRespelling.all(from: production, to: development)
         return CompareView(
             container: visit.place.address.container.description,
-            changes: difference.isEmpty ? nil : SchemaChangeList(difference, of: development, before: "production", after: "development"),
+            changes: difference.isEmpty && respellings.isEmpty
+                ? nil : SchemaChangeList(difference, respellings, of: development, before: "production", after: "development"),
             composites: composites(development, production), deploy: visit.place.link("deploy"),
             types: Digits.count(Set(development.types.keys).union(production.types.keys).count, "type"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)

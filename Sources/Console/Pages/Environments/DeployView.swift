@@ -55,7 +55,7 @@ extension DeployView {
             container: visit.place.address.container.description, notice: Notice.text(visit.fields["notice"]), isStale: isStale,
             changes: plan.isEmpty
                 ? nil
-                : SchemaChangeList(plan.difference, of: development, before: "production now", after: "after deployment") { change in
+                : SchemaChangeList(plan.difference, plan.respellings, of: development, before: "production now", after: "after deployment") { change in
                     if obstacles.contains(change) { return "A deployment only adds: this can't be done to production." }
                     let dropped = change.droppedIndexes
                     return dropped.isEmpty ? nil : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."

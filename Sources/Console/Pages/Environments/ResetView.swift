@@ -20,8 +20,7 @@ struct ResetView: Page {
     /// What was typed where the container's name was asked for, when it was another one.
     let typed: String?
     let types: [TypeRow]
-    /// Counts the records of all users, which takes time; `nil` when they are counted, or can't be.
-    let count: String?
+    /// `nil` when nobody counts.
     let total: String?
     /// What becomes of the schema; `nil` when it is production's already.
     let changes: SchemaChangeList?
@@ -54,14 +53,13 @@ extension ResetView {
         let schema = visit.schema ?? Schema()
         let difference = isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
         let measuring = isProduction ? nil : visit.database as? any SchemaMeasuring
-        let counts = visit.fields["count"] == nil ? nil : try await records(of: schema, measuring, visit)
+        let counts = try await records(of: schema, measuring, visit)
         return ResetView(
             container: place.address.container.description, notice: Notice.text(visit.fields["notice"]), isProduction: isProduction,
             development: place.with { $0.address.environment = .development; $0.zone = .unspecified }.link("reset"), typed: typed,
             types: schema.sortedTypes.filter { $0.name != Schema.usersType }.map { type in
                 TypeRow(name: type.name.string, records: counts.map { Digits.grouped($0[type.name] ?? 0) })
             },
-            count: measuring == nil || counts != nil ? nil : place.link("reset", [("count", "1")]),
             total: counts.map { Digits.count($0.values.reduce(0, +), "record") },
             changes: difference.flatMap {
                 $0.isEmpty ? nil : SchemaChangeList($0, of: schema, before: "development now", after: "after the reset, as production is")
@@ -73,7 +71,7 @@ extension ResetView {
         guard let measuring else { return nil }
         var counts: [Name: Int] = [:]
         for name in schema.types.keys where name != Schema.usersType {
-            counts[name] = try await visit.measure { try await measuring.usage(of: name).records }
+            counts[name] = try await visit.measure { try await measuring.valueCounts(of: [], in: name).records }
         }
         return counts
     }

@@ -30,26 +30,40 @@ extension SchemaChangeList {
     ///   - schema: the one of the two that has the fields whose indexes differ: either.
     ///   - warning: what to say of a change, if anything.
     init(
-        _ difference: SchemaDifference, of schema: Schema, before: String, after: String, warning: (SchemaDifference.Change) -> String? = { _ in nil }
+        _ difference: SchemaDifference, _ respellings: [SchemaRespelling] = [], of schema: Schema, before: String, after: String,
+        warning: (SchemaDifference.Change) -> String? = { _ in nil }
     ) {
         beforeTitle = before
         afterTitle = after
         var groups: [Group] = []
-        for change in difference.changes {
-            let name = change.recordType?.string
-            let row = Row(change, of: schema, warning: warning(change))
-            if let last = groups.indices.last, groups[last].typeName.map({ Name($0) }) == name.map({ Name($0) }) {
-                groups[last].rows.append(row)
+        let rows =
+            difference.changes.map { (type: $0.recordType, row: Row($0, of: schema, warning: warning($0))) }
+            + respellings.map { (type: $0.recordType, row: Row($0, of: schema)) }
+        var places: [Name?: Int] = [:]
+        for (type, row) in rows {
+            if let place = places[type] {
+                groups[place].rows.append(row)
             } else {
-                groups.append(Group(typeName: name, rows: [row]))
+                places[type] = groups.count
+                groups.append(Group(typeName: type?.string, rows: [row]))
             }
         }
         self.groups = groups
-        count = Digits.count(difference.changes.count, "difference")
+        count = Digits.count(rows.count, "difference")
     }
 }
 
 extension SchemaChangeList.Row {
+    /// A number that is spelt otherwise.
+    fileprivate init(_ respelling: SchemaRespelling, of schema: Schema) {
+        let key = FieldKey.custom(respelling.field)
+        let indexes = schema.types[respelling.recordType]?.definition(of: key)?.indexes ?? []
+        kind = "changed"
+        before = FieldDefinition(type: respelling.from, indexes: indexes).schemaLine(key)
+        after = FieldDefinition(type: respelling.to, indexes: indexes).schemaLine(key)
+        warning = nil
+    }
+
     fileprivate init(_ change: SchemaDifference.Change, of schema: Schema, warning: String?) {
         self.warning = warning
         func role(_ name: Name) -> String { "CREATE ROLE \(Schema.quoted(name))" }

@@ -16,8 +16,12 @@ struct ExplainView: Page {
     /// Said in place of an explanation, such as that a value can't be read.
     let remark: String?
     let answer: Explained?
-    /// The composite indexes that are being built; then the page looks again by itself.
+    /// The composite indexes that would serve the query and are being built.
     let works: IndexWorkPanel?
+    /// Whether the query is explained only when they are complete: it is not run every second meanwhile.
+    let isWaiting: Bool
+    /// This page without waiting.
+    let now: String
     let code: QueryCode?
     let milliseconds: String
 }
@@ -43,7 +47,7 @@ extension ExplainView {
         guard let typeName = form.type else {
             return ExplainView(
                 title: "Explain", editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil, remark: nil, answer: nil, works: nil,
-                code: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+                isWaiting: false, now: "", code: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
         }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
@@ -51,15 +55,21 @@ extension ExplainView {
         let plan = QueryPlan(form, of: type)
         let editor = QueryEditor(form, type: type, plan: plan, explains: true, visit: visit)
         let works = try await visit.indexWorks()
+        let awaited = IndexWorks(builds: works.builds.filter { $0.serves(plan.query, of: type) }).panel
+        let isDraft = visit.fields["draft"] != nil
+        let isAskedNow = visit.fields["now"] != nil
+        let isWaiting = awaited != nil && plan.canRun && !isDraft && !isAskedNow
         func page(refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, answer: Explained? = nil) -> ExplainView {
             ExplainView(
                 title: "Explain · \(typeName)", editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
-                answer: answer, works: answer == nil ? nil : IndexWorks(builds: works.builds.filter { $0.isComposite(of: typeName) }).panel,
+                answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
+                now: visit.place.link("explain", form.parameters + [("now", "1")]),
                 code: plan.canRun ? QueryCode(plan, form: form, type: known, visit: visit) : nil,
                 milliseconds: visit.stopwatch.elapsed.millisecondsText)
         }
-        if visit.fields["draft"] != nil { return page(remark: "Not explained yet.") }
+        if isDraft { return page(remark: "Not explained yet.") }
         guard plan.canRun else { return page(remark: "Not explained: a value can't be read. The row says why.") }
+        if isWaiting { return page() }
         do {
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
@@ -77,7 +87,10 @@ extension ExplainView {
 }
 
 extension IndexBuildProgress {
-    fileprivate func isComposite(of type: Name) -> Bool {
-        if case .composite = subject { recordType == type && work == .building } else { false }
+    /// Whether this is a composite index in the making, for a filter and the first sort of a query.
+    fileprivate func serves(_ query: Query, of type: RecordType) -> Bool {
+        guard case .composite(let index) = subject, work == .building, recordType == type.name else { return false }
+        return query.sorts.first.map { type.key(named: $0.fieldName) == index.sort } ?? false
+            && query.filters.contains { type.key(named: $0.fieldName) == index.filter && $0.comparator == .equals }
     }
 }

@@ -67,7 +67,7 @@ extension Explained {
         let back = visit.place.link("explain", form.parameters)
         advice = explanation.advice.map { index in
             Advice(
-                text: "\(index.filter.errorName) + \(index.sort.errorName)",
+                text: index.words,
                 fields: [
                     Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "back", value: back),
                     Frame.Hidden(name: "filter", value: index.filter.schemaName.string),
@@ -82,7 +82,7 @@ extension Explained {
 
 extension Explained.CandidateRow {
     init(_ candidate: QueryExplanation.Candidate) {
-        index = candidate.index.description
+        index = candidate.index.words
         clause = candidate.clause
         reason = candidate.reason
         entries = candidate.entries.map { "\(Digits.grouped($0))\(candidate.isCutOff ? " or more" : "")" }

@@ -60,14 +60,18 @@ struct FilterValueReader {
         return Location(latitude: latitude, longitude: longitude)
     }
 
-    /// The values of a list: between commas, in double quotes where a value has commas itself.
+    /// The values of a list: between commas, in double quotes where a value has commas or begins with a quote itself. In quotes two quotes
+    /// stand for one; within a value that began without one, each stands for itself.
     static func parts(_ text: String) -> [String] {
         var parts: [String] = []
         var part = ""
         var isQuoted = false
         var wasQuoted = false
+        var isBehindQuote = false
         for scalar in text.unicodeScalars {
-            if scalar == "\"" {
+            defer { isBehindQuote = scalar == "\"" && wasQuoted && !isQuoted }
+            if scalar == "\"", wasQuoted || part.isEmpty {
+                if isBehindQuote { part.append("\"") }
                 isQuoted.toggle()
                 wasQuoted = true
             } else if scalar == ",", !isQuoted {

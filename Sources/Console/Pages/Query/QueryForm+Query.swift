@@ -6,16 +6,19 @@ internal import Records
 
 extension QueryForm {
     /// The form of a query that somebody sent.
-    init(_ query: Query, of type: RecordType?) {
+    /// - Returns: `nil` when a form can't say the same: it has so many rows only, and no way to compare with no value at all.
+    init?(_ query: Query, of type: RecordType?) {
+        guard query.filters.count <= Self.rowLimit, query.sorts.count <= Self.rowLimit, !query.filters.contains(where: { $0.value == .cleared })
+        else { return nil }
         self.init(FormFields())
         self.type = query.recordType
-        filters = query.filters.prefix(Self.rowLimit).map { filter in
+        filters = query.filters.map { filter in
             Filter(
                 field: filter.fieldName, comparator: filter.comparator,
                 value: Self.text(of: filter.value, as: type?.queryField(named: filter.fieldName)),
                 distance: filter.distance.map { $0.rounded() == $0 && abs($0) < 1e15 ? String(Int64($0)) : $0.description } ?? "")
         }
-        sorts = query.sorts.prefix(Self.rowLimit).map { sort in
+        sorts = query.sorts.map { sort in
             Sort(field: sort.fieldName, isDescending: !sort.ascending, origin: sort.relativeLocation.map(Self.text) ?? "")
         }
     }
@@ -35,8 +38,8 @@ extension QueryForm {
         if case .location? = elements.first { return elements.map(text).joined(separator: "; ") }
         return elements.map { element in
             let text = text(of: element)
-            let isPlain = !text.isEmpty && !text.contains(",") && text.trimmedSpaces.utf8.count == text.utf8.count
-            return isPlain ? text : "\"\(text)\""
+            let isPlain = !text.isEmpty && !text.contains(",") && !text.contains("\"") && text.trimmedSpaces.utf8.count == text.utf8.count
+            return isPlain ? text : "\"\(text.replacing("\"", with: "\"\""))\""
         }.joined(separator: ", ")
     }
 

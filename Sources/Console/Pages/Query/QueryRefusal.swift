@@ -63,7 +63,7 @@ extension QueryRefusal {
                 reason: reason,
                 buttons: indexes.names.map { name in
                     Button(
-                        text: "Add \(name) to \(key.errorName)", fields: common + [Frame.Hidden(name: "add", value: "\(key.schemaName):\(name)")])
+                        text: "Add \(name) to \(key.label)", fields: common + [Frame.Hidden(name: "add", value: "\(key.schemaName):\(name)")])
                 },
                 note: indexes.isEmpty ? "A field of type \(valueType) can't carry this index." : nil)
         }

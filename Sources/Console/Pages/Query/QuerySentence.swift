@@ -16,7 +16,7 @@ enum QuerySentence {
     private static func text(of filter: Query.Filter, type: RecordType?) -> String {
         let field = type?.queryField(named: filter.fieldName)
         let words = field?.comparators.first { $0.comparator == filter.comparator }?.words ?? filter.comparator.rawValue
-        let value = QueryForm.text(of: filter.value, as: field)
+        let value = filter.value == .cleared ? "no value" : QueryForm.text(of: filter.value, as: field)
         let shown = value.count > valueLimit ? value.prefix(valueLimit) + "…" : value[...]
         if filter.comparator == .near {
             return "\(filter.fieldName) is within \(filter.distance.map { "\(Digits.fixed($0, 0)) metres" } ?? "any distance") of \(shown)"

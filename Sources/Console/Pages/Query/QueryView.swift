@@ -76,10 +76,8 @@ extension QueryView {
         guard plan.canRun else { return page(remark: "Not run: a value can't be read. The row says why.") }
         let works = try await visit.indexWorks()
         let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
-        if !problems.isEmpty {
-            return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
-        }
         do {
+            // What will be refused is asked all the same: the engine remembers it, for the page Query advice.
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
                 desiredKeys: form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : Set(form.keys))
@@ -91,7 +89,8 @@ extension QueryView {
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             return page(table: table, foot: foot)
         } catch let error as RecordError {
-            return page(complaint: Complaint(error))
+            if problems.isEmpty { return page(complaint: Complaint(error)) }
+            return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
         }
     }
 

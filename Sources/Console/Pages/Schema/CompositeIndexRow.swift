@@ -22,11 +22,11 @@ extension CompositeIndexRow {
         let canEdit = visit.database is any SchemaEditing
         return type.compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }.map { composite in
             CompositeIndexRow(
-                typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]), filter: composite.filter.errorName.string,
-                sort: composite.sort.errorName.string, work: works.words(of: composite, in: type.name),
+                typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]), filter: composite.filter.label.string,
+                sort: composite.sort.label.string, work: works.words(of: composite, in: type.name),
                 space: usage.map { Digits.bytes(Int64($0.compositeBytes[composite] ?? 0)) },
                 value: canEdit ? "\(type.name)/\(composite.filter.schemaName):\(composite.sort.schemaName)" : nil,
-                label: "Drop the composite index of \(type.name) on \(composite.filter.errorName) by \(composite.sort.errorName)")
+                label: "Drop the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)")
         }
     }
 }

@@ -59,7 +59,7 @@ extension FieldRow.Usage {
         let isEmpty = field.records == 0
         records = isEmpty && type.records > 0 ? nil : Digits.grouped(field.records)
         share = isEmpty || type.records == 0 ? nil : Self.percent(field.records, of: type.records)
-        distinct = isEmpty ? "–" : Digits.grouped(field.distinctValues) + (field.distinctValues >= TypeUsage.distinctLimit ? " or more" : "")
+        distinct = isEmpty ? "–" : Digits.grouped(field.distinctValues) + (field.isCutOff ? " or more" : "")
         largest = isEmpty ? "–" : Digits.bytes(Int64(field.largestBytes))
         largestRecord = field.largestRecord.flatMap { reachable.contains($0) ? visit.place.link(toRecord: $0.recordName, in: $0.zoneID) : nil }
         largestName = field.largestRecord?.recordName.string

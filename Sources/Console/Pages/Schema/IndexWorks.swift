@@ -44,7 +44,7 @@ extension IndexWorkPanel.Row {
         typeName = build.recordType.string
         what =
             switch build.subject {
-            case .field(let key, let indexes): "\(key.errorName) \(indexes.names.joined(separator: " "))"
+            case .field(let key, let indexes): "\(key.label) \(indexes.names.joined(separator: " "))"
             case .composite(let composite): composite.words
             }
         verb = build.work == .building ? "building" : "removing"
@@ -58,11 +58,6 @@ extension IndexBuildProgress {
     fileprivate var words: String {
         work == .building ? "building, \(percent) %" : "being removed, \(percent) %"
     }
-}
-
-extension CompositeIndex {
-    /// `author + sentAt`
-    var words: String { "\(filter.errorName) + \(sort.errorName)" }
 }
 
 extension Visit {

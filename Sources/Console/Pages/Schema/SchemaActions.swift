@@ -7,22 +7,18 @@ enum SchemaActions {
     /// Adds and drops indexes: `add` and `drop` each name a type, a field and an index, as `Message/author:QUERYABLE`.
     /// The type may stand in the field `type` instead.
     static func changeIndexes(_ visit: Visit) async throws -> String {
-        var wanted: [Name: [FieldKey: Indexes]] = [:]
-        for (verb, isAddition) in [("add", true), ("drop", false)] {
+        var edits: [SchemaEdit] = []
+        for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
             for text in visit.fields.all(verb) {
                 let (typeName, rest) = try place(text, visit: visit)
                 let (key, index) = try change(rest)
-                let type = try type(named: typeName, visit: visit)
-                let present = wanted[typeName]?[key] ?? type.definition(of: key)?.indexes ?? []
-                wanted[typeName, default: [:]][key] = isAddition ? present.union(index) : present.subtracting(index)
+                edits.append(edit(index, key, try type(named: typeName, visit: visit).name))
             }
         }
-        let edits = wanted.sorted { $0.key < $1.key }.flatMap { typeName, fields in
-            fields.sorted { $0.key.schemaName < $1.key.schemaName }.map { SchemaEdit.setIndexes($0.value, of: $0.key, in: typeName) }
-        }
         try await edit(edits, visit: visit)
-        let back = visit.place.link("type", [("type", visit.fields["type"] ?? ""), Notice.indexesChanged.parameter])
-        return local(visit.fields["back"]) ?? back
+        if let back = local(visit.fields["back"]) { return back }
+        guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
+        return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
     }
 
     /// Adds or drops composite indexes: `drop` names a type and two fields, as `Message/author:sentAt`; a new one says `type`, `filter` and `sort`.

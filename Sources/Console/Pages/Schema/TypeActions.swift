@@ -33,7 +33,7 @@ enum TypeActions {
 
     static func confirmRemoval(_ visit: Visit) async throws -> ConfirmationView {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
-        let records = try await usage(of: type, visit: visit).map(\.records)
+        let records = try await counts(of: [], in: type, visit: visit)?.records
         let there = try await visit.schema(of: .production).types[type.name] != nil
         return ConfirmationView(
             title: "Remove the record type \(type.name)?",
@@ -54,12 +54,12 @@ enum TypeActions {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let name = Name(visit.fields["field"] ?? "")
         guard let definition = type.fields[name] else { throw RecordError(.notFound, "Did not find field: '\(name)' in type: '\(type.name)'") }
-        let usage = try await usage(of: type, visit: visit)?.fields.first { $0.key == .custom(name) }
+        let records = try await counts(of: [name], in: type, visit: visit)?.values[name]
         let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
         return ConfirmationView(
             title: "Remove the field \(name) from \(type.name)?",
             lines: [
-                "A field of type \(definition.type.schemaName).", loss(usage?.records, "with a value in it", verb: "stripped of it"),
+                "A field of type \(definition.type.schemaName).", loss(records, "with a value in it", verb: "stripped of it"),
                 "The records get no new change tag: clients learn of it only when they fetch a record anew.", there ? inProduction("field") : nil,
             ].compactMap { $0 },
             action: visit.place.link("field/remove"),
@@ -75,9 +75,9 @@ enum TypeActions {
 
     // MARK: What would be lost
 
-    private static func usage(of type: RecordType, visit: Visit) async throws -> TypeUsage? {
+    private static func counts(of fields: Set<Name>, in type: RecordType, visit: Visit) async throws -> ValueCounts? {
         guard let measuring = visit.database as? any SchemaMeasuring else { return nil }
-        return try await visit.measure { try await measuring.usage(of: type.name) }
+        return try await visit.measure { try await measuring.valueCounts(of: fields, in: type.name) }
     }
 
     private static func loss(_ records: Int?, _ what: String, verb: String) -> String {

@@ -32,6 +32,8 @@ struct TypeView: Page {
     /// The question before the type is removed; `nil` where it can't be.
     let remove: String?
     let works: IndexWorkPanel?
+    /// Whether the tables follow the work on indexes by themselves. Those with the usage do not: it would be measured again and again.
+    let isLive: Bool
     /// The page Indexes, which loads itself anew while there is work; this one does not, for what is being typed into it.
     let indexes: String
     let fields: [FieldRow]
@@ -75,24 +77,26 @@ struct TypeView: Page {
             }
         }
         let here = [("type", name.string)] + (isAsked ? [("usage", "1")] : [])
+        // After a change nobody asked to measure everything once more.
+        let back = [("type", name.string), Notice.indexesChanged.parameter]
         return TypeView(
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
             showsRemoval: visit.canEditSchema && usage == nil, isProduction: visit.place.address.environment == .production,
             notice: Notice.text(visit.fields["notice"]), query: visit.place.link("query", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
-            indexes: visit.place.link("indexes"),
+            isLive: works.panel != nil && usage == nil, indexes: visit.place.link("indexes"),
             fields: rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }, systemFields: rows(\.isSystem),
             indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,
             columns: String(5 + (usage != nil ? 4 : visit.canEditSchema ? 1 : 0)), measured: usage.map { Measured($0) },
             measure: measuring == nil || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
-            action: visit.place.link("type/indexes"), back: visit.place.link("type", here + [Notice.indexesChanged.parameter]),
+            action: visit.place.link("type/indexes"), back: visit.place.link("type", back),
             here: visit.place.link("type", here),
             newField: visit.canEditSchema
                 ? NewField(action: visit.place.link("field/add"), types: FieldTypeChoices.groups, nameLimit: String(Field.nameLimit)) : nil,
             composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
             newComposite: visit.database is any SchemaEditing && !isSystemType ? CompositeIndexForm(type) : nil,
             compositeAction: visit.place.link("composites/change"), grants: type.sortedGrants.map { GrantRow($0) },
-            editGrants: visit.place.link("roles", [("type", name.string)]), text: Schema(types: [type]).text,
+            editGrants: visit.place.link("roles", [("type", name.string)]), text: type.schemaStatement + ";",
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 

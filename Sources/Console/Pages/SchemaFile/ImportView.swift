@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -27,7 +28,7 @@ struct ImportView: Page {
     let changes: SchemaChangeList?
     let isNothing: Bool
     let losses: [String]
-    /// `2 types with 290 records, and 14 fields with values`
+    /// `2 types with 290 records and 14 fields, 3 of them with values`
     let lossText: String?
     let fingerprint: String
     let apply: String
@@ -38,49 +39,64 @@ struct ImportView: Page {
 extension ImportView {
     /// The plan for the text that was sent.
     static func plan(_ visit: Visit) async throws -> Answer {
-        .page(try await load(visit, isStale: false))
+        try check(visit)
+        do {
+            try SchemaText.checkSize(of: Reading.sentText(visit))
+        } catch let error as RecordError {
+            // What is too large to be read is too large to be sent back, too.
+            return .page(ImportView(Reading(), complaint: error, visit))
+        }
+        return .page(try await page(try await Reading(visit), visit))
     }
 
     /// Imports what was shown; when it would do something else by now, shows the plan as it is now.
     static func apply(_ visit: Visit) async throws -> Answer {
-        let shown = Name(visit.fields["fingerprint"] ?? "")
-        guard let plan = try? await plan(of: sentText(visit), visit: visit), Name(fingerprint(of: plan, visit)) == shown else {
-            return .page(try await load(visit, isStale: true))
+        try check(visit)
+        let reading = try await Reading(visit)
+        guard let plan = reading.plan else { return .page(try await page(reading, visit)) }
+        guard Name(reading.fingerprint) == Name(visit.fields["fingerprint"] ?? "") else {
+            return .page(try await page(reading, isStale: true, visit))
         }
         if !plan.difference.losses.isEmpty, visit.fields["accept"] == nil {
-            throw RecordError(.badRequest, "The import would lose something. Tick that this is meant, and import again")
+            let error = RecordError(.badRequest, "Nothing was imported: the import would lose something. Tick that this is meant, and import again")
+            return .page(try await page(reading, complaint: error, visit))
         }
-        let editing = try await visit.schemaEditing(in: .development)
-        _ = try await visit.measure { try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: false) }
+        do {
+            if !plan.isEmpty {
+                let editing = try await visit.schemaEditing(in: .development)
+                _ = try await visit.measure { try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: false) }
+            }
+        } catch let error as RecordError {
+            return .page(try await page(reading, complaint: error, visit))
+        }
         return .redirect(visit.place.link("schema", [Notice.schemaImported.parameter]))
     }
 
-    private static func load(_ visit: Visit, isStale: Bool) async throws -> ImportView {
-        try check(visit)
-        let text = sentText(visit)
-        let isMerging = visit.fields["merge"] != nil
-        let read = SchemaText(text)
-        func page(_ plan: SchemaImportPlan? = nil, losses: [SchemaLoss] = [], complaint: RecordError? = nil) -> ImportView {
-            return ImportView(
-                container: visit.place.address.container.description, form: SchemaFileForm(visit, text: text, isMerging: isMerging),
-                errors: read.errors.map { Remark(message: $0.message, excerpt: $0.excerpt) },
-                notes: read.notes.map { Remark(message: $0.description, excerpt: nil) }, complaint: complaint.map { Complaint($0) }, isStale: isStale,
-                changes: plan.flatMap { plan in
-                    plan.isEmpty ? nil : SchemaChangeList(plan.difference, of: plan.target, before: "development now", after: "after the import")
-                },
-                isNothing: plan?.isEmpty ?? false, losses: losses.map(\.line),
-                lossText: losses.isEmpty ? nil : summary(of: losses),
-                fingerprint: plan.map { fingerprint(of: $0, visit) } ?? "", apply: visit.place.link("schema/apply"),
-                back: visit.place.link("schema"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
-        }
-        guard read.errors.isEmpty else { return page() }
-        do {
-            let plan = try await plan(of: text, visit: visit)
-            let losses = try await visit.measure { try await plan.losses(measuredBy: visit.database as? any SchemaMeasuring) }
-            return page(plan, losses: losses)
-        } catch let error as RecordError {
-            return page(complaint: error)
-        }
+    private static func page(
+        _ reading: Reading, isStale: Bool = false, complaint: RecordError? = nil, _ visit: Visit
+    ) async throws -> ImportView {
+        guard let plan = reading.plan else { return ImportView(reading, complaint: complaint ?? reading.refusal, visit) }
+        let losses = try await visit.measure { try await plan.losses(measuredBy: visit.database as? any SchemaMeasuring) }
+        return ImportView(reading, losses: losses, isStale: isStale, complaint: complaint, visit)
+    }
+
+    private init(_ reading: Reading, losses: [SchemaLoss] = [], isStale: Bool = false, complaint: RecordError?, _ visit: Visit) {
+        let more = reading.read.moreNotes
+        self.init(
+            container: visit.place.address.container.description,
+            form: SchemaFileForm(visit, text: reading.text, isMerging: visit.fields["merge"] != nil),
+            errors: reading.read.errors.map { Remark(message: $0.message, excerpt: $0.excerpt) },
+            notes: reading.read.notes.map { Remark(message: $0.description, excerpt: nil) }
+                + (more > 0 ? [Remark(message: "… and \(Digits.grouped(more)) more", excerpt: nil)] : []),
+            complaint: complaint.map { Complaint($0) }, isStale: isStale,
+            changes: reading.plan.flatMap { plan in
+                plan.isEmpty
+                    ? nil
+                    : SchemaChangeList(plan.difference, plan.respellings, of: plan.target, before: "development now", after: "after the import")
+            },
+            isNothing: reading.plan?.isEmpty ?? false, losses: losses.map(\.line), lossText: losses.isEmpty ? nil : Self.summary(of: losses),
+            fingerprint: reading.fingerprint, apply: visit.place.link("schema/apply"), back: visit.place.link("schema"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func summary(of losses: [SchemaLoss]) -> String {
@@ -93,31 +109,57 @@ extension ImportView {
             let held = records.count < types.count ? "their records" : Digits.count(records.reduce(0, +), "record")
             parts.append("\(Digits.count(types.count, "type")) with \(held)")
         }
-        if fields > 0 { parts.append("\(Digits.count(fields, "field")), \(filled == 0 ? "none" : Digits.grouped(filled)) of them with values") }
+        if fields > 0 {
+            let which = filled == fields ? " with values" : filled == 0 ? " without values" : ", \(Digits.grouped(filled)) of them with values"
+            parts.append(Digits.count(fields, "field") + which)
+        }
         return parts.joined(separator: " and ")
-    }
-
-    private static func plan(of text: String, visit: Visit) async throws -> SchemaImportPlan {
-        try check(visit)
-        let file = try SchemaText(text).schema()
-        let production = try await visit.schema(of: .production)
-        return try SchemaImportPlan(
-            importing: file, into: try await visit.schema(of: .development), merging: visit.fields["merge"] != nil, production: production)
-    }
-
-    private static func fingerprint(of plan: SchemaImportPlan, _ visit: Visit) -> String {
-        SchemaFingerprint.text(from: visit.schema ?? Schema(), to: plan.target)
-    }
-
-    /// The file, or the text where none was chosen. Browsers end the lines of a text in their own way, which means nothing here.
-    private static func sentText(_ visit: Visit) -> String {
-        let text = visit.fields.text("file") ?? visit.fields["text"] ?? ""
-        return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
     private static func check(_ visit: Visit) throws {
         guard visit.place.address.environment == .development else {
             throw RecordError(.accessDenied, "Schema files are imported into development, and deployed to production from there")
         }
+    }
+}
+
+/// A text that was sent, read once, and what importing it would do.
+private struct Reading: Sendable {
+    var text = ""
+    var read = SchemaText("")
+    /// `nil` when the text is no schema, or can't be imported.
+    var plan: SchemaImportPlan?
+    /// Why it can't be imported.
+    var refusal: RecordError?
+    /// Of what there is and what would be.
+    var fingerprint = ""
+
+    init() {}
+
+    init(_ visit: Visit) async throws {
+        let text = Self.sentText(visit)
+        let isMerging = visit.fields["merge"] != nil
+        let current = try await visit.schema(of: .development)
+        let production = try await visit.schema(of: .production)
+        self = try await LongWork.run(on: text.utf8.count) {
+            var reading = Reading()
+            reading.text = text
+            reading.read = SchemaText(text)
+            guard let file = try? reading.read.schema() else { return reading }
+            do {
+                let plan = try SchemaImportPlan(importing: file, into: current, merging: isMerging, production: production)
+                reading.plan = plan
+                reading.fingerprint = SchemaFingerprint.text(from: current, to: plan.target)
+            } catch let error as RecordError {
+                reading.refusal = error
+            }
+            return reading
+        }
+    }
+
+    /// The file, or the text where none was chosen. Browsers end the lines of a text in their own way, which means nothing here.
+    static func sentText(_ visit: Visit) -> String {
+        let text = visit.fields.text("file") ?? visit.fields["text"] ?? ""
+        return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 }

@@ -1,3 +1,4 @@
+internal import RecordStore
 internal import Records
 
 /// The form that takes a schema file, pasted or chosen.
@@ -7,13 +8,14 @@ struct SchemaFileForm: ViewModel {
     let isMerging: Bool
     let sizeLimit: String
 
-    /// Bytes that a schema file may have.
-    static let limit = 16 << 20
+    /// Bytes that a form may have: a file and a text may come in one, and a text takes up to three times its size in a form that is not
+    /// multipart.
+    static let formLimit = 4 * SchemaText.serverLimit
 
     init(_ visit: Visit, text: String = "", isMerging: Bool = false) {
         action = visit.place.link("schema/import")
         self.text = text
         self.isMerging = isMerging
-        sizeLimit = Digits.limit(Int64(Self.limit))
+        sizeLimit = Digits.limit(Int64(SchemaText.serverLimit))
     }
 }

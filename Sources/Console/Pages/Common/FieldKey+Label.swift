@@ -1,0 +1,26 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension FieldKey {
+    /// The name by which pages call the field: that of the web services, such as `modifiedTimestamp`.
+    var label: Name {
+        if case .system(let field) = self { field.alias } else { schemaName }
+    }
+}
+
+extension CompositeIndex {
+    /// `author + sentAt`
+    var words: String { "\(filter.label) + \(sort.label)" }
+}
+
+extension QueryIndex {
+    /// `author QUERYABLE`, `author + year`, `record names`.
+    var words: String {
+        switch self {
+        case .field(let key, let indexes): "\(key.label) \(indexes.names.joined(separator: " "))"
+        case .composite(let index): index.words
+        case .recordNames: "record names"
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Synchronization
+
+/// Holds the background work on indexes before each step, so that a test can look at it halfway.
+final class WorkGate: Sendable {
+    private struct State {
+        /// Steps that may still be done; `nil` when all may.
+        var allowed: Int? = 0
+        var isHeld = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Where the work waits. It goes on when its task is cancelled.
+    func wait() async {
+        while !Task.isCancelled {
+            let mayGo = state.withLock { state in
+                state.isHeld = state.allowed == 0
+                if let allowed = state.allowed, allowed > 0 { state.allowed = allowed - 1 }
+                return !state.isHeld
+            }
+            if mayGo { return }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        state.withLock { $0.isHeld = false }
+    }
+
+    /// Lets some steps be done, and returns when they are, or nothing is left to do.
+    func allow(_ steps: Int, unless isOver: () async throws -> Bool = { false }) async throws {
+        state.withLock { ($0.allowed, $0.isHeld) = (steps, false) }
+        while !state.withLock({ $0.isHeld }) {
+            if try await isOver() { return }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    func open() { state.withLock { $0.allowed = nil } }
+
+    func close() { state.withLock { ($0.allowed, $0.isHeld) = (0, false) } }
+}
