@@ -138,7 +138,7 @@ import Testing
                         .init(key: .custom("cover")),
                         .init(key: .custom("rank"), records: 3, distinctValues: 2, largestBytes: 20, largestRecord: here),
                         .init(
-                            key: .custom("title"), records: 1500, distinctValues: TypeUsage.distinctLimit, largestBytes: 4_200_000, largestRecord: long,
+                            key: .custom("title"), records: 1500, distinctValues: TypeUsage.distinctLimit, isCutOff: true, largestBytes: 4_200_000, largestRecord: long,
                             entryBytes: 9_000, tokenBytes: 1_000),
                         .init(key: .system(.recordID), records: 1500, distinctValues: 1500, largestBytes: 8, entryBytes: 64_000),
                     ])

@@ -62,6 +62,13 @@ extension StagedDatabase: SchemaEditing {
     }
 }
 
+extension StagedDatabase: QueryExplaining {
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation {
+        guard let explaining = base as? any QueryExplaining else { throw RecordError(.internalError, "Nothing is explained") }
+        return try await explaining.explain(request)
+    }
+}
+
 extension StagedDatabase: SchemaMeasuring {
     func usage(of recordType: Name) async throws -> TypeUsage {
         if let usage = engine.usage.withLock({ $0 }) { return usage }

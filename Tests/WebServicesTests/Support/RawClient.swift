@@ -9,7 +9,7 @@ struct RawClient: Sendable {
 
     /// Sends bytes on a new connection and returns everything that comes back until the server closes it.
     /// - Throws: `TimedOut` when the server leaves the connection open.
-    func exchange(_ request: [UInt8], within limit: Duration = .seconds(30)) async throws -> [RawResponse] {
+    func exchange(_ request: [UInt8], within limit: Duration = .seconds(60)) async throws -> [RawResponse] {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask { try await send(request) }
             group.addTask {
@@ -21,7 +21,7 @@ struct RawClient: Sendable {
         }
     }
 
-    func exchange(_ request: String, within limit: Duration = .seconds(30)) async throws -> [RawResponse] {
+    func exchange(_ request: String, within limit: Duration = .seconds(60)) async throws -> [RawResponse] {
         try await exchange(Array(request.utf8), within: limit)
     }
 
@@ -54,7 +54,7 @@ struct RawClient: Sendable {
     }
 
     /// Sends a request whose answer does not end, and returns what comes up to a mark.
-    func beginning(of request: String, until mark: String, within limit: Duration = .seconds(30)) async throws -> String {
+    func beginning(of request: String, until mark: String, within limit: Duration = .seconds(60)) async throws -> String {
         try await withThrowingTaskGroup(of: String.self) { group in
             group.addTask {
                 let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port) { channel in

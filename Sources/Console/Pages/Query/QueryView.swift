@@ -76,6 +76,8 @@ extension QueryView {
         guard plan.canRun else { return page(remark: "Not run: a value can't be read. The row says why.") }
         let works = try await visit.indexWorks()
         let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
+        let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
+        if isWaiting { return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit)) }
         do {
             // What will be refused is asked all the same: the engine remembers it, for the page Query advice.
             let request = QueryRequest(

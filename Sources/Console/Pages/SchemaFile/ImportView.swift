@@ -85,7 +85,7 @@ extension ImportView {
         self.init(
             container: visit.place.address.container.description,
             form: SchemaFileForm(visit, text: reading.text, isMerging: visit.fields["merge"] != nil),
-            errors: reading.read.errors.map { Remark(message: $0.message, excerpt: $0.excerpt) },
+            errors: (reading.text.isEmpty && complaint != nil ? [] : reading.read.errors).map { Remark(message: $0.message, excerpt: $0.excerpt) },
             notes: reading.read.notes.map { Remark(message: $0.description, excerpt: nil) }
                 + (more > 0 ? [Remark(message: "… and \(Digits.grouped(more)) more", excerpt: nil)] : []),
             complaint: complaint.map { Complaint($0) }, isStale: isStale,
