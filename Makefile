@@ -5,6 +5,9 @@ PORT ?= 8080
 # More for `skylight serve` or for the benchmarks, such as: make run ARGS="--data ./data", make bench ARGS="--quick"
 ARGS ?=
 
+# Tests in Swift that run side by side. More would keep each other from answering in time on a small machine.
+TESTS_AT_A_TIME ?= 4
+
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
@@ -27,7 +30,7 @@ test: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
 	swift build --build-tests
 	@echo "==> Running the tests in Swift"
-	swift test --skip-build
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build
 	@echo "==> Running the tests in Python: clients and pages against the running server, and servers that are killed"
 	SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" $(VENV)/bin/python -m pytest -p no:cacheprovider -q $(wildcard Tests/Clients Tests/Browser Tests/Durability)
 

@@ -13,6 +13,8 @@ def test_from_development_to_production(open_page, server, scripts):
     server.save(container, "Notes", NOTE)
     page = open_page(f"/c/{container}/development/private/compare", java_script_enabled=scripts)
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
+    # The page scrolls within itself, so that nothing is below it.
+    assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
     page.get_by_role("link", name="Deploy…").click()
     page.get_by_role("button", name="Deploy to production").click()
     expect(page.get_by_role("status").first).to_contain_text("Deployed")
