@@ -6,7 +6,7 @@ PORT ?= 8080
 ARGS ?=
 
 # Tests in Swift that run side by side. More would keep each other from answering in time on a small machine.
-TESTS_AT_A_TIME ?= 4
+TESTS_AT_A_TIME ?= 8
 
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
