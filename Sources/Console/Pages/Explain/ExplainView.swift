@@ -29,13 +29,8 @@ struct ExplainView: Page {
 extension ExplainView {
     /// The page, or where a button of the form leads to.
     static func answer(_ visit: Visit) async throws -> Answer {
-        var form = QueryForm(visit.fields)
-        if let changed = form.pressed(visit) {
-            form = changed
-            let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
-            return .redirect(visit.place.link("explain", form.parameters + draft))
-        }
-        return .page(try await load(visit, form))
+        let form = QueryForm(visit.fields)
+        return if let changed = form.redirect(visit, to: "explain") { changed } else { .page(try await load(visit, form)) }
     }
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> ExplainView {

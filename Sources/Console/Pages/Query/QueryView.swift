@@ -46,13 +46,8 @@ struct QueryView: Page {
 extension QueryView {
     /// The page, or where a button of the form leads to.
     static func answer(_ visit: Visit) async throws -> Answer {
-        var form = QueryForm(visit.fields)
-        if let changed = form.pressed(visit) {
-            form = changed
-            let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
-            return .redirect(visit.place.link("query", form.parameters + draft))
-        }
-        return .page(try await load(visit, form))
+        let form = QueryForm(visit.fields)
+        return if let changed = form.redirect(visit, to: "query") { changed } else { .page(try await load(visit, form)) }
     }
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> QueryView {
@@ -109,8 +104,15 @@ extension QueryView {
 }
 
 extension QueryForm {
-    /// The form after a button that adds or removes a row; `nil` when none was pressed.
-    func pressed(_ visit: Visit) -> QueryForm? {
+    /// Where a button that adds or removes a row leads to: the page with the form changed; `nil` when none was pressed.
+    func redirect(_ visit: Visit, to page: String) -> Answer? {
+        guard let changed = pressed(visit) else { return nil }
+        let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
+        return .redirect(visit.place.link(page, changed.parameters + draft))
+    }
+
+    /// The form after such a button.
+    private func pressed(_ visit: Visit) -> QueryForm? {
         let type = type.flatMap { visit.schema?.types[$0] }
         let fields = type.map { QueryField.all(of: $0) } ?? []
         if let added = visit.fields.text("add") {
