@@ -153,7 +153,7 @@ let package = Package(
         tests(
             "RemoteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -172,7 +172,7 @@ let package = Package(
         tests(
             "HTTPServingTests",
             of: [
-                "TestSupport", "HTTPServing", "Records", "JSON", "CZlib",
+                "TestSupport", "LoopbackServing", "HTTPServing", "Records", "JSON", "CZlib",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -182,6 +182,16 @@ let package = Package(
             ]
         ),
         .target(name: "TestDisk", path: "Tests/TestDisk"),
+        .target(
+            name: "LoopbackServing",
+            dependencies: [
+                "HTTPServing",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/LoopbackServing", swiftSettings: swiftSettings),
         .target(name: "TestSupport", dependencies: ["TestDisk"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
@@ -189,7 +199,7 @@ let package = Package(
         tests(
             "WebServicesTests",
             of: [
-                "TestSupport", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

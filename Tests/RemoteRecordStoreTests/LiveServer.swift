@@ -3,8 +3,7 @@ import AssetStore
 import Foundation
 import HTTPServing
 import Hummingbird
-import Logging
-import NIOCore
+import LoopbackServing
 import RecordStore
 import Records
 import SQLiteRecordStore
@@ -55,23 +54,9 @@ enum LiveServer {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
         WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, instance: instance).addRoutes(to: router)
-        let (ports, found) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        let application = Application(
-            router: router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-            onServerRunning: { channel in
-                found.yield(channel.localAddress?.port ?? 0)
-                found.finish()
-            }, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            for await number in ports {
-                guard let url = URL(string: "http://127.0.0.1:\(number)") else { throw RecordError(.internalError, "no URL") }
-                try await body(url)
-            }
-            group.cancelAll()
-            try? await group.waitForAll()
+        try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit), port: port) { number in
+            guard let url = URL(string: "http://127.0.0.1:\(number)") else { throw RecordError(.internalError, "no URL") }
+            try await body(url)
         }
     }
 }

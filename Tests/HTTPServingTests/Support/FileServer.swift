@@ -1,7 +1,7 @@
 import HTTPServing
 import HTTPTypes
 import Hummingbird
-import Logging
+import LoopbackServing
 import NIOCore
 
 /// A server on a port of its own with the guards that every server has.
@@ -16,21 +16,8 @@ struct FileServer: Sendable {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
         routes(router)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        let application = Application(
-            router: router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1(),
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel in
-                port.yield(channel.localAddress?.port ?? 0)
-                port.finish()
-            }, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            for await number in ports { try await body(FileServer(port: number)) }
-            group.cancelAll()
-            try? await group.waitForAll()
+        try await LoopbackServer.run(router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1()) {
+            try await body(FileServer(port: $0))
         }
     }
 

@@ -4,8 +4,7 @@ import Foundation
 import HTTPServing
 import Hummingbird
 import JSON
-import Logging
-import NIOCore
+import LoopbackServing
 import RecordStore
 import Records
 import SQLiteRecordStore
@@ -74,23 +73,8 @@ struct TestServer: Sendable {
         router.addGuards(trusting: trusted)
         WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, trusting: trusted).addRoutes(to: router)
         routes(router)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        let application = Application(
-            router: router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit),
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel in
-                port.yield(channel.localAddress?.port ?? 0)
-                port.finish()
-            }, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            for await number in ports {
-                try await body(TestServer(port: number, engine: engine, assets: assets, folder: folder))
-            }
-            group.cancelAll()
-            try? await group.waitForAll()
+        try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
+            try await body(TestServer(port: port, engine: engine, assets: assets, folder: folder))
         }
     }
 }

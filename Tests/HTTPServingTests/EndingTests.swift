@@ -1,0 +1,25 @@
+import Hummingbird
+import Testing
+
+/// Connections that come while a server ends.
+@Suite("Ending")
+struct EndingTests {
+    /// Fifty times, because whether a connection is accepted just before the end is a matter of chance.
+    @Test("A server that ends while clients connect ends in order", arguments: 0..<50)
+    func connecting(_: Int) async throws {
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        async let connecting: Void = {
+            for await port in ports {
+                await withTaskGroup(of: Void.self) { clients in
+                    for _ in 0..<8 { clients.addTask { try? await TestSocket.with(port: port) { try $0.send([71]) } } }
+                }
+            }
+        }()
+        try await FileServer.run(routes: { _ in }) { server in
+            _ = try await server.answer("GET", "/nothing")
+            port.yield(server.port)
+        }
+        port.finish()
+        await connecting
+    }
+}

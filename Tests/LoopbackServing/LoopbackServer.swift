@@ -1,0 +1,41 @@
+public import HTTPServing
+public import Hummingbird
+public import HummingbirdCore
+import Logging
+import ServiceLifecycle
+
+/// A server in the test's own process, on a port of 127.0.0.1, that ends as `skylight serve` ends.
+public enum LoopbackServer {
+    /// Serves a router's routes for as long as the body takes, and gives it the port.
+    ///
+    /// The server is asked to end and not cancelled: one that is cancelled drops a connection it has just accepted, which NIO answers with a trap.
+    /// - Parameter port: the port to listen on; 0 lets the system pick one.
+    /// - Throws: what the body throws, or why the server could not listen.
+    public static func run(
+        _ router: Router<ServingRequestContext>, server: HTTPServerBuilder, port: Int = 0, _ body: (Int) async throws -> Void
+    ) async throws {
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let application = Application(
+            router: router, server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
+        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+        // Clients that a test leaves in the middle of an answer are not waited for.
+        configuration.maximumGracefulShutdownDuration = Duration.seconds(1)
+        let group = ServiceGroup(configuration: configuration)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { listening.finish() }
+                try await group.run()
+            }
+            var outcome: Result<Void, any Error> = .success(())
+            for await port in ports {
+                do { try await body(port) } catch { outcome = .failure(error) }
+                await group.triggerGracefulShutdown()
+            }
+            do { try await tasks.waitForAll() } catch is CancellationError {}
+            try outcome.get()
+        }
+    }
+}
