@@ -85,6 +85,14 @@ public struct FieldType: Sendable, Hashable {
         case .int64, .double, .timestamp, .bytes: [.queryable, .sortable]
         }
     }
+
+    /// The indexes that CloudKit may have on a field of this type beyond ``allowedIndexes``: SORTABLE on references, locations and lists, and
+    /// SEARCHABLE on lists of strings.
+    public var possibleIdleIndexes: Indexes {
+        if isEncrypted || valueType == .asset { return [] }
+        let possible: Indexes = valueType == .string ? [.queryable, .sortable, .searchable] : [.queryable, .sortable]
+        return possible.subtracting(allowedIndexes)
+    }
 }
 
 /// The type of one value.

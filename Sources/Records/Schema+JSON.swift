@@ -57,6 +57,10 @@ extension JSONWriter {
         if let number = definition.type.number { member("number", number.rawValue) }
         name("indexes")
         value(definition.indexes)
+        if !definition.idleIndexes.isEmpty {
+            name("idleIndexes")
+            value(definition.idleIndexes)
+        }
     }
 
     /// `{"filter":"author","sort":"year"}`.
@@ -114,7 +118,8 @@ extension RecordType {
                 throw RecordError.unexpectedInput("Expected the 'type' of the field '\(member.name)' to be a field type such as STRING or INT64_LIST")
             }
             fields[member.name] = FieldDefinition(
-                type: try type.declared(as: definition["number"], field: member.name), indexes: try definition["indexes"].map { try Indexes($0) } ?? [])
+                type: try type.declared(as: definition["number"], field: member.name), indexes: try definition["indexes"].map { try Indexes($0) } ?? [],
+                idleIndexes: try definition["idleIndexes"].map { try Indexes($0) } ?? [])
         }
         for member in try object["systemIndexes"]?.object("systemIndexes") ?? JSONObject() {
             guard let field = SystemField(named: member.name) else {

@@ -100,7 +100,7 @@ extension SchemaCatalog {
                 )
                 ON CONFLICT (type, name) DO UPDATE SET declaration = excluded.declaration, indexes = excluded.indexes RETURNING number
                 """,
-            arguments: [number, field.string, definition.type.declaration, definition.indexes.rawValue])
+            arguments: [number, field.string, definition.declaration, definition.indexes.rawValue])
     }
 
     /// Keeps the numbers of fields that are about to go from being given to others.

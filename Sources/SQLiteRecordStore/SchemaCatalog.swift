@@ -69,8 +69,9 @@ struct SchemaCatalog: Sendable {
             switch FieldKey(schemaName: name) {
             case .system(let field): if !indexes.isEmpty { schema.types[type]?.systemIndexes[field] = indexes }
             case .custom:
-                guard let fieldType = FieldType(declaration: try row.sound("declaration")) else { continue }
-                schema.types[type]?.fields[name] = FieldDefinition(type: fieldType, indexes: indexes)
+                guard var definition = FieldDefinition(declaration: try row.sound("declaration")) else { continue }
+                definition.indexes = indexes
+                schema.types[type]?.fields[name] = definition
             }
         }
         try readComposites(db)
@@ -146,12 +147,22 @@ struct SchemaCatalog: Sendable {
     }
 }
 
-extension FieldType {
-    /// As `fields` has it: the type as requests name it, or how the schema language spells a number.
-    var declaration: String { number == nil ? wireName : schemaName }
+extension FieldDefinition {
+    /// As `fields` has it: the type as requests name it, or how the schema language spells a number; then the idle indexes.
+    var declaration: String {
+        ([type.number == nil ? type.wireName : type.schemaName] + idleIndexes.names).joined(separator: " ")
+    }
 
+    /// Reads ``declaration``, which leaves out the indexes that are of use.
     init?(declaration: String) {
-        guard let type = FieldType(wireName: declaration) ?? FieldType(schemaName: declaration) else { return nil }
-        self = type
+        var words = declaration.split(separator: " ")
+        var idle: Indexes = []
+        while let last = words.last, let index = Indexes(name: String(last)) {
+            idle.insert(index)
+            words.removeLast()
+        }
+        let text = words.joined(separator: " ")
+        guard let type = FieldType(wireName: text) ?? FieldType(schemaName: text) else { return nil }
+        self.init(type: type, idleIndexes: idle)
     }
 }

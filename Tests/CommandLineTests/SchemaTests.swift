@@ -328,6 +328,27 @@ import Testing
         #expect(exported.contains("CREATE ROLE mod;") && exported.contains("GRANT READ TO mod"), "\(exported)")
     }
 
+    /// What CloudKit has and no query here would use comes back as it went in, through the store's file, and deployed too.
+    @Test func indexesWithoutUseAreKept() async throws {
+        let types = "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b REFERENCE SORTABLE, c LOCATION QUERYABLE SORTABLE, d INT64 SORTABLE);"
+        #expect(try await schema("import", "--file", try file("DEFINE SCHEMA \(types)")).status == 0)
+        let exported = try await schema("export").output
+        for line in ["LIST<STRING> QUERYABLE SEARCHABLE SORTABLE", "REFERENCE SORTABLE", "LOCATION QUERYABLE SORTABLE", "INT64 SORTABLE"] {
+            #expect(exported.contains(" \(line),\n"), "\(exported)")
+        }
+        #expect(try await schema("diff", "--file", try file(exported)).status == 0)
+        #expect(try await schema("import", "--file", try file(exported)).status == 0)
+        #expect(try await schema("export").output == exported)
+        #expect(try await schema("deploy").status == 0)
+        #expect(try await schema("diff").status == 0)
+
+        let without = try file("DEFINE SCHEMA \(types.replacing("REFERENCE SORTABLE", with: "REFERENCE"))")
+        let different = try await schema("diff", "--file", without)
+        #expect(different.status == 1 && different.output.hasSuffix("~ T: field 'b' REFERENCE SORTABLE is written REFERENCE\n"), "\(different.output)")
+        #expect(try await schema("import", "--file", without).status == 0)
+        #expect(try await schema("export").output == exported.replacing("REFERENCE SORTABLE", with: "REFERENCE"))
+    }
+
     @Test func whatIsDeployedIsSpeltAsInDevelopment() async throws {
         let text = "DEFINE SCHEMA RECORD TYPE T (a DOUBLE, b INT64);"
         #expect(try await schema("import", "--file", try file(text)).status == 0)

@@ -96,6 +96,17 @@ import Testing
         #expect(Schema(types: [plain]).text == Schema(types: [composite]).text)
     }
 
+    @Test func indexesWithoutUseArePrintedAndWritten() throws {
+        let text = "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b LIST<INT64> SORTABLE, c LOCATION SORTABLE)"
+        let schema = try Schema(text: "DEFINE SCHEMA \(text);")
+        let type = try #require(schema.types["T"])
+        #expect(type.fields["a"] == FieldDefinition(type: .list(.string), indexes: .queryable, idleIndexes: [.searchable, .sortable]))
+        #expect(try Schema(text: schema.text).types["T"] == type)
+        var writer = JSONWriter()
+        writer.value(type)
+        #expect(try RecordType(JSONReader.value(of: writer.bytes)) == type)
+    }
+
     @Test func namesOfTypesAreRead() {
         let scalars = ValueType.allCases.map { FieldType($0) }
         let encrypted = scalars.filter(\.canBeEncrypted).map { FieldType($0.valueType, isEncrypted: true) }

@@ -36,9 +36,10 @@ struct ImportPlan: Sendable {
                 added.systemIndexes[field] = missing
                 made.append(.init(fieldName: field.alias, indexes: missing))
             case .custom(let name):
-                // A field that exists is named again with its own type, which adds the index to it.
-                let fieldType = added.fields[name]?.type ?? type.fields[name]?.type ?? .string
-                added.fields[name] = FieldDefinition(type: fieldType, indexes: missing)
+                // A field that exists is named again as it is, which adds the index to it.
+                var definition = added.fields[name] ?? type.fields[name] ?? FieldDefinition(type: .string)
+                definition.indexes = missing
+                added.fields[name] = definition
                 made.append(.init(fieldName: name, indexes: missing))
             }
         }

@@ -134,8 +134,9 @@ extension Schema {
                         .badRequest,
                         "Field '\(name)' of type '\(type.name)' is \(existing.type.schemaName) already and can't become \(definition.type.schemaName)")
                 }
-                // How the schema language spells a number may change: its values stay what they are.
+                // How the schema language spells the field may change: its values stay what they are.
                 type.fields[name]?.type = definition.type
+                type.fields[name]?.idleIndexes = definition.idleIndexes.intersection(definition.type.possibleIdleIndexes)
                 try type.set(existing.indexes.union(definition.indexes), of: .custom(name))
             } else {
                 try type.add(name, definition)
@@ -153,7 +154,7 @@ extension RecordType {
         if definition.type.isEncrypted, !definition.type.canBeEncrypted {
             throw RecordError(.badRequest, "Field '\(name)' of type \(definition.type.valueType.rawValue) can't be encrypted")
         }
-        fields[name] = FieldDefinition(type: definition.type)
+        fields[name] = FieldDefinition(type: definition.type, idleIndexes: definition.idleIndexes.intersection(definition.type.possibleIdleIndexes))
         try set(definition.indexes, of: .custom(name))
     }
 

@@ -134,7 +134,9 @@ extension QueryExplanation {
     /// Why a query does not run: nothing was read.
     public init(of query: Query, in schema: Schema, problems: [QueryProblem]) {
         let all = schema.types[query.recordType].map { IndexCandidate.all(for: query, in: $0, problems: problems) } ?? []
-        let problem = problems.count == 1 ? "it lacks one thing" : "\(problems.count) things stand in its way"
+        // A type without any index is one problem that hides what the query lacks.
+        let lacking = IndexNeeds(problems, of: query, type: schema.types[query.recordType]).problems.count
+        let problem = lacking == 1 ? "it lacks one thing" : "\(lacking) things stand in its way"
         self.init(
             problems: problems,
             candidates: all.map { $0.explained(in: query, .passedOver, because: "The query does not run, so nothing was read") },

@@ -14,8 +14,8 @@ extension JSONWriter {
         object { writer in
             writer.member("recordType", respelling.recordType)
             writer.member("field", respelling.field)
-            writer.member("from", respelling.from.schemaName)
-            writer.member("to", respelling.to.schemaName)
+            writer.member("from", respelling.from.schemaText)
+            writer.member("to", respelling.to.schemaText)
             writer.member("line", respelling.line)
         }
     }

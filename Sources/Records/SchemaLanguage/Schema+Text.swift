@@ -37,7 +37,7 @@ extension Schema {
 extension FieldDefinition {
     /// The declaration of a field without its name, as the schema language writes it: `STRING QUERYABLE SORTABLE`.
     public var schemaText: String {
-        ([type.schemaName] + indexes.names).joined(separator: " ")
+        ([type.schemaName] + indexes.union(idleIndexes).names).joined(separator: " ")
     }
 }
 

@@ -28,17 +28,20 @@ extension SchemaParser {
                 at: typePlace, expected: declaredType.schemaName, found: type.schemaName,
                 problem: "the system field \(name) is \(declaredType.schemaName), not \(type.schemaName)")
         }
-        let indexes = try readIndexes(of: name, type, allowed: system?.allowedIndexes ?? type.allowedIndexes)
+        let (indexes, idle) = try readIndexes(of: name, type, system)
         if let first = draft.places[name] { return fail { $0.twice("field", name, at: place, first: first) } }
         draft.places[name] = place
         if let system {
             if !indexes.isEmpty { draft.systemIndexes[system] = indexes }
         } else {
-            draft.fields[name] = FieldDefinition(type: type, indexes: indexes)
+            draft.fields[name] = FieldDefinition(type: type, indexes: indexes, idleIndexes: idle)
         }
     }
 
-    private mutating func readIndexes(of name: Name, _ type: FieldType, allowed: Indexes) throws(SchemaTextError) -> Indexes {
+    private mutating func readIndexes(
+        of name: Name, _ type: FieldType, _ system: SystemField?
+    ) throws(SchemaTextError) -> (used: Indexes, idle: Indexes) {
+        let allowed = system?.allowedIndexes ?? type.allowedIndexes
         var indexes: Indexes = []
         var places: [(index: Indexes, place: Int)] = []
         while token.kind == .word, let index = Indexes(name: tokenText) {
@@ -51,7 +54,7 @@ extension SchemaParser {
         }
         for (index, place) in places where !allowed.contains(index) {
             let word = index.names.joined()
-            if Self.isNeverPossible(index, on: type) {
+            if !allowed.union(type.possibleIdleIndexes).contains(index), !type.allowedIndexes.contains(index) {
                 fail {
                     $0.error(
                         at: place, expected: "',' or ')'", found: "'\(word)'",
@@ -59,15 +62,11 @@ extension SchemaParser {
                             + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
                 }
             } else {
-                note("\(word) has no use on the field \(name) of type \(type.schemaName) and is left out", at: place)
+                let fate = system == nil ? "is kept for exports only" : "is left out"
+                note("\(word) has no use on the field \(name) of type \(type.schemaName) and \(fate)", at: place)
             }
         }
-        return indexes.intersection(allowed)
-    }
-
-    /// CloudKit has indexes on lists, references and places that no query of Skylight's would use; others can't be.
-    private static func isNeverPossible(_ index: Indexes, on type: FieldType) -> Bool {
-        type.isEncrypted || type.valueType == .asset || index == .searchable && type.valueType != .string
+        return (indexes.intersection(allowed), indexes.subtracting(allowed))
     }
 
     private func hintAfterField() -> String? {

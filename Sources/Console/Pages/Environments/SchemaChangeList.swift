@@ -54,13 +54,16 @@ extension SchemaChangeList {
 }
 
 extension SchemaChangeList.Row {
-    /// A number that is spelt otherwise.
+    /// A field that is spelt otherwise.
     fileprivate init(_ respelling: SchemaRespelling, of schema: Schema) {
         let key = FieldKey.custom(respelling.field)
         let indexes = schema.types[respelling.recordType]?.definition(of: key)?.indexes ?? []
         kind = "changed"
-        before = FieldDefinition(type: respelling.from, indexes: indexes).schemaLine(key)
-        after = FieldDefinition(type: respelling.to, indexes: indexes).schemaLine(key)
+        func line(_ spelling: FieldDefinition) -> String {
+            FieldDefinition(type: spelling.type, indexes: indexes, idleIndexes: spelling.idleIndexes).schemaLine(key)
+        }
+        before = line(respelling.from)
+        after = line(respelling.to)
         warning = nil
     }
 
