@@ -44,6 +44,8 @@ let package = Package(
         floor("Records", on: ["JSON"]),
         // 3
         floor("RecordStore", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto")]),
+        floor("Traffic", on: ["Records", "JSON"]),
+        floor("Workbench", on: ["Records", "JSON"]),
         // 4
         floor(
             "SQLiteRecordStore",
@@ -104,7 +106,7 @@ let package = Package(
         floor(
             "WebServices",
             on: [
-                "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -115,7 +117,7 @@ let package = Package(
         floor(
             "Console",
             on: [
-                "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -127,8 +129,8 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "RecordStore",
-                "Records", "JSON",
+                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
+                "RecordStore", "Records", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -141,6 +143,8 @@ let package = Package(
         // Tests, floor by floor
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["Records", "JSON"]),
+        tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
+        tests("WorkbenchTests", of: ["Workbench", "Records", "JSON"]),
         tests("RecordStoreTests", of: ["StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
@@ -199,7 +203,7 @@ let package = Package(
         tests(
             "WebServicesTests",
             of: [
-                "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -218,7 +222,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -2,6 +2,7 @@
 // The server makes the form in every case; here only its place in the page is exchanged.
 
 let latest = 0
+let told = 0
 
 // The selection whose value the arrow keys change: each step is a change, and no choice yet.
 let keyed = null
@@ -15,6 +16,7 @@ export function enableQuestion() {
     const isForm = control.form.matches('[data-ask]')
     if (control.matches('[data-submit]') && keyed !== control) control.form.requestSubmit(control.form.querySelector('button.go'))
     else if (control.matches('select[data-submit], select[data-redraw]') && isForm) redraw(control.form, control)
+    else if (isForm) retell(control.form)
   })
   document.addEventListener('click', event => {
     const button = event.target.closest('button[data-redraw]')
@@ -47,11 +49,35 @@ async function redraw(form, control) {
     const isKeyed = keyed === control
     const focus = isKeyed ? fresh.querySelector(`[name="${CSS.escape(control.name)}"]`) : place(control, fresh)
     form.replaceWith(document.adoptNode(fresh))
+    tellAsText(page)
     focus?.focus()
     if (isKeyed) keyed = focus
   } catch {
     form.requestSubmit(control.type === 'submit' ? control : undefined)
   }
+}
+
+// A value was typed: only the text beside the form changes.
+async function retell(form) {
+  const [number, drawn] = [++told, latest]
+  const parameters = new URLSearchParams(new FormData(form))
+  parameters.set('draft', '1')
+  try {
+    const answer = await fetch(`${form.getAttribute('action')}?${parameters}`, { headers: { Accept: 'text/html' } })
+    if (!answer.ok) return
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    // A form that is exchanged meanwhile brings its text along.
+    if (number === told && drawn === latest) tellAsText(page)
+  } catch {
+    // The text stays as it was; sending the form says it anew.
+  }
+}
+
+// The text beside the form, and what it would take along, say what the form says now.
+function tellAsText(page) {
+  const fresh = page.querySelector('[data-written] form')
+  const shown = document.querySelector('[data-written] form')
+  if (fresh && shown) shown.replaceWith(document.adoptNode(fresh))
 }
 
 // Where to go on: the control that was used, or the row that came.

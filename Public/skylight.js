@@ -1,5 +1,7 @@
 // Everything works without scripts; these make it quicker.
+import { enableColumns } from './columns.js'
 import { enableCopying } from './copy.js'
+import { enableEditing } from './edit.js'
 import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
@@ -7,17 +9,29 @@ import { enableFinding } from './find.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
+import { enablePicking } from './picking.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
+import { enableRecent } from './recent.js'
+import { enableRequests } from './requests.js'
+import { enableShortcuts } from './shortcuts.js'
+import { enableThemes } from './themes.js'
 import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
 
 enableMenus()
 enableFinding()
+enableShortcuts()
+enableThemes()
 enableQuestion()
+enableRecent()
+enablePicking()
 enableTokens()
+enableColumns()
 enableTimes(document)
+enableEditing()
+enableRequests()
 enableFeed()
 enableLive()
 enableNarrowing()

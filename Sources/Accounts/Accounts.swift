@@ -4,15 +4,18 @@ public import JSON
 public import Records
 internal import Synchronization
 
-/// Who there is: the users of a Skylight, kept in a small SQLite file of their own or, without a file, in memory.
+/// Who there is: the users of a Skylight, kept in a small SQLite file of their own or, without a file, in memory. Beside them it keeps the
+/// queries that people saved.
 ///
 /// All users are held in memory, so that finding out who asks never waits for the disk; only a user's first appearance is written.
 public final class Accounts: Sendable {
     /// Longest handle, in UTF-8 bytes.
     public static let handleLimit = 255
 
-    private let queue: DatabaseQueue
+    let queue: DatabaseQueue
     private let known: Mutex<[Name: User]>
+    /// The saved queries of each container.
+    let saved: Mutex<[ContainerID: [SavedQuery]]>
 
     /// Opens the file, and makes it when there is none. The developer exists from the start.
     /// - Parameter file: where users are kept; `nil` keeps nothing beyond this process.
@@ -30,6 +33,7 @@ public final class Accounts: Sendable {
                 User(handle: row[0], userRecordName: Name(row[1] as String), displayName: row[2])
             }
         }
+        saved = Mutex(try queue.read { try Self.savedQueries(in: $0) })
         known = Mutex(Dictionary(users.map { (Name($0.handle), $0) }, uniquingKeysWith: { first, _ in first }))
         _ = try user(named: User.developerHandle)
     }
@@ -43,6 +47,19 @@ public final class Accounts: Sendable {
                         handle TEXT NOT NULL PRIMARY KEY,
                         userRecordName TEXT NOT NULL UNIQUE,
                         displayName TEXT NOT NULL
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        migrator.registerMigration("savedQueries") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE savedQuery (
+                        container TEXT NOT NULL,
+                        name TEXT NOT NULL,
+                        scope TEXT NOT NULL,
+                        zone TEXT,
+                        question TEXT NOT NULL,
+                        PRIMARY KEY (container, name)
                     ) STRICT, WITHOUT ROWID
                     """)
         }

@@ -17,7 +17,8 @@ extension AssetStore {
     ///   - declaredSize: bytes that `body` is to have, if that is known.
     /// - Returns: what the client puts into the record, with its receipt, good for an hour.
     /// - Throws: `RecordError` NOT_FOUND for a ticket that was not given out here, ``AssetTicketExpired``, QUOTA_EXCEEDED when the file is too
-    ///   large or the disk is full, BAD_REQUEST when the body ends early, INTERNAL_ERROR when the disk fails; and what `body` throws.
+    ///   large or the disk is full, BAD_REQUEST when the body ends early, INTERNAL_ERROR when the disk fails,
+    ///   TRY_AGAIN_LATER when the store is closed meanwhile; and what `body` throws.
     public func receive<Body: AsyncSequence & Sendable>(
         _ body: Body, ticket: some StringProtocol, fileName: String?, declaredSize: Int64?
     ) async throws -> Asset where Body.Element == ByteBuffer {
@@ -26,6 +27,14 @@ extension AssetStore {
         }
         guard clock() < ticket.expires else { throw AssetTicketExpired.upload }
         if let declaredSize { try checkSize(declaredSize) }
+        return try await uploads.run { [self] in
+            try await take(body, ticket: ticket, fileName: fileName, declaredSize: declaredSize)
+        }
+    }
+
+    private func take<Body: AsyncSequence & Sendable>(
+        _ body: Body, ticket: UploadTicket, fileName: String?, declaredSize: Int64?
+    ) async throws -> Asset where Body.Element == ByteBuffer {
         let incoming = IncomingFile(in: folder)
         do {
             return try await reportingDiskFailures {

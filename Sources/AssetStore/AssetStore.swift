@@ -21,6 +21,7 @@ public final class AssetStore: Sendable {
     let compressor: Compressor
     let logger = Logger(label: "skylight.assets")
     let upkeep = Mutex(Upkeep())
+    let uploads = UploadsUnderWay()
 
     /// What looks at everything, so that a sweep removes nothing while a verification reads it.
     struct Upkeep {
@@ -60,8 +61,10 @@ public final class AssetStore: Sendable {
         return AssetFacts(size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
     }
 
-    /// Ends what is under way in the background.
+    /// Ends what is under way: uploads, whose clients are told to try again later, and what is done in the background. Takes no uploads
+    /// any more.
     func close() async {
+        await uploads.close()
         await compressor.close()
     }
 

@@ -32,6 +32,9 @@ public final class AssetStores: Sendable {
     private let logger = Logger(label: "skylight.assets")
     /// The stores that are open or being opened; `nil` once all are closed.
     private let stores = Mutex<[Key: Task<AssetStore, any Error>]?>([:])
+    /// The containers that are being deleted or renamed: nobody opens their stores meanwhile. Looked at and changed under the lock of
+    /// ``stores``.
+    private let moving = Mutex<Set<ContainerID>>([])
 
     /// - Parameters:
     ///   - folder: the data folder.
@@ -60,6 +63,7 @@ public final class AssetStores: Sendable {
         let key = Key(container: container, environment: environment)
         let task = try stores.withLock { stores in
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
+            if moving.withLock({ $0.contains(container) }) { throw RecordError.containerBusy(container) }
             if let task = stores?[key] { return task }
             let task = Task { [folder, engine, sizeLimit, threads, clock] in
                 let ledger = try await engine.assetLedger(container, environment)
@@ -143,6 +147,24 @@ public final class AssetStores: Sendable {
 
     private static func folder(of key: Key, in folder: URL) -> URL {
         folder.appending(path: key.container.description).appending(path: "\(key.environment.rawValue).assets")
+    }
+
+    /// Deletes or renames containers while nothing of them is under way: uploads are ended, and whoever asks for a store of theirs is told to
+    /// try again later. Whatever comes of the work, stores are opened anew at their next use.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER when one of the containers is being deleted or renamed already; what `work` throws.
+    public func withClosed(_ containers: Set<ContainerID>, _ work: () async throws -> Void) async throws {
+        let open = try stores.withLock { stores in
+            try moving.withLock { moving in
+                if let busy = containers.first(where: moving.contains) { throw RecordError.containerBusy(busy) }
+                moving.formUnion(containers)
+            }
+            let open = stores?.filter { containers.contains($0.key.container) } ?? [:]
+            for key in open.keys { stores?[key] = nil }
+            return open
+        }
+        defer { moving.withLock { $0.subtract(containers) } }
+        for task in open.values { await (try? task.value)?.close() }
+        try await work()
     }
 
     /// Ends what is under way. The stores can't be used afterwards.

@@ -44,7 +44,6 @@ extension Console {
         }
         show("record", on: router) { .page(try await RecordView.load($0)) }
         show("record/delete", on: router) { .page(try await RecordActions.confirmDeletion($0)) }
-        show("token", on: router) { .page(try await TokenView.load($0)) }
         show("zones", on: router) { .page(try await ZonesView.load($0)) }
         show("zone", on: router) { .page(try await ZoneView.load($0)) }
         show("zone/delete", on: router) { .page(try await ZoneActions.confirmDeletion($0)) }

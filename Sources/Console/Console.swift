@@ -3,6 +3,7 @@ public import AssetStore
 public import HTTPServing
 public import Hummingbird
 public import RecordStore
+public import Traffic
 
 /// The pages on which people see what a Skylight holds: Query, Fetch and Changes, and what belongs to them.
 ///
@@ -13,23 +14,37 @@ public struct Console: Sendable {
     /// The files that records refer to.
     let assets: AssetStores
     let rehearsals: Rehearsals
+    /// What the web services beside it were asked.
+    let log: RequestLog
+    /// The web services beside it, to send requests again; `nil` where they can't be reached from here.
+    let webServices: (any HTTPResponder<ServingRequestContext>)?
     let renderer: PageRenderer
+    /// The work on many records that goes on behind the pages.
+    let runs = BackgroundRuns()
+    /// The checks of records, and what came of them.
+    let checks = CheckRuns()
+    /// The files that are about to be imported.
+    let uploads = ImportUploads()
 
     /// - Parameters:
     ///   - engine: as it is: the console shows what is stored, whatever is rehearsed.
     ///   - assets: the files of the engine's records.
     ///   - rehearsals: what the web services beside it rehearse.
+    ///   - log: what the web services beside it note of their requests.
+    ///   - webServices: answers requests as the web services do; without it none is sent again from here.
     ///   - templatesFolder: where templates are read from, anew for each page; `nil` for those in the binary.
     ///   - publicFolder: where the style sheet, scripts and icons are read from; `nil` for those in the binary.
     /// - Throws: an error of the file system, or a template's parser error.
     public init(
-        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, rehearsals: Rehearsals = Rehearsals(), templatesFolder: String?,
-        publicFolder: String?
+        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(),
+        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, templatesFolder: String?, publicFolder: String?
     ) throws {
         self.engine = engine
         self.accounts = accounts
         self.assets = assets
         self.rehearsals = rehearsals
+        self.log = log
+        self.webServices = webServices
         renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
     }
 
@@ -43,6 +58,12 @@ public struct Console: Sendable {
         addPages(to: router)
         addActions(to: router)
         addSchemaPages(to: router)
+        addRequestPages(to: router)
+        addResultPages(to: router)
+        addWorkbenchPages(to: router)
         addRehearsals(to: router)
+        addHistoryPages(to: router)
+        addCheckPages(to: router)
+        addEditPages(to: router)
     }
 }

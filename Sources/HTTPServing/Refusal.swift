@@ -1,4 +1,3 @@
-internal import Foundation
 public import HTTPTypes
 public import Hummingbird
 internal import JSON
@@ -31,20 +30,29 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     public var description: String { "\(status.code) \(code.rawValue): \(reason)" }
 
     public func response(from request: Request, context: some RequestContext) -> Response {
+        let context = context as? ServingRequestContext
         var response =
             request.isWebServiceRequest || request.uri.path.hasPrefix("/assets/")
-            ? Response.json(Self.body(code: code, reason: reason), status: status) : Response.text(reason + "\n", status: status)
+            ? Response.json(body(id: context?.requestID ?? ""), status: status) : Response.text(reason + "\n", status: status)
         response.headers.append(contentsOf: headers)
-        guard endsConnection, let context = context as? ServingRequestContext else { return response }
+        guard endsConnection, let context else { return response }
         return response.endingConnection(of: context)
     }
 
+    /// What clients of the web services are told.
+    /// - Parameter id: of the request.
+    public func body(id: String) -> [UInt8] {
+        Self.body(id: id, code: code, reason: reason)
+    }
+
     /// The body of a whole-request failure: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error Codes").
-    /// - Parameter retryAfter: seconds after which the same request can succeed.
-    public static func body(code: ServerErrorCode, reason: String, retryAfter: Int? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - id: of the request.
+    ///   - retryAfter: seconds after which the same request can succeed.
+    public static func body(id: String, code: ServerErrorCode, reason: String, retryAfter: Int? = nil) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("uuid", UUID().uuidString.lowercased())
+            writer.member("uuid", id)
             writer.member("serverErrorCode", code.rawValue)
             writer.member("reason", reason)
             if let retryAfter { writer.member("retryAfter", Int64(retryAfter)) }

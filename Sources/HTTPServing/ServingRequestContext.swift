@@ -1,3 +1,4 @@
+internal import Foundation
 public import Hummingbird
 public import NIOCore
 
@@ -8,10 +9,13 @@ public struct ServingRequestContext: RequestContext {
     public let channel: any Channel
     /// When the head of the request had arrived.
     public let started: ContinuousClock.Instant
+    /// What the request is known by, a UUID in small letters: the `uuid` of its error if it fails.
+    public let requestID: String
 
     public init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
         started = .now
+        requestID = UUID().uuidString.lowercased()
     }
 }

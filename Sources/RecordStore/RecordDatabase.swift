@@ -10,7 +10,7 @@ public import Records
 ///
 /// What only some engines can do stands in protocols of its own: ``SchemaEditing``, ``SchemaMeasuring``, ``QueryExplaining``,
 /// ``QueryStatisticsKeeping``, ``TokenExplaining``, ``ZoneSharing``, ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``,
-/// ``RecordListing``, ``CommitSignalling``. Ask with `as?`.
+/// ``RecordListing``, ``RecordPositioning``, ``RecordJournalling``, ``CommitSignalling``. Ask with `as?`.
 public protocol RecordDatabase: Sendable {
     var address: DatabaseAddress { get }
     var caller: Caller { get }

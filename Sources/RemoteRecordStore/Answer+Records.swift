@@ -32,7 +32,7 @@ extension Answer {
             fields: fields)
     }
 
-    private func signature() throws -> Signature {
+    func signature() throws -> Signature {
         Signature(
             timestamp: Timestamp(milliseconds: try integer("timestamp")), userRecordName: try name("userRecordName"),
             deviceID: try string("deviceID"))

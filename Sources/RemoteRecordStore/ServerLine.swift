@@ -28,7 +28,9 @@ struct ServerLine: Sendable {
         }
         self.server = server
         place = "\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
-        headers = ["X-Skylight-User": caller.userRecordName.string, "X-Skylight-Device": caller.deviceID]
+        headers = [
+            "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string, "X-Skylight-Device": caller.deviceID,
+        ]
     }
 
     /// A name of another form would be taken for a handle, and mean somebody else.

@@ -14,6 +14,10 @@ struct ChangeTally {
     private var types: [Key: Int] = [:]
     private var buckets: [Key: Int] = [:]
     private var positions: [Int64: Int64] = [:]
+    private var journal: [Int64: Int64] = [:]
+
+    /// By how much the journal grew.
+    var journalBytes: Int64 { journal.values.reduce(0, +) }
 
     mutating func add(isDeleted: Bool, type: Int64, position: Int64, to zone: Int64) {
         types[Key(zone: zone, number: isDeleted ? 0 : type), default: 0] += 1
@@ -29,6 +33,11 @@ struct ChangeTally {
         remove(number: 0, position: position, from: zone)
     }
 
+    /// Counts bytes that the journal gained, or with a negative number lost.
+    mutating func journal(_ bytes: Int64, in zone: Int64) {
+        journal[zone, default: 0] += bytes
+    }
+
     private mutating func remove(number: Int64, position: Int64, from zone: Int64) {
         types[Key(zone: zone, number: number), default: 0] -= 1
         buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] -= 1
@@ -36,7 +45,12 @@ struct ChangeTally {
 
     func write(_ db: Database, now: Timestamp) throws {
         for (zone, position) in positions {
-            try db.run("UPDATE zones SET position = ?, moment = ? WHERE number = ?", [position, now.milliseconds, zone])
+            try db.run(
+                "UPDATE zones SET position = ?, moment = ?, journalBytes = journalBytes + ? WHERE number = ?",
+                [position, now.milliseconds, journal[zone] ?? 0, zone])
+        }
+        for (zone, bytes) in journal where positions[zone] == nil && bytes != 0 {
+            try db.run("UPDATE zones SET journalBytes = journalBytes + ? WHERE number = ?", [bytes, zone])
         }
         for (key, change) in types where change != 0 {
             try db.run(

@@ -22,6 +22,9 @@ final class CommitWriter: Sendable {
         /// The last position given out.
         var position: Int64
         var catalog: SchemaCatalog
+        var journalLimits = JournalLimits.standard
+        /// Bytes of all that the journal holds.
+        var journalBytes: Int64 = 0
         /// How much log the commit is likely to take, in bytes.
         var logEstimate = 0
     }

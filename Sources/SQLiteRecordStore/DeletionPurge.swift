@@ -1,7 +1,7 @@
 internal import GRDB
 internal import Records
 
-/// Forgets old deletions, some thousand at a time. Who stands before them can't be told of them any more, so the zone's floor rises.
+/// Forgets old deletions and what was deleted, some thousand at a time. Who stands before them can't be told of them any more, so the zone's floor rises.
 enum DeletionPurge {
     private static let rowsInStep = 2000
 
@@ -12,18 +12,19 @@ enum DeletionPurge {
 
     /// One step in a zone, from its oldest deletion on.
     /// - Returns: whether more may be left.
-    static func step(in zone: Int64, before threshold: Timestamp, _ db: Database) throws -> Bool {
-        let rows = try Row.fetchAll(
+    static func step(in zone: Int64, before threshold: Timestamp, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
+        let found = try Row.fetchAll(
             db,
             cachedSQL: "SELECT id, modifiedAt FROM records INDEXED BY deletions WHERE zone = ? AND state & 1 ORDER BY id LIMIT \(rowsInStep)", [zone]
         ).prefix { $0["modifiedAt"] < threshold.milliseconds }.map { $0["id"] as Int64 }
-        guard let last = rows.last else { return false }
+        guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else { return false }
+        let rows = found.prefix { $0 <= last }
         let position = StoredRow.position(ofID: last)
         try db.run("DELETE FROM records WHERE zone = ? AND state & 1 AND id <= ?", [zone, last])
         var tally = ChangeTally()
         for id in rows { tally.removeDeletion(at: StoredRow.position(ofID: id), from: zone) }
         try tally.write(db, now: threshold)
         try db.run("UPDATE zones SET floor = ? WHERE number = ? AND floor < ?", [position, zone, position])
-        return rows.count == rowsInStep
+        return found.count == rowsInStep || rows.count < found.count
     }
 }

@@ -5,7 +5,12 @@ extension FileManager {
     func createDurableDirectory(at url: URL) throws {
         if fileExists(atPath: url.path(percentEncoded: false)) { return }
         try createDirectory(at: url, withIntermediateDirectories: true)
-        let descriptor = open(url.deletingLastPathComponent().path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
+        try syncDirectory(at: url.deletingLastPathComponent())
+    }
+
+    /// Waits until the names in a folder are on the disk.
+    func syncDirectory(at url: URL) throws {
+        let descriptor = open(url.path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         defer { close(descriptor) }
         // Some file systems can't sync a folder and say so; they keep names in another way.

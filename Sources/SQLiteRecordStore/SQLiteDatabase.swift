@@ -15,7 +15,7 @@ struct SQLiteDatabase: RecordDatabase {
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
         return try await store.write { [view, tickets = store.assetTickets] db, state in
-            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
+            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID)
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()

@@ -8,38 +8,47 @@ internal import Synchronization
 ///
 /// A file is opened at first use and stays open. A second process is kept out by a lock on `FOLDER/.lock`.
 public final class SQLiteRecordEngine: RecordEngine {
-    private struct Key: Hashable {
+    struct Key: Hashable {
         let container: ContainerID
         let environment: Environment
     }
 
-    private let folder: URL
+    let folder: URL
     private let tokenLifetime: Duration?
+    private let journal: JournalLimits?
     private let logLimits: WriteAheadLogLimits
     private let indexLimits: IndexLimits
     private let clock: @Sendable () -> Timestamp
     private let lock: DataFolderLock
     /// The stores that are open or being opened; `nil` once the engine is closed.
-    private let stores = Mutex<[Key: Task<SQLiteStore, any Error>]?>([:])
+    let stores = Mutex<[Key: Task<SQLiteStore, any Error>]?>([:])
+    /// The containers that are being deleted or renamed: nobody opens them meanwhile. Looked at and changed under the lock of ``stores``.
+    let moving = Mutex<Set<ContainerID>>([])
 
     /// Takes a folder, which is made when it is missing.
     /// - Parameters:
     ///   - tokenLifetime: how long deletions are remembered, in whole seconds: a token from before one that was forgotten is expired.
     ///     `nil` for ever, as CloudKit does.
+    ///   - journal: what is kept of earlier versions of records. Each file remembers for how many days; `nil` leaves that as it is, at first
+    ///     ``RecordStore/JournalLimits/standard``.
     ///   - clock: what records take for the present.
     /// - Throws: ``DataFolderInUse`` when another process has the folder, or the file system's error.
-    public convenience init(folder: URL, tokenLifetime: Duration? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) throws {
-        try self.init(folder: folder, tokenLifetime: tokenLifetime, logLimits: WriteAheadLogLimits(), clock: clock)
+    public convenience init(
+        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) throws {
+        try self.init(folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: WriteAheadLogLimits(), clock: clock)
     }
 
     init(
-        folder: URL, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits, indexLimits: IndexLimits = IndexLimits(),
+        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logLimits: WriteAheadLogLimits, indexLimits: IndexLimits = IndexLimits(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         try FileManager.default.createDurableDirectory(at: folder)
         lock = try DataFolderLock(folder: folder)
+        Self.sweepDeleted(in: folder)
         self.folder = folder
         self.tokenLifetime = tokenLifetime
+        self.journal = journal
         self.logLimits = logLimits
         self.indexLimits = indexLimits
         self.clock = clock
@@ -55,16 +64,17 @@ public final class SQLiteRecordEngine: RecordEngine {
         let key = Key(container: container, environment: environment)
         let task = try stores.withLock { stores in
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
+            if moving.withLock({ $0.contains(container) }) { throw RecordError.containerBusy(container) }
             if let task = stores?[key] { return task }
-            let task = Task.detached { [folder, tokenLifetime, logLimits, indexLimits, clock] in
+            let task = Task.detached { [folder, tokenLifetime, journal, logLimits, indexLimits, clock] in
                 try Self.checkCase(of: key.container, in: folder)
                 let container = folder.appending(path: key.container.description)
                 try FileManager.default.createDurableDirectory(at: container)
                 let file = container.appending(path: "\(key.environment.rawValue).sqlite")
                 do {
                     return try SQLiteStore(
-                        file: file, environment: key.environment, tokenLifetime: tokenLifetime, logLimits: logLimits, indexLimits: indexLimits,
-                        clock: clock)
+                        file: file, environment: key.environment, tokenLifetime: tokenLifetime, journal: journal, logLimits: logLimits,
+                        indexLimits: indexLimits, clock: clock)
                 } catch let error as DatabaseError {
                     throw RecordError(
                         .internalError, "\(key.container)/\(file.lastPathComponent) can't be opened (\(error.extendedResultCode))")

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import GRDB
 internal import JSON
@@ -16,11 +17,13 @@ final class SQLiteStore: Sendable {
     private let keyChanges = OneAtATime()
     private let indexing: IndexWorker
     let queries: QueryLog
+    let journalLimits: JournalLimits
     private let writer: CommitWriter
     /// Long reads at a time.
     private static let longReadLimit = 4
     private let longReads = Turnstile(limit: longReadLimit)
     private let reads = Atomic<Int>(0)
+    private let gate = ReadGate()
     /// Short reads after which a task makes way for others.
     private static let readsInTurn = 8
     private let purging = Mutex<Task<Void, Never>?>(nil)
@@ -29,14 +32,16 @@ final class SQLiteStore: Sendable {
     private let catalog: Mutex<SchemaCatalog>
     private let users: Mutex<[Name: Int64]>
 
-    /// How long to wait between two purges of old deletions.
+    /// How long to wait between two removals of what is not kept any longer.
     private static let purgeInterval = Duration.seconds(3600)
 
     /// Opens a file, which is made when it is missing, and brings its tables up to date.
-    /// - Parameter tokenLifetime: how long deletions are remembered; `nil` for ever.
+    /// - Parameters:
+    ///   - tokenLifetime: how long deletions are remembered; `nil` for ever.
+    ///   - journal: what is kept of earlier versions of records; `nil` for what the file was opened with before.
     init(
-        file: URL, environment: Environment, tokenLifetime: Duration? = nil, logLimits: WriteAheadLogLimits = WriteAheadLogLimits(),
-        indexLimits: IndexLimits = IndexLimits(), clock: @escaping @Sendable () -> Timestamp
+        file: URL, environment: Environment, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil,
+        logLimits: WriteAheadLogLimits = WriteAheadLogLimits(), indexLimits: IndexLimits = IndexLimits(), clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.environment = environment
         self.clock = clock
@@ -53,7 +58,8 @@ final class SQLiteStore: Sendable {
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
             logLength.watch(db)
         }
-        var opening = try pool.write { try Self.open($0) }
+        var opening = try pool.write { try Self.open($0, journal: journal) }
+        journalLimits = opening.journal
         opening.catalog.indexLimits = indexLimits
         tokens = Mutex(
             TokenOffice(seal: TokenSeal(key: opening.key), retired: opening.retiredKeys.map(TokenSeal.init), incarnations: opening.incarnations))
@@ -62,11 +68,12 @@ final class SQLiteStore: Sendable {
         users = Mutex(opening.users)
         writer = CommitWriter(
             pool, logLength: logLength, logLimits: logLimits, schemaSignals: indexing.signals,
-            state: CommitWriter.State(position: opening.position, catalog: opening.catalog))
+            state: CommitWriter.State(
+                position: opening.position, catalog: opening.catalog, journalLimits: opening.journal, journalBytes: opening.journalBytes))
         writer.start()
         indexing.start(on: self)
         sweepEndedZones()
-        if let tokenLifetime { purgeDeletions(olderThan: tokenLifetime) }
+        purgeOld(deletionsKept: tokenLifetime)
     }
 
     private static var configuration: Configuration {
@@ -89,10 +96,12 @@ final class SQLiteStore: Sendable {
         var position: Int64
         var catalog: SchemaCatalog
         var users: [Name: Int64]
+        var journal: JournalLimits
+        var journalBytes: Int64
     }
 
     /// What the file says of itself. Begins a new incarnation at the position found.
-    private static func open(_ db: Database) throws -> Opening {
+    private static func open(_ db: Database, journal: JournalLimits?) throws -> Opening {
         let position =
             try Int64.fetchOne(
                 db,
@@ -112,7 +121,19 @@ final class SQLiteStore: Sendable {
         return Opening(
             key: try key(named: "tokenKey", db), assetKey: try key(named: "assetKey", db), retiredKeys: retired.map { Array($0) },
             incarnations: incarnations, position: position, catalog: catalog,
-            users: Dictionary(users, uniquingKeysWith: { first, _ in first }))
+            users: Dictionary(users, uniquingKeysWith: { first, _ in first }),
+            journal: try journalLimits(journal, db),
+            journalBytes: try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0)
+    }
+
+    /// What is kept of earlier versions, which the file remembers as far as it is days.
+    private static func journalLimits(_ wanted: JournalLimits?, _ db: Database) throws -> JournalLimits {
+        guard let wanted else {
+            let days = try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'")
+            return days.map { JournalLimits(days: $0) } ?? .standard
+        }
+        try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('journalDays', ?)", arguments: [wanted.days])
+        return wanted
     }
 
     /// A secret key of the store, made when it is first asked for.
@@ -123,15 +144,22 @@ final class SQLiteStore: Sendable {
         return key
     }
 
-    /// Ends the writing and closes the file.
+    /// Ends the writing and closes the file, when those who read it are done. Who asks later is sent away.
     func close() async {
         purging.withLock { $0?.cancel() }
         await indexing.close()
         await writer.close()
         writer.signals.finish()
+        await gate.shut()
         // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
         if writer.failure == nil { _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
-        try? pool.close()
+        // On a thread that may wait: those that run tasks must not.
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [pool] in
+                try? pool.close()
+                continuation.resume()
+            }
+        }
     }
 
     /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.
@@ -161,6 +189,8 @@ final class SQLiteStore: Sendable {
     }
 
     private func readNow<Value>(_ body: (Database, SchemaCatalog) throws -> Value) throws -> Value {
+        try gate.enter()
+        defer { gate.leave() }
         do {
             return try pool.read { db in try body(db, try currentCatalog(db)) }
         } catch let error as DatabaseError {
@@ -172,7 +202,9 @@ final class SQLiteStore: Sendable {
     func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
         do {
             return try await longReads.run { [self] in
-                try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
+                try gate.enter()
+                defer { gate.leave() }
+                return try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
             }
         } catch let error as DatabaseError {
             throw Self.unreadable(error)
@@ -254,16 +286,22 @@ final class SQLiteStore: Sendable {
     /// Why no save is taken any more; `nil` while saves are.
     var failure: RecordError? { writer.failure }
 
-    /// Forgets old deletions now and then, as long as the store is open.
-    private func purgeDeletions(olderThan lifetime: Duration) {
-        let milliseconds = lifetime.components.seconds * 1000
+    /// Forgets old deletions and earlier versions of records now and then, as long as the store is open.
+    private func purgeOld(deletionsKept lifetime: Duration?) {
         let task = Task.detached(priority: .low) { [weak self] in
             repeat {
                 guard let self else { return }
-                let threshold = Timestamp(milliseconds: clock().milliseconds - milliseconds)
-                for zone in (try? await read { db, _ in try DeletionPurge.zones(db) }) ?? [] {
-                    while (try? await write({ db, _ in try DeletionPurge.step(in: zone, before: threshold, db) })) == true {}
+                let now = clock()
+                if let lifetime {
+                    let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
+                    for zone in (try? await read { db, _ in try DeletionPurge.zones(db) }) ?? [] {
+                        while (try? await write({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) })) == true {}
+                    }
                 }
+                // Where nothing is kept any more, what was kept goes.
+                let oldest = journalLimits.isOff ? Timestamp(milliseconds: .max) : journalLimits.oldest(at: now)
+                guard (try? await read({ [journalLimits] db, _ in try JournalRows.isLong(journalLimits, before: oldest, db) })) == true else { continue }
+                while (try? await write({ db, state in try JournalRows.sweep(before: oldest, &state, db) })) == true {}
             } while (try? await Task.sleep(for: Self.purgeInterval)) != nil
         }
         purging.withLock { $0 = task }
@@ -272,7 +310,7 @@ final class SQLiteStore: Sendable {
     /// Removes the rows of zones that ended, a few thousand at a time, so that saves don't wait behind a large zone.
     func sweepEndedZones() {
         Task.detached(priority: .low) { [weak self] in
-            while let self, (try? await write({ db, _ in try ZoneSweep.step(db) })) == true {}
+            while let self, (try? await write({ db, state in try ZoneSweep.step(db, &state) })) == true {}
         }
     }
 }

@@ -10,6 +10,8 @@ final class SQLiteTransaction: RecordTransaction {
     private let view: DatabaseView
     let assetTickets: AssetTickets
     private let now: Timestamp
+    /// The request that the batch came with, as the tables hold it.
+    private let request: DatabaseValue
     /// The schema at the beginning.
     private let before: SchemaCatalog
     /// What `attempt` must put back, together with the tables.
@@ -18,16 +20,19 @@ final class SQLiteTransaction: RecordTransaction {
     private struct Kept {
         var state: CommitWriter.State
         var tally = ChangeTally()
+        /// States that went into the journal.
+        var journalled = 0
     }
 
     /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.
     private static let logPerSave = 4 * 4096
 
-    init(_ db: Database, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp) {
+    init(_ db: Database, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil) {
         self.db = db
         self.view = view
         assetTickets = tickets
         self.now = now
+        request = RequestMark.value(of: requestID)
         before = state.catalog
         kept = Kept(state: state)
     }
@@ -35,6 +40,10 @@ final class SQLiteTransaction: RecordTransaction {
     /// Writes the counts and zone positions that the batch gathered, and what it added to the schema.
     /// - Returns: the state for the next save.
     func finish() throws -> CommitWriter.State {
+        let excess = kept.state.journalBytes + kept.tally.journalBytes - kept.state.journalLimits.bytes
+        // Twice as many as came in, so that it gets shorter where it is too long.
+        if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
+        kept.state.journalBytes += kept.tally.journalBytes
         try kept.tally.write(db, now: now)
         if kept.state.catalog.version != before.version {
             let signature = Signature(timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
@@ -105,20 +114,24 @@ final class SQLiteTransaction: RecordTransaction {
         let type = kept.state.catalog.typeNumbers[draft.recordType] ?? 0
         let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
         let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
+        var version: Int64 = 1
         if let before {
-            try db.run("DELETE FROM records WHERE id = ?", [before.id])
+            try keep(before, replacedAt: position, in: zone)
+            version += try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) ?? 0
+            try trimJournal(after: version, at: position, in: zone)
             kept.tally.remove(before, type: kept.state.catalog.typeNumbers[before.record.recordType] ?? 0, from: zone)
         }
         try db.run(
             """
-            INSERT INTO records (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO records
+            (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
                 draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
                 draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
-                draft.parent?.string, Data(draft.text.bytes),
+                draft.parent?.string, Data(draft.text.bytes), request, version,
             ])
         let catalog = kept.state.catalog
         if let previous {
@@ -140,14 +153,18 @@ final class SQLiteTransaction: RecordTransaction {
         lookup = nil
         let position = nextPosition()
         let type = kept.state.catalog.typeNumbers[record.recordType] ?? 0
-        try db.run(
-            """
-            UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL WHERE id = ?
-            """,
+        try keep(before, replacedAt: position, in: zone)
+        let version = try Int64.fetchOne(
+            db,
+            cachedSQL: """
+                UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
+                request = ?, version = version + 1 WHERE id = ? RETURNING version
+                """,
             [
                 StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
-                signature.deviceID, before.id,
+                signature.deviceID, request, before.id,
             ])
+        try trimJournal(after: version ?? 0, at: position, in: zone)
         let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog)
         try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)
@@ -155,6 +172,25 @@ final class SQLiteTransaction: RecordTransaction {
         kept.tally.remove(before, type: type, from: zone)
         kept.state.logEstimate += Self.logPerSave
         kept.tally.add(isDeleted: true, type: type, position: position, to: zone)
+    }
+
+    /// Puts the state that a change replaces into the journal.
+    private func keep(_ before: StoredRow, replacedAt position: Int64, in zone: Int64) throws {
+        if kept.state.journalLimits.isOff { return }
+        try JournalRows.keep(before, replacedAt: position, now: now, db)
+        let bytes = JournalRows.bytes(of: before)
+        kept.tally.journal(bytes, in: zone)
+        kept.state.logEstimate += Int(bytes)
+        kept.journalled += 1
+    }
+
+    /// Removes versions of a record that are more than are kept.
+    /// - Parameter version: the number of the change that was just made among those of its record.
+    private func trimJournal(after version: Int64, at position: Int64, in zone: Int64) throws {
+        let limits = kept.state.journalLimits
+        if limits.isOff { return }
+        let removed = try JournalRows.trim(after: version, at: position, keeping: limits.versions, db)
+        if removed.bytes > 0 { kept.tally.journal(-removed.bytes, in: zone) }
     }
 
     func dependents(of name: Name, in zone: Int64) throws -> [Referrer] {

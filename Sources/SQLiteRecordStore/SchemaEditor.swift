@@ -74,15 +74,30 @@ struct SchemaEditor {
     /// Turns the records of a type into deletions, in the order of zones and names. What refers to them stays.
     private mutating func removeRecords(of type: Name) throws {
         guard let number = state.catalog.typeNumbers[type] else { return }
+        let isJournalled = !state.journalLimits.isOff
+        var room = state.journalLimits.bytes - state.journalBytes
         var tally = ChangeTally()
         for zone in try livingZones() {
             try eachRecord(of: type, in: zone) { row in
                 let position = try nextPosition()
                 let name = row.record.recordID.recordName
+                if isJournalled {
+                    // A type may hold more than the journal: what has no room any more would only push out the past of others.
+                    var bytes = JournalRows.bytes(of: row)
+                    if bytes <= room {
+                        try JournalRows.keep(row, replacedAt: position, now: signature.timestamp, db)
+                        state.logEstimate += row.record.fields.bytes.count
+                    } else {
+                        // Nothing leads to its earlier states any more.
+                        bytes = -(try JournalRows.removeChain(before: row.position, db).bytes)
+                    }
+                    tally.journal(bytes, in: zone.number)
+                    room -= bytes
+                }
                 try db.run(
                     """
-                    UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL
-                    WHERE id = ?
+                    UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
+                    request = NULL, version = version + 1 WHERE id = ?
                     """,
                     [
                         StoredRow.id(zone: zone.number, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
@@ -100,6 +115,7 @@ struct SchemaEditor {
             }
         }
         try tally.write(db, now: signature.timestamp)
+        state.journalBytes += tally.journalBytes
     }
 
     // MARK: Removing fields

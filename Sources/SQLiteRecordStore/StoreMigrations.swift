@@ -18,8 +18,37 @@ enum StoreMigrations {
         migrator.registerMigration("4") { db in
             try db.execute(sql: fourthVersion)
         }
+        migrator.registerMigration("5") { db in
+            try db.execute(sql: fifthVersion)
+        }
         return migrator
     }
+
+    private static let fifthVersion = """
+        -- Which request made the latest change: the 16 bytes of a UUID, or text.
+        ALTER TABLE records ADD COLUMN request;
+        -- How many changes of the name there were.
+        ALTER TABLE records ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE zones ADD COLUMN journalBytes INTEGER NOT NULL DEFAULT 0;
+
+        -- Earlier states of records, in the order in which they were replaced. The state before a change is the row with the change's
+        -- position for its id; that row's own position leads to the state before.
+        CREATE TABLE journal (
+            id INTEGER PRIMARY KEY,             -- position of the change that replaced this state
+            zone INTEGER NOT NULL,
+            position INTEGER NOT NULL,          -- of the change that made it
+            born INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            type INTEGER NOT NULL,
+            modifiedAt INTEGER NOT NULL,
+            modifiedBy TEXT NOT NULL,
+            modifiedOn TEXT NOT NULL,
+            until INTEGER NOT NULL,             -- when it was replaced, ms since 1970
+            request,
+            parent TEXT,
+            fields BLOB
+        );
+        """
 
     private static let fourthVersion = """
         -- Types that were removed keep their numbers, which their deletions carry.

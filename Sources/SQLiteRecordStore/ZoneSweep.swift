@@ -7,20 +7,30 @@ enum ZoneSweep {
 
     /// One step.
     /// - Returns: whether more is left.
-    static func step(_ db: Database) throws -> Bool {
-        guard let row = try Row.fetchOne(db, cachedSQL: "SELECT number, moment FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", []) else {
-            return false
-        }
+    static func step(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool {
+        guard let row = try Row.fetchOne(db, cachedSQL: "SELECT number, moment, journalBytes FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", [])
+        else { return false }
         let zone: Int64 = row["number"]
         let ended = Timestamp(milliseconds: row["moment"])
         // First, because a verification takes uses that no living record has for a mistake.
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
+        if row["journalBytes"] as Int64 > 0, try removeJournals(of: zone, &state, db) { return true }
         if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
         for table in tables {
             if try removeEntries(table, of: zone, db) { return true }
         }
         for table in ["typeCounts", "changeCounts"] { try db.run("DELETE FROM \(table) WHERE zone = ?", [zone]) }
         try db.run("UPDATE zones SET swept = 1 WHERE number = ?", [zone])
+        return true
+    }
+
+    /// Removes records whose journals are kept, with those: they are found from the record.
+    private static func removeJournals(of zone: Int64, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
+        let ids = StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
+        let found = try Int64.fetchAll(
+            db, cachedSQL: "SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", [ids.lowerBound, ids.upperBound, rowsInStep])
+        guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else { return false }
+        try db.run("DELETE FROM records WHERE id >= ? AND id <= ?", [ids.lowerBound, last])
         return true
     }
 

@@ -1,6 +1,7 @@
 internal import Accounts
 internal import HTTPTypes
 internal import Hummingbird
+internal import JSON
 internal import Records
 
 /// Finds out who asks. The only place that does: every endpoint is given the result.
@@ -19,9 +20,18 @@ struct CallerResolver: Sendable {
 
     /// - Throws: `RecordError` BAD_REQUEST when the name can't be anybody's, or the device no device's.
     func caller(of request: Request) throws -> Caller {
-        let header = Self.headerName.flatMap { request.headers[$0] }
-        let handle = header ?? request.uri.queryParameters[Self.parameterName[...]].map(String.init)
-        return try accounts.caller(named: handle, deviceID: try deviceID(of: request))
+        try accounts.caller(named: Self.handle(in: request), deviceID: try deviceID(of: request))
+    }
+
+    /// The user record name of whom a request speaks for. Unlike ``caller(of:)`` it makes no user of whoever is not known yet.
+    /// - Returns: `nil` when the name can't be anybody's.
+    static func userRecordName(in request: Request) -> Name? {
+        let handle = handle(in: request).flatMap { $0.isEmpty ? nil : $0 } ?? User.developerHandle
+        return handle.utf8.count <= Accounts.handleLimit ? User.recordName(ofHandle: handle) : nil
+    }
+
+    private static func handle(in request: Request) -> String? {
+        headerName.flatMap { request.headers[$0] } ?? request.uri.queryParameters[parameterName[...]].map(String.init)
     }
 
     private func deviceID(of request: Request) throws -> String? {

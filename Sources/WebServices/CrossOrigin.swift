@@ -9,7 +9,7 @@ struct CrossOrigin: Sendable {
 
     private static let exposedHeaders =
         "Accept-Ranges, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Server-Timing, "
-        + "X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Size"
+        + "X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Request, X-Skylight-Size"
     /// Seconds a browser may remember a preflight.
     private static let maximumAge = "600"
 

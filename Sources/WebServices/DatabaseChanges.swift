@@ -1,12 +1,13 @@
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// `changes/database`: in which zones something happened since a token (Apple's reference page "Fetching Database Changes").
 struct DatabaseChanges: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = DatabaseChangesRequest(since: try call.body.token(), limit: try call.body.resultsLimit() ?? RequestObject.pageLimit)
-        let page = try await call.database().databaseChanges(request)
+        let page = try await call.database().databaseChanges(request, noting: call.note)
         writer.object { $0.members(of: page, tokenName: "syncToken") }
     }
 }
@@ -18,7 +19,8 @@ struct ZonesChanges: Endpoint {
         let request = DatabaseChangesRequest(
             since: try call.body.token("metaSyncToken"), includesGoneZones: true,
             limit: try call.body.resultsLimit() ?? RequestObject.pageLimit)
-        let page = try await call.database().databaseChanges(request)
+        if call.body.value("syncToken") != nil { call.note?.update { $0.ignoredSyncToken = true } }
+        let page = try await call.database().databaseChanges(request, noting: call.note)
         writer.object { $0.members(of: page, tokenName: "metaSyncToken") }
     }
 }

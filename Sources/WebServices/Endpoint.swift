@@ -29,6 +29,10 @@ struct EndpointCall: Sendable {
     let wantsSyncToken: Bool
     let engine: any RecordEngine
     let assets: AssetPlace
+    /// What the request is known by.
+    let requestID: String
+    /// Where to say what is asked and answered; `nil` when nobody keeps it.
+    let note: RequestNote?
 
     /// The database that the path names, as the caller sees it.
     func database() async throws -> any RecordDatabase {

@@ -30,6 +30,11 @@ enum EndpointTable {
 
     private static let missingOnDevices: Set<String> = ["tokens/create", "tokens/register"]
 
+    /// Whether CloudKit has a service of this name.
+    static func knows(_ action: String) -> Bool {
+        database[action] != nil || missing.contains(action) || missingOnDevices.contains(action)
+    }
+
     /// - Throws: `RecordError` NOT_FOUND where CloudKit has no service, BAD_REQUEST where only this server has none; ``Refusal`` 405 when
     ///   the service answers to other methods.
     static func endpoint(at path: WebServicePath, method: HTTPRequest.Method) throws -> any Endpoint {

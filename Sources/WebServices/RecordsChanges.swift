@@ -12,7 +12,7 @@ struct RecordsChanges: Endpoint {
             limit: PageLimit(records: try body.resultsLimit() ?? RequestObject.pageLimit), desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let numbersAsStrings = try body.numbersAsStrings() ?? false
-        let page = try await call.database().zoneChanges(request)
+        let page = try await call.database().zoneChanges(request, noting: call.note)
         let downloadURL = try await call.assets.addresses(in: page.changes.lazy.map(\.record))
         try writer.object { try $0.members(of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
     }

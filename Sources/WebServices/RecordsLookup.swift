@@ -21,11 +21,13 @@ struct RecordsLookup: Endpoint {
                     recordName: try item.required("recordName", "a string", item.name("recordName")), zoneID: try item.zoneID() ?? zoneID),
                 desiredKeys: try item.desiredKeys())
         }
+        call.note?.about(items.map(\.recordID.zoneID))
         let database = try await call.database()
         // Where items want fields of their own, all fields are fetched and each item keeps its part.
         let isUniform = items.allSatisfy { $0.desiredKeys == nil }
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await database.fetch(items.map(\.recordID), desiredKeys: isUniform ? desiredKeys : nil)
+        call.note?.items(records) { items[$0].recordID.recordName }
         let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in
             writer.name("records")

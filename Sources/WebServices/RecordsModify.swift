@@ -24,9 +24,12 @@ struct RecordsModify: Endpoint {
         let desiredKeys = try body.desiredKeys()
         let numbersAsStrings = try body.numbersAsStrings() ?? false
         let items = try body.items("operations").map { try item($0, restores: restores) }
-        let request = ModifyRequest(items.map(\.operation), zoneID: zoneID, atomic: try body.bool("atomic") ?? true)
+        let request = ModifyRequest(
+            items.map(\.operation), zoneID: zoneID, atomic: try body.bool("atomic") ?? true, requestID: call.requestID)
+        call.note?.about(items.map { $0.operation.zoneID ?? zoneID })
         let database = try await call.database()
         let outcomes = try await database.modify(request)
+        call.note?.items(outcomes) { items[$0].operation.recordName }
         let token = try await call.syncToken(of: zoneID, in: database)
         let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })
         try writer.object { writer in

@@ -1,6 +1,7 @@
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// `records/query`: one page of the records of a type that match filters, in an order (Apple's reference page "Querying Records").
 struct RecordsQuery: Endpoint {
@@ -12,10 +13,12 @@ struct RecordsQuery: Endpoint {
     static func answer(_ call: EndpointCall, limit: PageLimit, into writer: inout JSONWriter) async throws {
         let request = try request(call.body, limit: limit)
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false
+        call.note?.update { $0.note(request) }
         let database = try await call.database()
         // Taken before the records are read: a change in between is then pulled twice rather than never.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)
+        call.note?.update { $0.records = page.records.count }
         let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in
             writer.name("records")
@@ -75,5 +78,16 @@ struct RecordsQuery: Endpoint {
                 "Unknown system field '\(name)' in '\(object.place)'; known are \(SystemField.allCases.map(\.alias.string).joined(separator: ", "))")
         }
         return field.schemaName
+    }
+}
+
+extension ServedRequest {
+    fileprivate mutating func note(_ request: QueryRequest) {
+        recordType = request.query.recordType
+        isContinuation = request.continuationMarker != nil
+        if case .zone(let zoneID) = request.area { zoneIDs = [zoneID] }
+        asksByModificationTime = request.query.filters.contains { filter in
+            SystemField(named: filter.fieldName) == .modTime && [.greaterThan, .greaterThanOrEquals].contains(filter.comparator)
+        }
     }
 }

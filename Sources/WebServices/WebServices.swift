@@ -7,6 +7,7 @@ internal import JSON
 internal import Logging
 public import RecordStore
 internal import Records
+public import Traffic
 
 /// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1`
 /// (Apple: "CloudKit Web Services Reference"); under `/skylight/1` what Skylight has beyond them (docs/services.md); and under `/assets` the
@@ -22,6 +23,7 @@ public struct WebServices: Sendable {
     private let crossOrigin: CrossOrigin
     private let rehearsalServices: RehearsalServices
     private let instance: String?
+    let log: RequestLog
 
     /// - Parameters:
     ///   - engine: where the containers are.
@@ -29,11 +31,13 @@ public struct WebServices: Sendable {
     ///   - assets: where the files of the same engine's records are.
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
     ///   - rehearsals: what clients are tried against (docs/rehearsals.md).
+    ///   - log: where what was asked and answered is noted.
     ///   - instance: what `health` tells this server apart from others by; `nil` when nobody needs to.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
-        rehearsals: Rehearsals = Rehearsals(), instance: String? = nil
+        rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(), instance: String? = nil
     ) {
+        self.log = log
         self.instance = instance
         self.assets = assets
         self.engine = RehearsingEngine(engine, rehearsals)
@@ -44,7 +48,10 @@ public struct WebServices: Sendable {
 
     /// Answers everything below `/database`, `/device`, `/skylight` and `/assets`.
     public func addRoutes(to router: Router<ServingRequestContext>) {
+        router.add(middleware: RequestNoting(log: log))
         rehearsalServices.addRoutes(to: router)
+        router.get("/health") { request, _ in try await health(request) }
+        router.get("/metrics") { _, _ in await metrics() }
         let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .head, .options]
         for method in methods {
             for path in ["/database/**", "/device/**", "/skylight/**", "/assets/**"] as [RouterPath] {
@@ -66,20 +73,21 @@ public struct WebServices: Sendable {
     private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
         if request.uri.path.hasPrefix(AssetPath.root) { return try await assets(request, context) }
         return try await guarded(request, context) {
-            if request.uri.path.hasPrefix(SkylightServices.root) { return try await skylight(request) }
+            if request.uri.path.hasPrefix(SkylightServices.root) { return try await skylight(request, context) }
             let path = try WebServicePath(request.uri.path)
             let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
-            return try await answer(to: request, at: path, with: endpoint)
+            return try await answer(to: request, context, at: path, with: endpoint)
         }
     }
 
     /// What Skylight has beyond the protocol, under a path of its own (docs/services.md).
-    private func skylight(_ request: Request) async throws -> Response {
+    private func skylight(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         let action = String(request.uri.path.dropFirst(SkylightServices.root.count))
+        if TrafficServices.has(action) { return try await TrafficServices(log: log).answer(action, to: request) }
         if let service = SkylightServices.server[action] {
             try SkylightServices.check(request.method, of: action, allowing: .get)
             var writer = JSONWriter()
-            let status = try await service.answer(ServerCall(engine: engine, callers: callers, request: request, instance: instance), into: &writer)
+            let status = try await service.answer(serverCall(request), into: &writer)
             return .json(writer.bytes, status: status)
         }
         guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }
@@ -93,24 +101,33 @@ public struct WebServices: Sendable {
         if let stream = SkylightServices.streams[path.action], case .database(let scope) = path.root {
             try SkylightServices.check(request.method, of: path.action, allowing: .get)
             let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
-            let database = try await engine.database(address, as: try callers.caller(of: request))
-            return try await stream(try FeedRequest(request, database: database, assets: place))
+            let (caller, note) = (try callers.caller(of: request), RequestNote.current)
+            note?.asked(by: caller, at: path)
+            let database = try await engine.database(address, as: caller)
+            return try await stream(try FeedRequest(request, database: database, assets: place, note: note))
         }
         guard let endpoint = SkylightServices.endpoints[path.action] else { throw SkylightServices.unknown(path.action) }
         try EndpointTable.check(request.method, of: path.action, for: endpoint)
-        return try await answer(to: request, at: path, with: endpoint.init())
+        return try await answer(to: request, context, at: path, with: endpoint.init())
     }
 
-    private func answer(to request: Request, at path: WebServicePath, with endpoint: any Endpoint) async throws -> Response {
+    private func answer(
+        to request: Request, _ context: ServingRequestContext, at path: WebServicePath, with endpoint: any Endpoint
+    ) async throws -> Response {
+        let note = RequestNote.current
         let caller = try callers.caller(of: request)
-        let body = request.method == .post ? try RequestObject(try await Self.body(of: request)) : try RequestObject(parametersOf: request)
+        note?.asked(by: caller, at: path)
+        let bytes = request.method == .post ? try await Self.body(of: request) : []
+        note?.received(bytes)
+        let body = request.method == .post ? try RequestObject(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
             path: path, caller: caller, callers: callers, body: body,
             // Python clients write True.
             wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
-            assets: AssetPlace(assets, path.container, path.environment, for: request))
+            assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
         var writer = JSONWriter(capacity: 4096)
         try await endpoint.answer(call, into: &writer)
+        note?.answered(writer.bytes)
         return .json(writer.bytes)
     }
 
@@ -121,19 +138,19 @@ public struct WebServices: Sendable {
         do {
             return try await answer()
         } catch let error as RecordError {
-            if error.code == .internalError { log(error, request, context) }
-            return Self.failure(error)
+            if error.code == .internalError { report(error, request, context) }
+            return Self.failure(error, context)
         } catch let expired as AssetTicketExpired {
-            return Refusal(.gone, expired.error.code, expired.error.reason).response(from: request, context: context)
-        } catch let error as Refusal {
-            return error.response(from: request, context: context)
+            return Self.refusal(Refusal(.gone, expired.error.code, expired.error.reason), request, context)
+        } catch let refusal as Refusal {
+            return Self.refusal(refusal, request, context)
         } catch let lost as ConnectionLost {
             throw lost.cause
         } catch let error as CancellationError {
             throw error
         } catch {
-            log(error, request, context)
-            return Self.failure(RecordError(.internalError, "The server failed; its log says why"))
+            report(error, request, context)
+            return Self.failure(RecordError(.internalError, "The server failed; its log says why"), context)
         }
     }
 
@@ -147,13 +164,45 @@ public struct WebServices: Sendable {
         }
     }
 
-    private func log(_ error: any Error, _ request: Request, _ context: ServingRequestContext) {
+    private func report(_ error: any Error, _ request: Request, _ context: ServingRequestContext) {
         context.logger.error("A web service failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
     }
 
-    private static func failure(_ error: RecordError) -> Response {
-        var response = Response.json(
-            Refusal.body(code: error.code, reason: error.reason, retryAfter: error.retryAfter), status: error.code.httpStatus)
+    private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {
+        .failure(error, of: context.requestID, noting: RequestNote.current)
+    }
+
+    private static func refusal(_ refusal: Refusal, _ request: Request, _ context: ServingRequestContext) -> Response {
+        RequestNote.current?.failed(refusal, context)
+        return refusal.response(from: request, context: context)
+    }
+
+    // MARK: Of the server
+
+    private func serverCall(_ request: Request) -> ServerCall {
+        ServerCall(engine: engine, callers: callers, request: request, instance: instance)
+    }
+
+    /// The same as `/skylight/1/health`, where those look who watch servers.
+    private func health(_ request: Request) async throws -> Response {
+        var writer = JSONWriter()
+        let status = try await HealthService.answer(serverCall(request), into: &writer)
+        return .json(writer.bytes, status: status)
+    }
+
+    /// The numbers of the web services, for Prometheus.
+    private func metrics() async -> Response {
+        let stores = await (engine as? any StoreHealthReporting)?.health() ?? []
+        return Metrics.response(log, stores: stores)
+    }
+}
+
+extension Response {
+    /// The protocol's words for why a request failed.
+    static func failure(_ error: RecordError, of requestID: String, noting note: RequestNote?) -> Response {
+        let body = Refusal.body(id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter)
+        note?.failed(error, body)
+        var response = Response.json(body, status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response
     }

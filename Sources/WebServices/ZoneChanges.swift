@@ -21,13 +21,15 @@ struct ZoneChanges: Endpoint {
         for var pull in pulls {
             pull.request.limit.bytes = min(pull.request.limit.bytes, max(bytesLeft, 0))
             do {
-                let page = try await database.zoneChanges(pull.request)
+                let page = try await database.zoneChanges(pull.request, noting: call.note)
                 bytesLeft -= page.changes.reduce(0) { $0 + $1.record.fields.bytes.count }
                 pages.append(.success(page))
             } catch let error as RecordError where error.code != .internalError {
                 pages.append(.failure(error))
             }
         }
+        // Records were counted pull by pull.
+        call.note?.items(pages, areRecords: false) { pulls[$0].request.zoneID.zoneName }
         let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.map(\.record) })
         try writer.object { writer in
             writer.name("zones")

@@ -21,7 +21,9 @@ struct ZonesList: Endpoint {
 struct ZonesLookup: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneIDs = try call.body.items("zones").map { try $0.zoneIdentity() }
+        call.note?.about(zoneIDs)
         let zones = try await call.database().fetchZones(zoneIDs)
+        call.note?.items(zones, areRecords: false) { zoneIDs[$0].zoneName }
         writer.object { writer in
             writer.name("zones")
             writer.array { writer in
@@ -40,7 +42,9 @@ struct ZonesLookup: Endpoint {
 struct ZonesModify: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let operations = try call.body.items("operations").map(Self.operation)
+        call.note?.about(operations.map(\.zoneID))
         let zones = try await call.database().modifyZones(operations)
+        call.note?.items(zones, areRecords: false) { operations[$0].zoneID.zoneName }
         writer.object { writer in
             writer.name("zones")
             writer.array { writer in

@@ -47,6 +47,20 @@ struct AssetPlace: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether a file is stored.
+    func holds(_ checksum: FileChecksum) async throws -> Bool {
+        switch way {
+        case .local(let stores): return try await stores.existingStore(container, environment)?.ledger.entry(of: checksum) != nil
+        case .remote(let engine):
+            do {
+                _ = try await engine.downloadURL(of: checksum, in: container, environment)
+                return true
+            } catch let error as RecordError where error.code == .notFound {
+                return false
+            }
+        }
+    }
+
     /// The way of bytes into the place and out of it.
     func transport() async throws -> any AssetTransport {
         switch way {

@@ -58,14 +58,16 @@ struct DataFolder {
     /// Opens the folder, and makes it when it is missing. The engine is to be closed.
     /// - Parameters:
     ///   - tokenLifetime: how long deletions are remembered; `nil` for ever.
+    ///   - journal: what is kept of earlier versions of records; `nil` for what the last server said.
     ///   - assetSizeLimit: bytes that an upload may have.
     ///   - assetGraceTime: how long files are kept that nothing uses.
     func open(
-        tokenLifetime: Duration? = nil, assetSizeLimit: Int64 = AssetStores.defaultSizeLimit, assetGraceTime: Duration = AssetStores.defaultGraceTime
+        tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, assetSizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        assetGraceTime: Duration = AssetStores.defaultGraceTime
     ) throws -> Store {
         let clock = SettableClock()
         do {
-            let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, clock: { clock.now() })
+            let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, clock: { clock.now() })
             // Left by a server that was killed.
             serverFile.remove()
             let assets = AssetStores(folder: url, engine: engine, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })

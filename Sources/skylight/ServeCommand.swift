@@ -13,6 +13,7 @@ import Records
 import RecordStore
 import SQLiteRecordStore
 import ServiceLifecycle
+import Traffic
 import UnixSignals
 import WebServices
 
@@ -51,6 +52,13 @@ struct ServeCommand: AsyncParsableCommand {
     var tokenLifetime: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "Keep earlier versions of records for so many days after they were replaced, so that they can be looked at and restored; 0 keeps none. "
+                + "(default: as long as a container was told last, at first \(JournalLimits.standard.days))",
+            valueName: "days"))
+    var journalDays: Int?
+
+    @Option(
         help: ArgumentHelp("How large an uploaded asset may be, in bytes or with KB, MB, GB or TB, of 1024 each; 128 TB at most.", valueName: "size"))
     var assetSizeLimit = ByteCount(AssetStores.defaultSizeLimit)
 
@@ -58,6 +66,9 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "How long the files of assets are kept that no record refers to: hours, or a number with s, m, h or d.", valueName: "time"))
     var assetGrace = GraceTime(AssetStores.defaultGraceTime)
+
+    @Option(help: "How many requests to the web services to keep for the pages that show them; 0 for none, 100000 at most.")
+    var requestLog = RequestLog.limit
 
     @Option(help: ArgumentHelp("Read the console's pages from this folder at every request, to work on them.", valueName: "dir"))
     var templates: String?
@@ -79,6 +90,10 @@ struct ServeCommand: AsyncParsableCommand {
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
         if assetSizeLimit.bytes > AssetPlace.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetPlace.sizeLimit)).") }
         if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
+        if !(0...100_000).contains(requestLog) { throw ValidationError("--request-log is a number of requests from 0 to 100000.") }
+        if let journalDays, !(0...JournalLimits.longest).contains(journalDays) {
+            throw ValidationError("--journal-days is a number of days from 0 to \(JournalLimits.longest).")
+        }
         if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing and --data says where to keep it: leave one of them out.") }
         for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {
             throw ValidationError("There is no folder '\(folder)'.")
@@ -112,7 +127,8 @@ struct ServeCommand: AsyncParsableCommand {
     private func open(_ folder: DataFolder) throws -> DataFolder.Store {
         do {
             return try folder.open(
-                tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) }, assetSizeLimit: assetSizeLimit.bytes, assetGraceTime: assetGrace.duration)
+                tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) }, journal: journalDays.map { JournalLimits(days: $0) },
+                assetSizeLimit: assetSizeLimit.bytes, assetGraceTime: assetGrace.duration)
         } catch let error as DataFolderInUse {
             guard let address = folder.serverFile.entry?.address else { throw error }
             throw CommandFailure(
@@ -133,12 +149,17 @@ struct ServeCommand: AsyncParsableCommand {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: .loopback)
         let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
+        let log = RequestLog(limit: requestLog)
         let instance = UUID().uuidString
-        WebServices(engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, instance: instance)
-            .addRoutes(to: router)
+        let services = WebServices(
+            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log, instance: instance)
+        services.addRoutes(to: router)
+        // What the console sends again was let in before.
+        let replays = Router(context: ServingRequestContext.self)
+        services.addRoutes(to: replays)
         try Console(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, templatesFolder: templates,
-            publicFolder: publicFolder
+            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log,
+            webServices: replays.buildResponder(), templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: router)
         var application = Application(
             router: router, server: .guardedHTTP1(uploadLimit: assetSizeLimit.bytes),

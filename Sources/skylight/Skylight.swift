@@ -31,7 +31,7 @@ struct Skylight: AsyncParsableCommand {
             """,
         subcommands: [
             ServeCommand.self, ImportCommand.self, ExportCommand.self, ChangesCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self,
-            RehearseCommand.self, AssetsCommand.self,
+            RehearseCommand.self, AssetsCommand.self, CheckCommand.self,
         ])
 
     static func main() async {

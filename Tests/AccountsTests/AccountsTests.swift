@@ -60,4 +60,62 @@ struct AccountsTests {
         #expect(throws: RecordError.self) { try accounts.caller(named: handle, deviceID: nil) }
         #expect(try accounts.users().count == 1)
     }
+
+    @Test("Saved queries stay, each under its name in its container")
+    func savedQueries() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("accounts.sqlite")
+        let (app, other) = (try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other")))
+        func query(_ name: String, _ question: String, of container: ContainerID, zone: String? = nil) -> SavedQuery {
+            SavedQuery(name: name, container: container, scope: .private, zone: zone, question: question)
+        }
+        let accounts = try Accounts(file: file)
+        try await accounts.save(query("b", "type=B", of: app))
+        try await accounts.save(query("a", "type=A", of: app, zone: ""))
+        try await accounts.save(query("a", "type=X", of: other))
+        try await accounts.save(query("b", "type=C", of: app, zone: "Notes"))
+        // Composed and decomposed forms are different names.
+        try await accounts.save(query("\u{E9}", "type=E", of: app))
+        try await accounts.save(query("e\u{301}", "type=E", of: app))
+        try await accounts.removeSavedQuery("e\u{301}", of: app)
+        let again = try Accounts(file: file)
+        for accounts in [accounts, again] {
+            #expect(accounts.savedQueries(of: app).map(\.question) == ["type=A", "type=C", "type=E"])
+            #expect(accounts.savedQueries(of: app).map(\.zone) == ["", "Notes", nil])
+            #expect(accounts.savedQueries(of: other).count == 1)
+        }
+        for name in ["", String(repeating: "x", count: 101), "a\nb"] {
+            await #expect(throws: RecordError.self) { try await accounts.save(query(name, "type=A", of: app)) }
+        }
+        await #expect(throws: RecordError.self) {
+            try await accounts.save(query("long", String(repeating: "x", count: SavedQuery.questionLimit + 1), of: app))
+        }
+        for number in accounts.savedQueries(of: app).count..<SavedQuery.countLimit { try await accounts.save(query("n\(number)", "type=A", of: app)) }
+        await #expect(throws: RecordError.self) { try await accounts.save(query("one more", "type=A", of: app)) }
+        try await accounts.save(query("a", "type=Z", of: app))
+    }
+
+    @Test("Saved queries go with their container")
+    func savedQueriesOfContainers() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("accounts.sqlite")
+        let (app, other) = (try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other")))
+        let accounts = try Accounts(file: file)
+        for (name, question, container) in [("a", "type=A", app), ("b", "type=B", app), ("b", "type=X", other), ("c", "type=C", other)] {
+            try await accounts.save(SavedQuery(name: name, container: container, scope: .private, zone: nil, question: question))
+        }
+        try await accounts.moveSavedQueries(of: app, to: other)
+        for accounts in [accounts, try Accounts(file: file)] {
+            #expect(accounts.savedQueries(of: app).isEmpty)
+            #expect(accounts.savedQueries(of: other).map(\.question) == ["type=A", "type=B", "type=C"])
+            #expect(accounts.savedQueries(of: other).allSatisfy { $0.container == other })
+        }
+        try await accounts.save(SavedQuery(name: "d", container: app, scope: .private, zone: nil, question: "type=D"))
+        try await accounts.removeSavedQueries(of: other)
+        for accounts in [accounts, try Accounts(file: file)] {
+            #expect(accounts.savedQueries(of: other).isEmpty && accounts.savedQueries(of: app).map(\.name) == ["d"])
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import NIOCore
 import RecordStore
 import Records
 import StoreScenarios
@@ -19,6 +20,38 @@ import Testing
         #expect(try await fixture.engine.containers() == [here])
         _ = try await fixture.engine.database(address(.private, .production), as: ada)
         #expect(try await fixture.stores.existingStore(here, .production) != nil)
+        await fixture.close()
+    }
+
+    @Test func nothingIsUnderWayWhileAContainerIsMoved() async throws {
+        let fixture = try await AssetFixture()
+        let container = try address(.private).container
+        let (body, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let ticket = try await fixture.ticket()
+        let store = fixture.store
+        let upload = Task { await refusal { _ = try await store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil) } }
+        // Half of it came, and the rest may never come.
+        sender.yield(ByteBuffer(repeating: 7, count: 1 << 20))
+        while try await fixture.files().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        struct NotMoved: Error {}
+        await #expect(throws: NotMoved.self) {
+            try await fixture.stores.withClosed([container]) {
+                #expect(await upload.value?.code == .tryAgainLater)
+                #expect(try await fixture.files().isEmpty)
+                let asking = await refusal { _ = try await fixture.stores.store(container, .development) }
+                #expect(asking == .containerBusy(container))
+                let again = await refusal { try await fixture.stores.withClosed([container]) {} }
+                #expect(again == .containerBusy(container))
+                throw NotMoved()
+            }
+        }
+        // Whatever came of it, a new store is opened; the old one takes nothing any more.
+        let late = await refusal { _ = try await fixture.upload([1, 2, 3]) }
+        #expect(late?.code == .tryAgainLater)
+        let anew = try await fixture.stores.store(container, .development)
+        #expect(anew !== store)
+        _ = try await anew.receive(AssetFixture.body([1, 2, 3]), ticket: fixture.ticket(), fileName: nil, declaredSize: 3)
+        #expect(try await fixture.files() == [AssetFolder.name(of: [1, 2, 3].checksum)])
         await fixture.close()
     }
 

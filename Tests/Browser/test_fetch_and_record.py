@@ -41,7 +41,7 @@ def test_references_lead_there_and_back(open_page):
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     page.locator(".fields tr", has_text="room").get_by_role("link", name="Room/general").click()
     expect(page.get_by_role("heading", name="Room/general")).to_be_visible()
-    expect(page.locator("pre")).to_contain_text('"recordName": "Room/general"')
+    expect(page.get_by_label("The record as JSON")).to_contain_text('"recordName": "Room/general"')
 
 
 def test_moments_are_shown_in_utc_and_on_this_clock(open_page):

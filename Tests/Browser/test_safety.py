@@ -39,7 +39,8 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
         f"/query?type=Note&filter1={quoted}&value1={quoted}&sort1={quoted}", f"/query?type={quoted}",
         f"/fetch?zone={quoted}&names={quoted}", f"/changes?zone={quoted}", "/changes", f"/changes?since=1&token={quoted}",
         f"/record?zone={quoted}&name={quoted}", f"/record/delete?zone={quoted}&name={quoted}", "/zones", f"/zone?zone={quoted}",
-        f"/zone/delete?zone={quoted}", f"/token?token={quoted}", f"/find?q={quoted}x",
+        f"/zone/delete?zone={quoted}", f"/token?token={quoted}", f"/token?token={quoted}&with={quoted}", f"/errors?error={quoted}&find={quoted}",
+        f"/errors?error=CKError+21+{quoted}", f"/find?q={quoted}x",
         f"/explain?type=Note&filter1=title&is1=EQUALS&value1={quoted}", f"/explain?type=Note&filter1={quoted}&value1={quoted}", "/advice",
     ]
     page = open_page("/")

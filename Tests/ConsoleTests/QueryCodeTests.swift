@@ -56,6 +56,9 @@ import Testing
                 ]
                 let (matchResults, queryCursor) = try await database.records(
                     matching: query, inZoneWith: zoneID, desiredKeys: ["title"], resultsLimit: 50)
+                for (recordID, result) in matchResults { print(recordID.recordName, try result.get()) }
+                // The next page: database.records(continuingMatchFrom: queryCursor)
+                print(queryCursor == nil ? "Nothing remains" : "There is more")
                 """#)
     }
 
@@ -88,6 +91,38 @@ import Testing
         #expect(try swift([], scope: .shared).contains("#warning(\"A shared database"))
         #expect(try swift([]).contains("NSPredicate(value: true)"))
         #expect(try swift([], scope: .public).contains("publicCloudDatabase"))
+    }
+
+    /// Who saves a record as its sample is gets the values that it had.
+    @Test func samplesOfASaveLeaveOutWhatALanguageCannotSay() throws {
+        var place = Location(latitude: 1.5, longitude: -2)
+        let here = SwiftQueryCode.stored(.location(place), referenceZone: nil)
+        #expect(here == "CLLocation(latitude: 1.5, longitude: -2.0)")
+        (place.altitude, place.course, place.timestamp) = (12, 0, Timestamp(milliseconds: 1500))
+        #expect(
+            SwiftQueryCode.stored(.location(place), referenceZone: nil)
+                == "CLLocation(coordinate: CLLocationCoordinate2D(latitude: 1.5, longitude: -2.0), altitude: 12.0, horizontalAccuracy: 0.0, "
+                + "verticalAccuracy: -1.0, course: 0.0, speed: -1.0, timestamp: Date(timeIntervalSince1970: 1.500))")
+        let signature = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "_user", deviceID: "Mac")
+        let fields: [(Name, FieldValue)] = [
+            ("exact", .int64(1 << 53)), ("long", .int64(9_007_199_254_740_993)), ("longs", .list([.int64(1), .int64(.min)], of: .int64)),
+            ("strict", .reference(Reference(recordName: "x", action: .validate))), ("loose", .reference(Reference(recordName: "y"))),
+        ]
+        let record = StoredRecord(
+            recordID: RecordID(recordName: "one", zoneID: ZoneID(zoneName: "Notes")), recordType: "Note", recordChangeTag: "1a", created: signature,
+            modified: signature, fields: FieldsText(fields.map { Field(name: $0.0, value: $0.1) }))
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let there = Place(
+            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+        let samples = try CodePanel.saving(record, writer: CodeWriter(there, zoneID: record.recordID.zoneID)).samples
+        #expect(samples.count == 4)
+        for swift in samples.prefix(2) {
+            #expect(swift.before.contains("record[\"long\"] = 9007199254740993") && swift.before.contains("record[\"loose\"] = "))
+            #expect(!swift.before.contains("record[\"strict\"]") && swift.before.contains("// strict refers with VALIDATE"))
+        }
+        #expect(samples[2].after.contains("// Not exact in JavaScript, and left as they are: long, longs\n"))
+        #expect(samples[2].after.contains("9007199254740992") && !samples[2].after.contains("9007199254740993"))
+        #expect(samples[3].after.contains("9007199254740993") && samples[3].after.contains("VALIDATE"))
     }
 
     @Test func hiddenCharactersAreWrittenOut() {

@@ -53,6 +53,29 @@ import Testing
         XXX,Nowhere,,,,,,
         """
 
+    /// What is under way ends, no more is begun, and what is saved stays and was told.
+    @Test(arguments: [ImportProgress.Phase.reading, .checking, .saving])
+    func aCancelledImportEndsWhereItStands(phase: ImportProgress.Phase) async throws {
+        let zoneID = ZoneID(zoneName: "Notes")
+        let rows = "title\n" + (0..<6_000).map { "note \($0)\n" }.joined()
+        let importer = try Importer([folder.write(rows, to: "a.csv")], options: ImportOptions(recordType: "Note", zoneID: zoneID), into: try await database())
+        let told = Mutex(0)
+        let work = Task {
+            try await importer.run { progress in
+                if progress.phase == .saving { told.withLock { $0 = progress.count } }
+                // Progress is told from the task that imports.
+                if progress.phase == phase, progress.count > 0 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await work.value }
+        guard phase == .saving else {
+            await #expect(throws: RecordError.zoneNotFound) { try await database().zoneChanges(ZoneChangesRequest(zoneID)) }
+            return
+        }
+        let page = try await database().zoneChanges(ZoneChangesRequest(zoneID, limit: PageLimit(records: 10_000)))
+        #expect(page.changes.count == told.withLock { $0 } && (1..<6_000).contains(page.changes.count))
+    }
+
     @Test func rowsBecomeRecordsAndTheSchemaIsExactlyWhatWasAsked() async throws {
         let report = try await run(
             Self.airports,

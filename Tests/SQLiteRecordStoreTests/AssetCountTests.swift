@@ -86,9 +86,9 @@ import Testing
     @Test func theUsesOfAZoneThatEndedGoBeforeItsRecords() async throws {
         let fixture = try await Fixture()
         for number in 1...3 { try await fixture.save(UInt8(number), in: Name("r\(number)")) }
-        let (uses, records) = try await fixture.store.write { db, _ in
+        let (uses, records) = try await fixture.store.write { db, state in
             try db.execute(sql: "UPDATE zones SET state = 1 WHERE name = 'Notes'")
-            _ = try ZoneSweep.step(db)
+            _ = try ZoneSweep.step(db, &state)
             return (
                 try Int.fetchOne(db, sql: "SELECT sum(uses) FROM assets"), try Int.fetchOne(db, sql: "SELECT count(*) FROM records WHERE state = 0")
             )

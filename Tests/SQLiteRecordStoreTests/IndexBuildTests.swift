@@ -261,7 +261,9 @@ import Testing
                 UPDATE fields SET indexes = 1 << 3 WHERE name = 'number';
                 DROP TABLE composites; DROP TABLE compositeEntries; DROP TABLE indexWork; DROP TABLE schemaHistory;
                 ALTER TABLE types DROP COLUMN removed;
-                DELETE FROM grdb_migrations WHERE identifier = '4';
+                DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
+                ALTER TABLE zones DROP COLUMN journalBytes;
+                DELETE FROM grdb_migrations WHERE identifier >= '4';
                 """)
         }
         try queue.close()

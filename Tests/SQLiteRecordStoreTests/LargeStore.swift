@@ -38,6 +38,7 @@ enum LargeStore {
             try db.execute(sql: """
                 CREATE TEMP TABLE template AS SELECT *, id & 1099511627775 AS position FROM records WHERE name = 'template';
                 \(numbers) INSERT INTO records
+                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields)
                 SELECT t.id + n.i, t.zone, \(name), t.type, t.position + n.i, 0, t.createdAt, t.createdBy, t.createdOn, t.modifiedAt,
                 t.modifiedBy, t.modifiedOn, t.parent, CAST(replace(CAST(t.fields AS TEXT), '424242', n.i) AS BLOB) FROM n, template t;
                 """)

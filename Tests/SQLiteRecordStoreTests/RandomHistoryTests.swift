@@ -27,7 +27,7 @@ import Testing
             for step in 0..<Self.operations where !history.hasDiffered {
                 try await history.step(step)
             }
-            await history.finish()
+            try await history.finish()
         }
     }
 }
@@ -50,6 +50,8 @@ private struct History {
     ]
     /// Refused, whatever is asked.
     private static let impossibleNames: [Name] = ["nul\u{0}in it", "a\u{0}", "\u{1}\u{1F}\t", ""]
+    /// Few enough that histories come to their end.
+    private static let journal = JournalLimits(days: 1, versions: 6)
     private static let zones: [Name] = ["Red", "Green", "Blue"]
     private static let words = [
         "apple", "Äpfel", "pear", "plum tree", "apple pear", "ZEBRA", "名前", "", "nul\u{0}end", "nul\u{0}", "é", "e\u{301}",
@@ -62,8 +64,8 @@ private struct History {
         folder = try TemporaryFolder()
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
         let clock = clock
-        model = InMemoryRecordEngine(clock: { clock.now() })
-        engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+        model = InMemoryRecordEngine(journal: Self.journal, clock: { clock.now() })
+        engine = try SQLiteRecordEngine(folder: folder.url, journal: Self.journal, clock: { clock.now() })
     }
 
     /// Most queries should run, so the types begin with what just-in-time schema never gives: an index on recordName.
@@ -77,12 +79,17 @@ private struct History {
 
     private(set) var hasDiffered = false
 
-    func finish() async { await engine.close() }
+    func finish() async throws {
+        let problems = try await StoreRecount.problems(of: engine.full(.private))
+        #expect(problems == [], "seed \(seed)")
+        await engine.close()
+    }
 
     mutating func step(_ index: Int) async throws {
         clock.advance(Int64.random(in: 0...5000, using: &random))
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<38: try await modify(index)
+        case 0..<34: try await modify(index)
+        case 34..<38: try await readJournal(index)
         case 38..<43: try await saveAssets(index)
         case 43..<45: try await sweepAssets(index)
         case 45..<50: try await modifyZones(index)
@@ -116,7 +123,8 @@ private struct History {
                     kind, recordName: name, recordType: anyType(), recordChangeTag: tag, fields: anyFields(),
                     parent: [.unchanged, .unchanged, .cleared, .record("a")].randomElement(using: &random) ?? .unchanged))
         }
-        let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random))
+        let requestID = [nil, "5F3C0B1E-0000-4000-8000-00000000000\(Int.random(in: 0...9, using: &random))", "by hand é"].randomElement(using: &random) ?? nil
+        let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random), requestID: requestID)
         try await compare(index, scope, caller, "\(request)") { try await $0.modify(request) }
     }
 
@@ -174,6 +182,24 @@ private struct History {
             } while place != nil
             return FileSurroundings(struck: struck, uses: uses, entries: entries, recorded: Set(recorded))
         }
+    }
+
+    /// Reads what became of a record, and at times brings an earlier version of it back.
+    private mutating func readJournal(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        let name = Int.random(in: 0..<30, using: &random) == 0 ? Self.impossibleNames.randomElement(using: &random) : Self.names.randomElement(using: &random)
+        let recordID = RecordID(recordName: name ?? "a", zoneID: zone)
+        if Int.random(in: 0..<40, using: &random) == 0 { clock.advance(40_000_000) }
+        let limit = PageLimit(records: [1, 2, 50].randomElement(using: &random) ?? 2)
+        let before = Bool.random(using: &random) ? Int64.random(in: 0...2000, using: &random) : nil
+        try await compare(index, scope, caller, "journal of \(recordID)") { try await $0.journal(RecordJournalRequest(recordID, before: before, limit: limit)) }
+        guard Int.random(in: 0..<3, using: &random) == 0 else { return }
+        let known = (try? await model.full(scope, as: caller).journal(RecordJournalRequest(recordID)).entries) ?? []
+        let position = known.randomElement(using: &random)?.position ?? Int64.random(in: 0...99, using: &random)
+        var tag = known.first.flatMap { $0.act == .deleted ? nil : $0.recordChangeTag }
+        if Int.random(in: 0..<8, using: &random) == 0 { tag = "zz" }
+        let reversion = RecordReversion(recordID, to: position, recordChangeTag: tag)
+        try await compare(index, scope, caller, "\(reversion)") { try await $0.revert(reversion) }
     }
 
     private mutating func modifyZones(_ index: Int) async throws {
@@ -283,7 +309,7 @@ private struct History {
     private mutating func reopen() async throws {
         await engine.close()
         let clock = clock
-        engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+        engine = try SQLiteRecordEngine(folder: folder.url, journal: Self.journal, clock: { clock.now() })
     }
 
     // MARK: Choices

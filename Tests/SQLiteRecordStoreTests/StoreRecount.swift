@@ -55,6 +55,22 @@ enum StoreRecount {
                 "SELECT checksum, 0, 0 FROM assets WHERE uses > 0"
             ),
             (
+                "bytes of the journal", "SELECT number, 0, journalBytes FROM zones WHERE state = 0 AND journalBytes <> 0",
+                "SELECT zone, 0, sum(coalesce(length(fields), 0) + 100) FROM journal WHERE \(living) GROUP BY 1"
+            ),
+            (
+                "states in the journal", "SELECT id, zone, position FROM journal WHERE \(living)",
+                """
+                SELECT * FROM (
+                    WITH RECURSIVE chain(id, zone, position) AS (
+                        SELECT j.id, r.zone, j.position FROM records r JOIN journal j ON j.id = r.id & 1099511627775 AND j.zone = r.zone
+                        UNION ALL SELECT j.id, c.zone, j.position FROM chain c JOIN journal j ON j.id = c.position AND j.zone = c.zone
+                    )
+                    SELECT id, zone, position FROM chain WHERE \(living)
+                )
+                """
+            ),
+            (
                 "zones of records", "SELECT DISTINCT zone, 0, 0 FROM records", "SELECT DISTINCT id >> 40, 0, 0 FROM records"
             ),
         ] {

@@ -80,6 +80,24 @@ public enum AssetScenarios {
             let again = await refusal { try await database.save("r", in: notes, ["file": .asset(asset)]) }
             #expect(again?.reason.contains("was used before") == true)
         },
+        .init("an earlier version brings its file back without an upload, as long as it is there") { engine, clock in
+            let database = try await uploading(engine)
+            guard let file = checksum(1) else { throw RecordError(.internalError, "no checksum") }
+            let recordID = RecordID(recordName: "r", zoneID: notes)
+            let first = try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
+            let second = try await database.save("r", as: .forceReplace, in: notes, ["title": .string("x")])
+            let old = try await database.journal(RecordJournalRequest(recordID)).entries[1]
+            let back = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
+            #expect(back.fields == first.fields)
+            #expect(try await engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])
+            let third = try await database.save("r", as: .forceReplace, in: notes)
+            clock.advance(AssetTickets.receiptLifetime + 1)
+            #expect(try await engine.ledger().strike([file], unusedSince: clock.now()) == [file])
+            let refused = await refusal {
+                _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: third.recordChangeTag))
+            }
+            #expect(refused?.code == .badRequest && refused?.reason.contains("'file' is not on the server any more") == true)
+        },
         .init("a receipt is good for its field, record, type, zone and user alone") { engine, clock in
             let database = try await uploading(engine)
             _ = try await database.modifyZones([.create(ZoneID(zoneName: "Other"))])

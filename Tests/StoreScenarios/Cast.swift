@@ -18,7 +18,7 @@ public func address(_ scope: DatabaseScope, _ environment: Environment = .develo
 
 /// A database with everything that engines can do.
 public typealias FullDatabase = RecordDatabase & SchemaEditing & TokenExplaining & TokenExpiring & ZonePurging & ZoneSharing & ReferenceTracing
-    & RecordCounting & RecordListing & CommitSignalling & QueryExplaining & QueryStatisticsKeeping & SchemaMeasuring
+    & RecordCounting & RecordListing & RecordJournalling & CommitSignalling & QueryExplaining & QueryStatisticsKeeping & SchemaMeasuring
 
 extension RecordEngine {
     public func full(_ scope: DatabaseScope, as caller: Caller = ada, _ environment: Environment = .development) async throws -> any FullDatabase {

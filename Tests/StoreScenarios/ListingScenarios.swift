@@ -106,6 +106,26 @@ enum ListingScenarios {
             try await engine.full(.private).save("news", in: notes)
             #expect(try await follower.value == ["news"])
         },
+        .init("a record's position is that of its latest change in the feed") { engine, _ in
+            let database = try await engine.withZone()
+            guard let positioning = database as? any RecordPositioning else { return }
+            for name in ["a", "b", "a"] as [Name] { try await database.save(name, in: notes) }
+            let changes = try await database.pull(notes).changes
+            for change in changes {
+                #expect(try await positioning.position(of: change.record.recordID)?.latest == change.position)
+            }
+            let first = try await positioning.position(of: RecordID(recordName: "a", zoneID: notes))
+            let second = try await positioning.position(of: RecordID(recordName: "b", zoneID: notes))
+            #expect(try #require(first).born < #require(second).born && #require(second).latest < #require(first).latest)
+            #expect(second.map { $0.born == $0.latest } == true)
+            try await database.delete("a", in: notes)
+            #expect(try await positioning.position(of: RecordID(recordName: "a", zoneID: notes)) == nil)
+            #expect(try await positioning.position(of: RecordID(recordName: "never", zoneID: notes)) == nil)
+            try await database.save("a", in: notes)
+            #expect(try await positioning.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest } == true)
+            let refused = await refusal { _ = try await positioning.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere"))) }
+            #expect(refused == .zoneNotFound)
+        },
     ]
 }
 

@@ -21,7 +21,7 @@ struct SkylightServiceTests {
         "Pages of other sites change and read nothing",
         arguments: [
             ("POST", "\(root)/schema/edit"), ("POST", "\(root)/zones/share"), ("POST", "\(root)/zones/unshare"), ("POST", "\(root)/zones/purge"),
-            ("POST", "\(root)/records/restore"), ("POST", "\(root)/tokens/expire"), ("POST", "\(root)/changes/page"), ("POST", "\(root)/changes/zones"),
+            ("POST", "\(root)/records/restore"), ("POST", "\(root)/records/revert"), ("GET", "\(root)/records/journal?recordName=r"), ("POST", "\(root)/tokens/expire"), ("POST", "\(root)/changes/page"), ("POST", "\(root)/changes/zones"),
             ("POST", "\(root)/records/query"), ("GET", "\(root)/schema"), ("GET", "\(root)/records/list?zone=Z"), ("GET", "\(root)/records/counts?zone=Z"),
             ("GET", "\(root)/records/referrers?zone=Z"), ("GET", "\(root)/zones/participants?zone=Z"), ("GET", "\(root)/commits"),
             ("POST", "\(root)/schema/import"), ("POST", "\(root)/schema/reset"), ("POST", "\(root)/schema/validate"), ("POST", "\(root)/schema/diff"),

@@ -37,6 +37,8 @@ struct Frame: ViewModel {
         let text: String
         let href: String
         let count: String?
+        /// What leads there after the key `g`.
+        let key: String?
         let isCurrent: Bool
     }
 
@@ -47,6 +49,8 @@ struct Frame: ViewModel {
 
     let title: String
     let stylesheet: String
+    /// The script that pages wait for.
+    let theme: String
     let script: String
     let icon: String
     let chips: [Chip]
@@ -67,8 +71,8 @@ extension Frame {
     /// The frame of a page outside of any container.
     init(title: String, staticFiles: StaticFiles) {
         self.init(
-            title: title, stylesheet: staticFiles.url("skylight.css"), script: staticFiles.url("skylight.js"), icon: staticFiles.url("skylight.svg"), chips: [],
-            sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
+            title: title, stylesheet: staticFiles.url("skylight.css"), theme: staticFiles.url("theme.js"), script: staticFiles.url("skylight.js"),
+            icon: staticFiles.url("skylight.svg"), chips: [], sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
@@ -76,8 +80,8 @@ extension Frame {
         let place = visit.place
         let builder = FrameBuilder(visit: visit, tab: tab)
         self.init(
-            title: title, stylesheet: staticFiles.url("skylight.css"), script: staticFiles.url("skylight.js"), icon: staticFiles.url("skylight.svg"),
-            chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
+            title: title, stylesheet: staticFiles.url("skylight.css"), theme: staticFiles.url("theme.js"), script: staticFiles.url("skylight.js"),
+            icon: staticFiles.url("skylight.svg"), chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue))
     }

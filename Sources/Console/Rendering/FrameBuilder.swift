@@ -92,18 +92,22 @@ struct FrameBuilder {
     var tabs: [Frame.Entry] {
         guard tab.readsRecords else { return [] }
         return [("Query", Tab.query), ("Fetch", .fetch), ("Changes", .changes)].map { text, tab in
-            Frame.Entry(text: text, href: place.link(tab.rawValue), count: nil, isCurrent: tab == self.tab)
+            Frame.Entry(text: text, href: place.link(tab.rawValue), count: nil, key: tab.key, isCurrent: tab == self.tab)
         }
     }
 
     var sections: [Frame.Section] {
-        func entry(_ text: String, _ tab: Tab, _ count: Int? = nil, isCurrent: Bool? = nil) -> Frame.Entry {
-            Frame.Entry(text: text, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, isCurrent: isCurrent ?? (tab == self.tab))
+        func entry(_ text: String, _ tab: Tab, _ count: Int? = nil) -> Frame.Entry {
+            Frame.Entry(
+                text: text, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key, isCurrent: tab == self.tab)
         }
+        // Where the three ways to read are tabs, the key leads to the first of them.
+        let records = Frame.Entry(
+            text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: tab.readsRecords ? nil : Tab.query.key, isCurrent: tab.readsRecords)
         var sections = [
             Frame.Section(
                 title: "Data",
-                entries: [entry("Records", .query, isCurrent: tab.readsRecords), entry("Zones", .zones, visit.zones.count)])
+                entries: [records, entry("Zones", .zones, visit.zones.count), entry("Import", .importing)])
         ]
         if visit.schema != nil {
             let reset = place.address.environment == .development ? [entry("Reset", .reset)] : []
@@ -117,8 +121,12 @@ struct FrameBuilder {
         }
         let tokens = visit.database is any TokenExplaining ? [entry("Tokens", .token)] : []
         let advice = visit.database is any QueryStatisticsKeeping ? [entry("Query advice", .advice)] : []
-        sections.append(Frame.Section(title: "Debugging", entries: advice + tokens + [entry("Rehearsals", .rehearsals)]))
-        sections.append(Frame.Section(title: "Server", entries: [entry("Users", .users, visit.people.users.count)]))
+        sections.append(
+            Frame.Section(
+                title: "Debugging",
+                entries: [entry("Requests", .requests), entry("Clients", .clients)] + advice + tokens
+                    + [entry("Errors", .errors), entry("Check", .check), entry("Rehearsals", .rehearsals)]))
+        sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry), entry("Users", .users, visit.people.users.count)]))
         return sections
     }
 }

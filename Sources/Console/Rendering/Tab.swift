@@ -2,11 +2,35 @@
 enum Tab: String, Sendable {
     case query, fetch, changes, zones
     case types, indexes, roles, compare, deploy, schema, reset, history
-    case token, advice, rehearsals
-    case users
+    case requests, clients, token, errors, check, advice, rehearsals
+    case users, importing, telemetry
     /// Outside of any container.
     case home = ""
 
     /// Whether the tab is one of the three ways to read.
     var readsRecords: Bool { self == .query || self == .fetch || self == .changes }
+
+    /// The letter that leads to the page after the key `g`.
+    var key: String? {
+        switch self {
+        case .query: "q"
+        case .fetch: "f"
+        case .changes: "c"
+        case .zones: "z"
+        case .types: "t"
+        case .indexes: "i"
+        case .roles: "s"
+        case .compare: "d"
+        case .history: "h"
+        case .requests: "r"
+        case .clients: "l"
+        case .advice: "a"
+        case .token: "k"
+        case .errors: "e"
+        case .check: "v"
+        case .users: "u"
+        case .telemetry: "m"
+        case .deploy, .schema, .reset, .rehearsals, .importing, .home: nil
+        }
+    }
 }

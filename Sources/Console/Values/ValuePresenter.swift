@@ -12,8 +12,10 @@ struct ValuePresenter: Sendable {
     /// Whether there is room for everything.
     var isFull = false
 
-    /// Longest text in a table, in characters.
+    /// Longest text in a table, in characters; more opens in place.
     static let shortLength = 140
+    /// Longest text that opens in place, in UTF-8 bytes: a page of records stays light. The page of the record has all of it.
+    static let openedBytes = 4096
     /// Values of a list in a table.
     static let shortCount = 3
     /// Bytes shown in hexadecimal digits.
@@ -24,7 +26,7 @@ struct ValuePresenter: Sendable {
     func view(_ value: FieldValue?, of field: Name) -> ValueView {
         guard let value else { return .missing }
         switch value {
-        case .string(let text): return ValueView(.text(clipped(text)), note: text.isEmpty ? "empty" : nil)
+        case .string(let text): return view(text)
         case .int64(let integer): return ValueView(.number(String(integer)))
         case .double(let double): return ValueView(.number(double.description))
         case .timestamp(let timestamp): return ValueView(.time(timestamp))
@@ -74,10 +76,13 @@ struct ValuePresenter: Sendable {
             note: note.isEmpty ? nil : note)
     }
 
-    private func clipped(_ text: String) -> String {
+    private func view(_ text: String) -> ValueView {
         // Counting characters is slow; a text of few bytes has few characters.
-        if isFull || text.utf8.count <= Self.shortLength || text.count <= Self.shortLength { return text }
-        return text.prefix(Self.shortLength) + "…"
+        if isFull || text.utf8.count <= Self.shortLength || text.count <= Self.shortLength {
+            return ValueView(.text(text), note: text.isEmpty ? "empty" : nil)
+        }
+        let beginning = text.prefix(Self.shortLength) + "…"
+        return ValueView(text.utf8.count <= Self.openedBytes ? .long(String(beginning), whole: text) : .text(String(beginning)))
     }
 
     /// Up to six digits after the point: a tenth of a metre.

@@ -6,6 +6,8 @@ struct ValueView: ViewModel {
     enum Form: Sendable {
         case missing
         case text(String)
+        /// The beginning of a text, and all of it.
+        case long(String, whole: String)
         case code(String)
         case number(String)
         case time(Timestamp)
@@ -30,6 +32,8 @@ struct ValueView: ViewModel {
         switch (name, form) {
         case ("template", _): template
         case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)), ("text", .link(let text, _, _)): text
+        case ("text", .long(let beginning, _)): beginning
+        case ("whole", .long(_, let whole)): whole
         case ("iso", .time(let timestamp)): timestamp.isoText
         case ("utc", .time(let timestamp)): timestamp.utcText
         case ("href", .link(_, let href, _)): href
@@ -52,6 +56,7 @@ struct ValueView: ViewModel {
         switch form {
         case .missing: "value_missing"
         case .text, .number: "value_text"
+        case .long: "value_long"
         case .code: "value_code"
         case .time: "value_time"
         case .link: "value_link"

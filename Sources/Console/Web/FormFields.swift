@@ -60,6 +60,13 @@ struct FormFields: Sendable {
     }
 }
 
+extension String {
+    /// The lines of a form's field that have something in them. Browsers end them with CR LF; other marks that end lines belong to names.
+    var formLines: [String] {
+        unicodeScalars.split { $0 == "\n" || $0 == "\r" }.map { String($0) }
+    }
+}
+
 extension FormFields {
     /// Text that is safe anywhere in a URL: all but letters, digits and `-._~` is percent-encoded.
     static func encoded(_ text: String) -> String {

@@ -38,7 +38,7 @@ extension Visit {
         if let editing = database as? any SchemaEditing { schema = try await stopwatch.measure { try await editing.schema() } }
         self.init(
             place: place, fields: fields, database: database, engine: engine, accounts: console.accounts, assets: console.assets,
-            stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
+            log: console.log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
     }
 }
 

@@ -3,6 +3,7 @@ internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// One request for a page of a place: what was asked, and what most pages need to know of the place.
 struct Visit: Sendable {
@@ -12,6 +13,8 @@ struct Visit: Sendable {
     let engine: any RecordEngine
     let accounts: Accounts
     let assets: AssetStores
+    /// What the web services were asked.
+    let log: RequestLog
     let stopwatch: Stopwatch
     let people: People
     let containers: [ContainerID]

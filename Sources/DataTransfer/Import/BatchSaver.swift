@@ -33,7 +33,8 @@ struct BatchSaver: Sendable {
     ///   - report: is told how many records are saved so far.
     /// - Throws: `ImportError.stopped` for the first refusal in the order of the batches, `ImportError.noAsset` when a file that a record
     ///   needs can't be read, and `ImportError.brokenOff` for what `next` throws once a record is saved, when the batches that were under
-    ///   way have ended, so that their counts are true; what `next` throws before.
+    ///   way have ended, so that their counts are true; what `next` throws before; `CancellationError` when it is cancelled, once the batches
+    ///   that were under way have ended.
     func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
         try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
             var (started, running) = (0, 0)
@@ -45,6 +46,7 @@ struct BatchSaver: Sendable {
                 while running < Self.flightLimit, !isDone, failure == nil {
                     let batch: SaveBatch?
                     do {
+                        try Task.checkCancellation()
                         batch = try next()
                     } catch {
                         breakage = error
@@ -61,6 +63,7 @@ struct BatchSaver: Sendable {
                 }
                 guard let (number, ending) = try await group.next() else { break }
                 running -= 1
+                if ending.isCancelled { (isDone, breakage) = (true, CancellationError()) }
                 outcome.saved += ending.saved
                 outcome.refusedCount += ending.refused.count
                 outcome.refused += ending.refused.map { RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason) }
@@ -74,6 +77,7 @@ struct BatchSaver: Sendable {
             case .asset(let error)?: throw ImportError.noAsset(saved: saved, path: error.path, reason: error.reason)
             case nil: break
             }
+            if breakage is CancellationError { throw CancellationError() }
             if let breakage { throw saved == 0 ? breakage : ImportError.brokenOff(saved: saved, reason: "\(breakage)") }
             outcome.keepFirst()
             return outcome
@@ -96,6 +100,8 @@ struct BatchSaver: Sendable {
         var saved = 0
         /// What ends the saving.
         var stop: Stop?
+        /// Whether it was given up while the database was busy.
+        var isCancelled = false
         /// What the saving goes past.
         var refused: [Refusal] = []
     }
@@ -120,7 +126,7 @@ struct BatchSaver: Sendable {
                 return ending
             } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
                 tries += 1
-                try await Task.sleep(for: .milliseconds(50 << tries))
+                do { try await Task.sleep(for: .milliseconds(50 << tries)) } catch { return Ending(isCancelled: true) }
             } catch let error as RecordError {
                 return Ending(stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
             }

@@ -12,8 +12,8 @@ public struct Importer: Sendable {
     /// Bad rows that are reported one by one.
     public static let problemLimit = 100
 
-    private let files: [ImportFile]
-    private let options: ImportOptions
+    let files: [ImportFile]
+    let options: ImportOptions
     private let database: any RecordDatabase
 
     /// - Throws: `ImportError` when a file can't be read or its format is not known.
@@ -26,7 +26,8 @@ public struct Importer: Sendable {
 
     /// Imports.
     /// - Parameter progress: called now and then from the import's own task.
-    /// - Throws: `ImportError`; `RecordError` when the database refuses the schema or the zone.
+    /// - Throws: `ImportError`; `RecordError` when the database refuses the schema or the zone; `CancellationError` when its task is cancelled:
+    ///   what is saved by then stays, and `progress` has told how much that is.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> ImportReport {
         guard let editor = database as? any SchemaEditing else {
             throw ImportError.invalid("This database does not let its schema be changed, so the record type can't be made")
@@ -54,14 +55,14 @@ public struct Importer: Sendable {
     // MARK: The passes
 
     /// The columns of all files together, in the order in which they first appear. Bad rows have no say in the types.
-    private func profiles(_ progress: @escaping (ImportProgress) -> Void) throws -> [ColumnProfile] {
+    func profiles(_ progress: @escaping (ImportProgress) -> Void) throws -> [ColumnProfile] {
         var profiles: [ColumnProfile] = []
         var indexes: [Name: Int] = [:]
         var meter = ProgressMeter(.reading, files, progress)
         for (number, file) in files.enumerated() {
             var reader = try RowReader(file)
             while let outcome = try reader.next() {
-                meter.count(at: reader.offset, of: number)
+                try meter.count(at: reader.offset, of: number)
                 guard case .row(let row) = outcome else { continue }
                 for (column, cell) in row.cells {
                     if indexes[column] == nil {
@@ -75,7 +76,7 @@ public struct Importer: Sendable {
         return profiles
     }
 
-    private struct Check {
+    struct Check {
         var good = 0
         var problems: [RowProblem] = []
         var problemCount = 0
@@ -86,7 +87,7 @@ public struct Importer: Sendable {
         }
     }
 
-    private func check(_ plan: ImportPlan, _ progress: @escaping (ImportProgress) -> Void) throws -> Check {
+    func check(_ plan: ImportPlan, _ progress: @escaping (ImportProgress) -> Void) throws -> Check {
         var check = Check()
         var converter = RowConverter(plan, nameField: options.nameField, files: files)
         var meter = ProgressMeter(.checking, files, progress)
@@ -94,7 +95,7 @@ public struct Importer: Sendable {
             try file.checkUnchanged()
             var reader = try RowReader(file)
             while let outcome = try reader.next() {
-                meter.count(at: reader.offset, of: number)
+                try meter.count(at: reader.offset, of: number)
                 switch outcome {
                 case .row(let row):
                     do throws(BadRow) {

@@ -18,8 +18,10 @@ struct ProgressMeter {
         total = max(start, 1)
     }
 
-    mutating func count(at offset: Int, of file: Int) {
+    /// - Throws: `CancellationError` when the task is cancelled.
+    mutating func count(at offset: Int, of file: Int) throws {
         rows += 1
+        if rows & 0xFF == 0 { try Task.checkCancellation() }
         let done = starts[file] + offset
         let percent = done * 100 / total
         if percent == self.percent { return }

@@ -114,7 +114,7 @@ public struct Restorer: Sendable {
         var meter = ProgressMeter(.checking, [file], progress)
         var lines = try records()
         while let outcome = try lines.next() {
-            meter.count(at: lines.offset, of: 0)
+            try meter.count(at: lines.offset, of: 0)
             switch outcome {
             case .bad(let line, let reason): check.add(RowProblem(file: file.path, line: line, reason: reason))
             case .row(let row):

@@ -13,17 +13,21 @@ struct InMemoryDatabase: RecordDatabase {
         let now = store.clock()
         return try store.write { state in
             _ = state.userNumber(caller.userRecordName)
-            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now)
+            let before = state
+            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now, requestID: request.requestID)
             var modifier = BatchModifier(transaction, address: address, caller: caller, now: now)
             let outcomes = try modifier.apply(request)
-            let growth = SchemaChange(from: state.schema, to: transaction.schema)
             state = transaction.state
-            if !growth.isEmpty {
-                let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
-                state.note(growth.lines, because: .save, by: signature)
-            }
+            noteGrowth(since: before, in: &state, at: now)
             return outcomes
         }
+    }
+
+    /// Notes what saves added to the schema.
+    func noteGrowth(since before: InMemoryState, in state: inout InMemoryState, at now: Timestamp) {
+        let growth = SchemaChange(from: before.schema, to: state.schema)
+        if growth.isEmpty { return }
+        state.note(growth.lines, because: .save, by: Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID))
     }
 
     func query(_ request: QueryRequest) async throws -> QueryPage {

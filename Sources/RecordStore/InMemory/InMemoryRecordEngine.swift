@@ -12,10 +12,14 @@ public final class InMemoryRecordEngine: RecordEngine {
     }
 
     private let stores = Mutex<[Key: InMemoryStore]>([:])
+    private let journal: JournalLimits
     private let clock: @Sendable () -> Timestamp
 
-    /// - Parameter clock: what records take for the present.
-    public init(clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+    /// - Parameters:
+    ///   - journal: how long earlier versions of records are kept, and how many of each; their bytes are not counted here.
+    ///   - clock: what records take for the present.
+    public init(journal: JournalLimits = .standard, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+        self.journal = journal
         self.clock = clock
     }
 
@@ -27,7 +31,7 @@ public final class InMemoryRecordEngine: RecordEngine {
         let key = Key(container: container, environment: environment)
         return stores.withLock { stores in
             if let store = stores[key] { return store }
-            let store = InMemoryStore(environment: environment, clock: clock)
+            let store = InMemoryStore(environment: environment, journal: journal, clock: clock)
             stores[key] = store
             return store
         }
@@ -35,6 +39,21 @@ public final class InMemoryRecordEngine: RecordEngine {
 
     public func containers() async throws -> [ContainerID] {
         stores.withLock { Set($0.keys.map(\.container)).sorted() }
+    }
+
+    /// Takes the stores of a container away, or gives them to another name.
+    func move(_ container: ContainerID, to name: ContainerID?) throws {
+        try stores.withLock { stores in
+            let moved = stores.filter { $0.key.container == container }
+            if moved.isEmpty { throw RecordError.noContainer(container) }
+            if let name, stores.keys.contains(where: { $0.container.description.lowercased() == name.description.lowercased() && $0.container != container }) {
+                throw RecordError.containerExists(name)
+            }
+            for (key, store) in moved {
+                stores[key] = nil
+                if let name { stores[Key(container: name, environment: key.environment)] = store }
+            }
+        }
     }
 
     public func close() async {}

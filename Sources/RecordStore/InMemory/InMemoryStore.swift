@@ -11,10 +11,11 @@ final class InMemoryStore: Sendable {
     let queries: QueryLog
     let assetTickets = AssetTickets(key: TokenSeal.makeKey())
     private let tokens: Mutex<TokenOffice>
-    private let state = Mutex(InMemoryState())
+    private let state: Mutex<InMemoryState>
 
-    init(environment: Environment, clock: @escaping @Sendable () -> Timestamp) {
+    init(environment: Environment, journal: JournalLimits, clock: @escaping @Sendable () -> Timestamp) {
         self.environment = environment
+        state = Mutex(InMemoryState(journalLimits: journal))
         self.clock = clock
         queries = QueryLog(since: Timestamp.now())
         tokens = Mutex(
@@ -55,6 +56,10 @@ struct InMemoryState: Sendable {
         var isRenewed = false
         var references: [(field: Name, reference: Reference)] = []
         var assets: Set<AssetField> = []
+        /// The request that made the latest change.
+        var requestID: String?
+        /// The earlier states that are kept, oldest first.
+        var earlier: [RecordJournalEntry] = []
     }
 
     /// A field that refers to a file, however often.
@@ -105,6 +110,7 @@ struct InMemoryState: Sendable {
     var assets: [FileChecksum: AssetFile] = [:]
     /// Numbers of uploads, and until when to remember them.
     var spentReceipts: [[UInt8]: Timestamp] = [:]
+    let journalLimits: JournalLimits
 
     mutating func nextPosition() -> Int64 {
         position += 1
@@ -112,9 +118,11 @@ struct InMemoryState: Sendable {
     }
 
     /// Turns a record into a deletion.
-    mutating func delete(_ name: Name, in zone: Int64, by signature: Signature) {
+    mutating func delete(_ name: Name, in zone: Int64, by signature: Signature, requestID: String? = nil) {
         guard var row = zones[zone]?.rows[name] else { return }
         let position = nextPosition()
+        row.earlier = earlier(than: row, replacedAt: signature.timestamp)
+        row.requestID = requestID
         row.isDeleted = true
         row.position = position
         row.references = []

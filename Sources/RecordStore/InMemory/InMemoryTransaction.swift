@@ -7,12 +7,14 @@ final class InMemoryTransaction: RecordTransaction {
     private let view: InMemoryView
     let assetTickets: AssetTickets
     private let now: Timestamp
+    private let requestID: String?
 
-    init(_ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp) {
+    init(_ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil) {
         self.state = state
         self.view = view
         assetTickets = tickets
         self.now = now
+        self.requestID = requestID
     }
 
     var schema: Schema { state.schema }
@@ -42,7 +44,9 @@ final class InMemoryTransaction: RecordTransaction {
         if let before {
             row.born = before.isDeleted ? position : before.born
             row.isRenewed = before.isDeleted || before.isRenewed
+            row.earlier = state.earlier(than: before, replacedAt: now)
         }
+        row.requestID = requestID
         row.references = draft.fields.values.flatMap { field in
             field.value.elements.compactMap { if case .reference(let reference) = $0 { (field.name, reference) } else { nil } }
         }
@@ -55,7 +59,7 @@ final class InMemoryTransaction: RecordTransaction {
     }
 
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) {
-        state.delete(record.recordID.recordName, in: zone, by: signature)
+        state.delete(record.recordID.recordName, in: zone, by: signature, requestID: requestID)
     }
 
     func dependents(of name: Name, in zone: Int64) -> [Referrer] {

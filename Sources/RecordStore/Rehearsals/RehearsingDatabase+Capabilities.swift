@@ -137,6 +137,19 @@ extension RehearsingDatabase: RecordListing {
     }
 }
 
+extension RehearsingDatabase: RecordJournalling {
+    func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
+        guard let base = base as? any RecordJournalling else { throw unable("say what became of its records") }
+        return try await base.journal(request)
+    }
+
+    func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
+        guard let base = base as? any RecordJournalling else { throw unable("bring back earlier versions") }
+        try checkBusy(.zones([reversion.recordID.zoneID]))
+        return try await base.revert(reversion)
+    }
+}
+
 extension RehearsingDatabase: AssetUploading {
     private func assets() throws -> any AssetUploading {
         guard let base = base as? any AssetUploading else { throw unable("take assets") }

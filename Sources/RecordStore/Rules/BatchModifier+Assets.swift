@@ -31,7 +31,8 @@ extension BatchModifier {
     ) throws -> Asset {
         let fileName = asset.fileName.flatMap { $0.isEmpty ? nil : AssetFileName.safe($0) }
         // First, so that a save that is sent again after its answer was lost finds its receipt spent and yet succeeds.
-        if var kept = before[field]?.value.assets.first(where: { Name($0.fileChecksum) == Name(asset.fileChecksum) }) {
+        let held = [before[field], formerFields[field]].flatMap { $0?.value.assets ?? [] }
+        if var kept = held.first(where: { Name($0.fileChecksum) == Name(asset.fileChecksum) }) {
             // What is not entered has to be uploaded, as the first time.
             if try FileChecksum(kept.fileChecksum).map(transaction.hasAsset) ?? false {
                 if let fileName { kept.fileName = fileName }

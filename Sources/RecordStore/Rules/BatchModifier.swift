@@ -20,6 +20,8 @@ public struct BatchModifier {
     let now: Timestamp
     let database: DatabaseScope
     private let environment: Environment
+    /// What a record that goes back to an earlier version held then: its files need no upload.
+    var formerFields: [Name: Field] = [:]
     /// Checks that look at the batch as a whole, so that the order of its operations does not matter.
     private var deferred: [(index: Int, check: () throws -> Void)] = []
 

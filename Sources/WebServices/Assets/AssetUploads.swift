@@ -26,11 +26,13 @@ struct AssetUploads: Sendable {
             throw RecordError(
                 .quotaExceeded, "The asset has more than \(store.sizeLimit) bytes, which is the limit of this server (--asset-size-limit)")
         }
+        RequestNote.current?.received(file: asset.size)
         var writer = JSONWriter()
         writer.object { writer in
             writer.name("singleFile")
             writer.object { $0.members(ofUploaded: asset) }
         }
+        RequestNote.current?.answered(writer.bytes)
         return .json(writer.bytes)
     }
 

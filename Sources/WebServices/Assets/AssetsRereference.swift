@@ -16,6 +16,8 @@ struct AssetsRereference: Endpoint {
         }
         guard let database = try await call.database() as? any AssetUploading else { throw call.unable("take assets") }
         let assets = try await database.rereference(sources, from: zoneID, to: targetZoneID)
+        call.note?.about([zoneID, targetZoneID])
+        call.note?.items(assets, areRecords: false) { sources[$0].recordName }
         writer.object { writer in
             writer.name("assets")
             writer.array { writer in

@@ -16,6 +16,8 @@ struct AssetsUpload: Endpoint {
         }
         guard let database = try await call.database() as? any AssetUploading else { throw call.unable("take assets") }
         let grants = try await database.grantUploads(slots, in: zoneID)
+        call.note?.about([zoneID])
+        call.note?.items(grants, areRecords: false) { slots[$0].recordName }
         let links = try await call.assets.links()
         writer.object { writer in
             writer.name("tokens")

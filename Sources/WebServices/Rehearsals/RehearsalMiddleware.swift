@@ -16,7 +16,7 @@ struct RehearsalMiddleware: RouterMiddleware {
     private static let parameterName = "skylightRehearse"
     private static let exemption = "none"
     /// Names what shaped the answer.
-    private static let answerHeader = HTTPField.Name("X-Skylight-Rehearsal")
+    static let answerHeader = HTTPField.Name("X-Skylight-Rehearsal")
 
     let services: RehearsalServices
 
@@ -35,7 +35,7 @@ struct RehearsalMiddleware: RouterMiddleware {
                 try await rehearse(request, scope, context, next)
             }
         } catch let error as RecordError {
-            return services.crossOrigin.allowing(request, Self.failure(error))
+            return services.crossOrigin.allowing(request, Self.failure(error, context))
         }
     }
 
@@ -87,10 +87,10 @@ struct RehearsalMiddleware: RouterMiddleware {
         }
         if fails(.throttled) {
             return failure(
-                .throttled, RecordError(.throttled, "Request was throttled; this is a rehearsal", retryAfter: Rehearsal.retryAfter), request)
+                .throttled, RecordError(.throttled, "Request was throttled; this is a rehearsal", retryAfter: Rehearsal.retryAfter), request, context)
         }
         if fails(.tryAgainLater) {
-            return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), request)
+            return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), request, context)
         }
         if fails(.droppedBefore) {
             // What is still on its way would turn the end of the connection into a reset.
@@ -108,17 +108,14 @@ struct RehearsalMiddleware: RouterMiddleware {
         return response
     }
 
-    private func failure(_ rehearsal: Rehearsal, _ error: RecordError, _ request: Request) -> Response {
-        var response = Self.failure(error)
+    private func failure(_ rehearsal: Rehearsal, _ error: RecordError, _ request: Request, _ context: ServingRequestContext) -> Response {
+        var response = Self.failure(error, context)
         if let name = Self.answerHeader { response.headers[name] = rehearsal.rawValue }
         return services.crossOrigin.allowing(request, response)
     }
 
-    private static func failure(_ error: RecordError) -> Response {
-        var response = Response.json(
-            Refusal.body(code: error.code, reason: error.reason, retryAfter: error.retryAfter), status: error.code.httpStatus)
-        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
-        return response
+    private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {
+        .failure(error, of: context.requestID, noting: RequestNote.current)
     }
 
     /// Ends the connection.

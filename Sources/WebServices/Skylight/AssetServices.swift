@@ -47,7 +47,9 @@ enum AssetSweepService {
     private static let longestGraceTime = 36_525
 
     static func answer(_ call: AssetCall) async throws -> Response {
-        let body = try RequestObject(try await call.request.bodyBytes())
+        let bytes = try await call.request.bodyBytes()
+        RequestNote.current?.received(bytes)
+        let body = try RequestObject(bytes)
         let isDryRun = try body.bool("dryRun") ?? false
         let graceTime = try graceTime(in: body) ?? call.place.stores.graceTime
         let store = call.store

@@ -9,7 +9,7 @@ struct ChangesPage: Endpoint {
         let request = ZoneChangesRequest(
             try body.zoneIdentity(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
-        let page = try await call.database().zoneChanges(request)
+        let page = try await call.database().zoneChanges(request, noting: call.note)
         let downloadURL = try await call.assets.addresses(in: page.changes.lazy.map(\.record))
         try writer.object { writer in
             writer.name("zoneID")
@@ -30,7 +30,7 @@ struct ChangedZones: Endpoint {
         let body = call.body
         let request = DatabaseChangesRequest(
             since: try body.token(), includesGoneZones: try body.bool("includesGoneZones") ?? false, limit: try body.widePageLimit().records)
-        let page = try await call.database().databaseChanges(request)
+        let page = try await call.database().databaseChanges(request, noting: call.note)
         writer.object { writer in
             writer.name("zones")
             writer.array { writer in

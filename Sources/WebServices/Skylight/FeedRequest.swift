@@ -3,6 +3,7 @@ internal import Hummingbird
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// A request for a feed: which database, which zone, from where.
 struct FeedRequest: Sendable {
@@ -12,18 +13,22 @@ struct FeedRequest: Sendable {
     let zoneID: ZoneID?
     /// Where to begin; `nil` for the beginning, or for now where a feed is followed.
     let since: ChangeToken?
+    /// Where to say what is asked and answered; `nil` when nobody keeps it.
+    let note: RequestNote?
     private let parameters: [String: String]
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header that an event source sends when it comes back.
-    init(_ request: Request, database: any RecordDatabase, assets: AssetPlace) throws {
+    init(_ request: Request, database: any RecordDatabase, assets: AssetPlace, note: RequestNote?) throws {
         self.database = database
         self.assets = assets
+        self.note = note
         parameters = Dictionary(
             request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { first, _ in first })
         let owner = parameters["owner"].map { Name($0) }
         zoneID = parameters["zone"].map { ZoneID(zoneName: Name($0), ownerRecordName: owner) }
         let lastEvent = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
         since = (lastEvent ?? parameters["since"]).flatMap { $0.isEmpty ? nil : ChangeToken(text: $0) }
+        if let zoneID { note?.about([zoneID]) }
     }
 
     func parameter(_ name: String) -> String? { parameters[name] }
@@ -54,8 +59,18 @@ struct FeedRequest: Sendable {
     }
 
     /// A page of a zone's changes.
-    func page(of zoneID: ZoneID, since token: ChangeToken?, records: Int) async throws -> ZoneChangesPage {
-        try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: records)))
+    func page(of zoneID: ZoneID, since token: ChangeToken?, limit: PageLimit) async throws -> ZoneChangesPage {
+        try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: limit))
+    }
+
+    /// Does what comes before a stream begins. What goes wrong there is noted of the pull that the stream would have been.
+    func beginning<Value: Sendable>(of zoneID: ZoneID, _ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as RecordError {
+            note?.pulled(ServedRequest.Pull(ZoneChangesRequest(zoneID, since: since), error))
+            throw error
+        }
     }
 
     func unable(_ what: String) -> RecordError {

@@ -5,6 +5,7 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import ServiceLifecycle
+internal import Traffic
 
 /// Changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
 ///
@@ -12,7 +13,7 @@ internal import ServiceLifecycle
 /// happens while a client is slow is not kept for it; it is read from the store when the client is ready.
 struct Follow {
     /// Changes in an event.
-    private static let pageSize = 200
+    private static let pageLimit = PageLimit(records: 200)
     private let request: FeedRequest
 
     init(_ request: FeedRequest) {
@@ -24,25 +25,33 @@ struct Follow {
         guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
         // The signals begin before the first look, so that no commit falls in between.
         let commits = signalling.commits()
-        let start = if let since = request.since { since } else { try await request.currentToken() }
-        let first = try await request.page(of: zoneID, since: start, records: Self.pageSize)
+        let (start, first) = try await request.beginning(of: zoneID) {
+            let start = if let since = request.since { since } else { try await request.currentToken() }
+            return (start, try await request.page(of: zoneID, since: start, limit: Self.pageLimit))
+        }
         let body = ResponseBody { writer in
             // Even when nothing has happened yet the client learns where it stands.
             try await writer.write(try await event(first))
             var token = first.syncToken
+            var done = first.changes.count
+            note(first, after: done, from: start)
             var isBehind = first.moreComing
             try await Wake.forEach(of: commits) { wake in
                 repeat {
                     let page: ZoneChangesPage
                     do {
-                        page = try await request.page(of: zoneID, since: token, records: Self.pageSize)
+                        page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
                     } catch let error as RecordError {
                         // The zone is gone, say. A client that was only cut off would never learn why.
+                        request.note?.streamFailed(error)
                         try await writer.write(Self.failure(error))
                         return false
                     }
                     (token, isBehind) = (page.syncToken, page.moreComing)
-                    if !page.changes.isEmpty { try await writer.write(try await event(page)) }
+                    if page.changes.isEmpty { continue }
+                    try await writer.write(try await event(page))
+                    done += page.changes.count
+                    note(page, after: done, from: start)
                 } while isBehind && !Task.isShuttingDownGracefully
                 // A client whose stream ends early goes on from its last token.
                 if isBehind { return false }
@@ -52,6 +61,13 @@ struct Follow {
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: Wake.eventStreamHeaders, body: body)
+    }
+
+    /// Says how far the client has come.
+    private func note(_ page: ZoneChangesPage, after done: Int, from start: ChangeToken) {
+        request.note?.streamed(
+            ServedRequest.Pull(
+                zoneID: request.zoneID, sent: start, given: page.syncToken, moreComing: page.moreComing, changes: done))
     }
 
     private static func failure(_ error: RecordError) -> ByteBuffer {

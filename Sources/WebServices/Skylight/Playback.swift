@@ -6,6 +6,7 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import ServiceLifecycle
+internal import Traffic
 
 /// A whole zone, or all that changed since a token, as one stream of lines of JSON.
 ///
@@ -25,6 +26,8 @@ struct Playback {
     private struct Lines: Sendable {
         var text: ByteBuffer
         var done: Int
+        /// The token after it; `nil` where it could not be read.
+        var token: ChangeToken?
         /// Where the next page begins; `nil` after the last one.
         var next: ChangeToken?
     }
@@ -32,8 +35,10 @@ struct Playback {
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
         // What is wrong with the request shows in the first page, while there is still a status to say it with.
-        let total = try await request.total()
-        let first = try await lines(of: zoneID, since: request.since, after: 0, total: total)
+        let (total, first) = try await request.beginning(of: zoneID) {
+            let total = try await request.total()
+            return (total, try await lines(of: zoneID, since: request.since, after: 0, total: total))
+        }
         let body = ResponseBody { writer in
             var current = first
             try await writer.write(Self.line { $0.started(total: total) })
@@ -43,20 +48,30 @@ struct Playback {
                 let done = current.done
                 async let next = lines(of: zoneID, since: token, after: done, total: total)
                 try await writer.write(current.text)
+                note(current, of: zoneID)
                 do {
                     current = try await next
                 } catch let error as RecordError {
-                    current = Lines(text: Self.line { $0.failed(error) }, done: done, next: nil)
+                    request.note?.streamFailed(error)
+                    current = Lines(text: Self.line { $0.failed(error) }, done: done, token: nil, next: nil)
                 }
             }
             try await writer.write(current.text)
+            note(current, of: zoneID)
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
+    /// Says how far the client has come: what was made for it and not taken does not count.
+    private func note(_ lines: Lines, of zoneID: ZoneID) {
+        guard let token = lines.token else { return }
+        request.note?.streamed(
+            ServedRequest.Pull(zoneID: zoneID, sent: request.since, given: token, moreComing: lines.next != nil, changes: lines.done))
+    }
+
     private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines {
-        let page = try await request.database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: Self.pageLimit))
+        let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
         let bytes = page.changes.reduce(512) { $0 + $1.record.fields.bytes.count + 640 }
         // Made anew for each page: a long playback outlives an address.
         let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
@@ -68,7 +83,7 @@ struct Playback {
         let done = done + page.changes.count
         writer.reached(page, done: done, total: total)
         writer.endLine()
-        return Lines(text: ByteBuffer(bytes: writer.bytes), done: done, next: page.moreComing ? page.syncToken : nil)
+        return Lines(text: ByteBuffer(bytes: writer.bytes), done: done, token: page.syncToken, next: page.moreComing ? page.syncToken : nil)
     }
 
     private static func line(_ write: (inout JSONWriter) -> Void) -> ByteBuffer {

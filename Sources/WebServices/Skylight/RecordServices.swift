@@ -1,6 +1,7 @@
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// `records/query`: the protocol's service of that name, with pages of any size.
 struct RecordsWideQuery: Endpoint {
@@ -27,7 +28,9 @@ struct RecordsList: Endpoint {
             try body.zoneIdentity(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
             limit: try body.widePageLimit())
         guard let database = try await call.database() as? any RecordListing else { throw call.unable("list records") }
+        call.note?.about([request.zoneID])
         let page = try await database.list(request)
+        call.note?.update { $0.records = page.records.count }
         let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in
             writer.name("records")

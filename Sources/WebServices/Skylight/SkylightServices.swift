@@ -30,10 +30,12 @@ enum SkylightServices {
         "query/statistics": QueryStatisticsRead.self,
         "records/counts": RecordsCounts.self,
         "records/explain": RecordsExplain.self,
+        "records/journal": RecordsJournal.self,
         "records/list": RecordsList.self,
         "records/query": RecordsWideQuery.self,
         "records/referrers": RecordsReferrers.self,
         "records/restore": RecordsRestore.self,
+        "records/revert": RecordsRevert.self,
         "schema": SchemaRead.self,
         "schema/builds": SchemaBuilds.self,
         "schema/counts": SchemaCounts.self,
@@ -67,12 +69,17 @@ enum SkylightServices {
         "users/caller": UsersCallerService.self,
     ]
 
+    /// Whether there is a service of this name of a database, or of an environment.
+    static func knows(_ action: String) -> Bool {
+        streams[action] != nil || endpoints[action] != nil || ofEnvironments[action] != nil
+    }
+
     /// Why there is no service at a path, and which there are.
     static func unknown(_ action: String) -> RecordError {
         let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
         return RecordError(
             .notFound,
-            "There is no service '\(action)' under /skylight/1; there are \(server.keys.sorted().joined(separator: ", ")), under "
+            "There is no service '\(action)' under /skylight/1; there are \((server.keys + TrafficServices.names).sorted().joined(separator: ", ")), under "
                 + "{container}/{environment} \(ofEnvironments.keys.sorted().joined(separator: ", ")), and under "
                 + "{container}/{environment}/{database} \(ofDatabases)")
     }

@@ -17,6 +17,7 @@ enum TokenServices {
             }
             writer.member("syncToken", token.text)
         }
+        request.note?.answered(writer.bytes)
         return .json(writer.bytes)
     }
 
@@ -27,6 +28,7 @@ enum TokenServices {
         let explanation = try await explaining.explain(ChangeToken(text: text))
         var writer = JSONWriter()
         writer.value(explanation)
+        request.note?.answered(writer.bytes)
         return .json(writer.bytes)
     }
 }

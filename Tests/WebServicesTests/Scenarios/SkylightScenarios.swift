@@ -34,13 +34,40 @@ extension Scenario {
             call("DELETE", "/skylight/1/users", "", 405, #"{"reason":"<has 'users' answers to GET>"}"#)),
         Scenario(
             "a service that is not there names those that are",
-            get("/skylight/1/nothing", 404, #"{"serverErrorCode":"NOT_FOUND","reason":"<has 'nothing' under /skylight/1; there are containers, health>"}"#),
+            get("/skylight/1/nothing", 404, #"{"serverErrorCode":"NOT_FOUND","reason":"<has 'nothing' under /skylight/1; there are clients, containers, health, requests, requests/live, users>"}"#),
             get("/skylight/1/", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get("\(root)/records/forget", 404, #"{"reason":"<has changes/follow, changes/page>"}"#),
             post("\(root)/records/lookup", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("\(root)", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get("/skylight/1/iCloud.com.example.Test/staging/private/schema", 400, #"{"reason":"<has environment 'staging'>"}"#),
             get("/skylight/1/iCloud.com.example.Test/development/mine/schema", 400, #"{"reason":"<has database 'mine'>"}"#)),
+        Scenario(
+            "what became of a record is told, and an earlier version brought back",
+            begun[0], begun[1],
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceUpdate","record":{"recordType":"N","recordName":"a","fields":{"x":2}}}]}"#, 200,
+                keeping: ["tag": "records[0].recordChangeTag"]),
+            get(
+                "\(root)/records/journal?zone=Z&recordName=a&resultsLimit=1", 200,
+                #"{"changes":[{"change":"modified","recordType":"N","recordChangeTag":"$tag","modified":{"userRecordName":"$developer"},"fields":{"x":{"value":2}}}],"kept":{"days":30,"versions":100}}"#),
+            post(
+                "\(root)/records/journal", #"{"recordName":"a","zoneID":{"zoneName":"Z"}}"#, 200,
+                #"{"changes":[{"change":"modified"},{"change":"created","fields":{"x":{"value":1}}}],"before":"<absent>"}"#,
+                keeping: ["first": "changes[1].position", "last": "changes[0].position"]),
+            get("\(root)/records/journal?zone=Z&recordName=a&before=$last", 200, #"{"changes":[{"change":"created"}]}"#),
+            post(
+                "\(root)/records/revert", #"{"recordName":"a","zoneID":{"zoneName":"Z"},"position":$first,"recordChangeTag":"no"}"#, 409,
+                #"{"serverErrorCode":"CONFLICT"}"#),
+            post(
+                "\(root)/records/revert", #"{"recordName":"a","zoneID":{"zoneName":"Z"},"position":$first,"recordChangeTag":"$tag"}"#, 200,
+                #"{"recordName":"a","recordType":"N","fields":{"x":{"value":1}}}"#),
+            post("\(root)/records/revert", #"{"recordName":"a","zoneID":{"zoneName":"Z"},"position":9999}"#, 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            post("\(root)/records/revert", #"{"recordName":"a","zoneID":{"zoneName":"Z"}}"#, 400, #"{"reason":"<has 'position'>"}"#),
+            get("\(root)/records/journal?zone=Z", 400, #"{"reason":"<has 'recordName'>"}"#),
+            get("\(root)/records/journal?zone=Z&recordName=never", 200, #"{"changes":[]}"#),
+            get("\(root)/records/journal?zone=no&recordName=a", 404, gone),
+            call("GET", "\(root)/records/revert", "", 405)),
         Scenario(
             "the schema is read and edited",
             begun[0], begun[1],

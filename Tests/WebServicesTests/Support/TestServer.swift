@@ -10,6 +10,7 @@ import Records
 import SQLiteRecordStore
 import TestSupport
 import Testing
+import Traffic
 import WebServices
 
 /// The engines that must answer alike.
@@ -27,12 +28,14 @@ struct TestServer: Sendable {
     let assets: AssetStores
     /// Where the assets are.
     let folder: URL
+    /// What it was asked.
+    let log: RequestLog
     var client: RawClient { RawClient(port: port) }
 
     /// Runs a server for as long as the body takes.
     static func run(
         _ kind: EngineKind = .inMemory, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
-        clock: SettableClock = SettableClock(), routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
+        clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
@@ -42,7 +45,7 @@ struct TestServer: Sendable {
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
-        try await run(on: engine, assets, folder.url, trusting: trusted, routes: routes, body)
+        try await run(on: engine, assets, folder.url, trusting: trusted, log: log, routes: routes, body)
         await assets.close()
         await engine.close()
     }
@@ -66,15 +69,15 @@ struct TestServer: Sendable {
     }
 
     private static func run(
-        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, trusting trusted: TrustedSites,
+        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, trusting trusted: TrustedSites, log: RequestLog = RequestLog(),
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: trusted)
-        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, trusting: trusted).addRoutes(to: router)
+        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, trusting: trusted, log: log).addRoutes(to: router)
         routes(router)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
-            try await body(TestServer(port: port, engine: engine, assets: assets, folder: folder))
+            try await body(TestServer(port: port, engine: engine, assets: assets, folder: folder, log: log))
         }
     }
 }

@@ -73,6 +73,8 @@ struct RecordFeedView: Page {
     let explainAction: String
     /// Where there is an answer, scripts can play the feed back and follow it.
     let feed: FeedPanel?
+    /// The pull as clients write it; `nil` where there is no feed.
+    let code: CodePanel?
     let foot: Foot?
 }
 
@@ -122,6 +124,7 @@ extension RecordFeedView {
                 let isOpen = form.isReverse && page.moreComing
                 return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
             },
+            code: hasFeed ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
             foot: page.map { page in
                 Foot(
                     count: Digits.count(page.changes.count, "change"), left: page.moreComing ? "more coming" : "nothing more",

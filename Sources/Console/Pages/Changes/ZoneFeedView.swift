@@ -42,6 +42,8 @@ struct ZoneFeedView: Page {
     let newToken: TokenOutput?
     let explainAction: String
     let others: [Frame.Link]
+    /// The pull as clients write it; `nil` where there is no feed.
+    let code: CodePanel?
     let foot: Foot?
 }
 
@@ -77,6 +79,7 @@ extension ZoneFeedView {
             nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "There are no zones with a feed yet.") : nil,
             noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },
             explainAction: "\(place.path)/token", others: isEmpty && !isSince ? try await visit.othersWithData() : [],
+            code: place.hasFeed ? CodePanel(zoneChangesSince: isSince && !text.isEmpty ? ChangeToken(text: text) : nil, visit: visit) : nil,
             foot: page.map { page in
                 Foot(
                     count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,

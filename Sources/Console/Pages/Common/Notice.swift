@@ -14,6 +14,8 @@ enum Notice: String {
     case roleRemoved = "role-removed"
     case grantsChanged = "grants-changed"
     case userAdded = "user-added"
+    case recordCreated = "record-created"
+    case recordSaved = "record-saved"
     case assetSaved = "asset-saved"
     case assetRemoved = "asset-removed"
     case rehearsalStarted = "rehearsal-started"
@@ -23,6 +25,10 @@ enum Notice: String {
     case deployed
     case schemaImported = "schema-imported"
     case environmentReset = "environment-reset"
+    case recordRestored = "record-restored"
+    case recordsDeleted = "records-deleted"
+    case querySaved = "query-saved"
+    case queryRemoved = "query-removed"
 
     /// The sentence for a word of the URL, `nil` for an unknown one.
     static func text(_ word: String?) -> String? {
@@ -42,6 +48,8 @@ enum Notice: String {
         case .roleRemoved: "The role is removed."
         case .grantsChanged: "The grants are changed."
         case .userAdded: "The user is added."
+        case .recordCreated: "The record is made."
+        case .recordSaved: "The record is saved."
         case .assetSaved: "The file is uploaded, and the record is saved with it."
         case .assetRemoved: "The record is saved without the file. Bytes that nothing refers to any more are swept after a while."
         case .rehearsalStarted: "The rehearsal is on. Requests to the web services meet it; the pages here show what is stored."
@@ -50,7 +58,11 @@ enum Notice: String {
         case .zoneReset: "The zone was deleted and is made anew, empty. The tokens it had before have expired."
         case .deployed: "Deployed: production has the schema of development."
         case .schemaImported: "The schema file is imported."
+        case .recordRestored: "The record is restored, as a save of now."
         case .environmentReset: "Development is reset: it is empty, and has the schema of production."
+        case .recordsDeleted: "The records are deleted."
+        case .querySaved: "The query is saved. It stands under Saved queries, in every environment of the container."
+        case .queryRemoved: "The saved query is removed."
         }
     }
 

@@ -22,7 +22,7 @@ struct ExplainView: Page {
     let isWaiting: Bool
     /// This page without waiting.
     let now: String
-    let code: QueryCode?
+    let code: CodePanel?
     let milliseconds: String
 }
 
@@ -59,16 +59,17 @@ extension ExplainView {
                 title: "Explain · \(typeName)", editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
                 answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
                 now: visit.place.link("explain", form.parameters + [("now", "1")]),
-                code: plan.canRun ? QueryCode(plan, form: form, type: known, visit: visit) : nil,
+                code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 milliseconds: visit.stopwatch.elapsed.millisecondsText)
         }
         if isDraft { return page(remark: "Not explained yet.") }
+        if editor.written.problem != nil { return page(remark: "Not explained: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not explained: a value can't be read. The row says why.") }
         if isWaiting { return page() }
         do {
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
-                desiredKeys: form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : Set(form.keys))
+                desiredKeys: form.desiredKeys)
             let explanation = try await visit.measure { try await explaining.explain(request) }
             let refusal = explanation.problems.isEmpty
                 ? nil

@@ -50,6 +50,7 @@ struct FetchView: Page {
         /// How many files there are to fetch, and how large they are together.
         let files: String?
         let milliseconds: String
+        let exports: ResultFiles
     }
 
     let title: String
@@ -67,14 +68,15 @@ struct FetchView: Page {
     let zone: String
     let example: Example?
     let noZones: Bool
+    /// The fetch as clients write it; `nil` where nothing is fetched.
+    let code: CodePanel?
     let foot: Foot?
 }
 
 extension FetchView {
     static func load(_ visit: Visit) async throws -> FetchView {
         let zoneID = visit.place.zoneID ?? visit.usualZoneID
-        let text = visit.fields["names"] ?? ""
-        let names = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpaces }.filter { !$0.isEmpty }
+        let names = names(in: visit.fields)
         let systemOnly = visit.fields["return"] == "system"
         let withAssets = visit.fields["assets"] == "with"
         var results: [Result<StoredRecord, RecordError>] = []
@@ -107,14 +109,21 @@ extension FetchView {
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
             returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, zone: zoneID.map(visit.zoneName) ?? "", example: example,
-            noZones: zoneID == nil,
+            noZones: zoneID == nil, code: results.isEmpty ? nil : zoneID.map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
             foot: results.isEmpty
                 ? nil
                 : Foot(
                     found: Digits.count(foundCount, "record"),
                     missing: foundCount < results.count ? "\(results.count - foundCount) not found" : nil,
                     files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
-                    milliseconds: visit.stopwatch.elapsed.millisecondsText))
+                    milliseconds: visit.stopwatch.elapsed.millisecondsText,
+                    exports: ResultFiles(
+                        to: "fetch", [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : []), visit: there)))
+    }
+
+    /// The names that were typed, one a line.
+    static func names(in fields: FormFields) -> [String] {
+        (fields["names"] ?? "").formLines.map { $0[...].trimmingSpaces }.filter { !$0.isEmpty }
     }
 
     private static func rows(
@@ -180,7 +189,7 @@ extension Visit {
     func inZone(_ zoneID: ZoneID) -> Visit {
         Visit(
             place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, assets: assets,
-            stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
+            log: log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
     }
 }
 

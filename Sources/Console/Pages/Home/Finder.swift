@@ -2,8 +2,9 @@ internal import Accounts
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
-/// The find box: leads to the record, type, zone, token, user or container that a text most likely means.
+/// The find box: leads to the record, type, zone, token, request, user or container that a text most likely means.
 enum Finder {
     /// Zones in which a record's name is looked up.
     private static let zoneLimit = 200
@@ -37,6 +38,8 @@ enum Finder {
             return place.inZone(zone.zoneID).link(visit.hasFeed(zone.zoneID) ? "changes" : "query")
         }
         if let record = try await record(name, in: visit) { return record }
+        // The uuid of an error is that of its request.
+        if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) { return place.link("requests", [("id", request.id)]) }
         if text.utf8.count >= 24, let explaining = visit.database as? any TokenExplaining,
             (try? await explaining.explain(ChangeToken(text: text))) != nil
         {

@@ -18,6 +18,8 @@ struct HomeView: Page {
         let publicQuery: String
         let schema: String
         let production: String
+        /// The page of the container as a whole; `nil` where nothing can be done to it.
+        let whole: String?
     }
 
     struct Example: ViewModel {
@@ -95,5 +97,6 @@ extension HomeView.Row {
         publicQuery = place(.development, .public).link("query")
         schema = home.link("types")
         production = place(.production, .private).link("query")
+        whole = engine is any ContainerEditing ? FormFields.url("/container", [("container", container.description)]) : nil
     }
 }

@@ -57,6 +57,10 @@ struct QueryEditor: ViewModel {
     let keysText: String
     let returnsSystemFieldsOnly: Bool
     let limits: [Choice]
+    /// The fields whose values can be counted; none where the page does not count.
+    let facets: [Choice]
+    let written: QueryWritten
+    let saved: SavedQueryPanel
 }
 
 extension QueryEditor {
@@ -82,6 +86,12 @@ extension QueryEditor {
         returnsSystemFieldsOnly = form.returnsSystemFieldsOnly
         keysText = builder.keysText
         limits = Set(QueryForm.limits + [form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) }
+        let counted = explains ? [] : fields.filter(\.canBeCounted)
+        facets = counted.isEmpty
+            ? []
+            : [Choice("", "no field", isSelected: form.facet == nil)] + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
+        written = QueryWritten(form, type: type, visit: visit)
+        saved = SavedQueryPanel(form, visit: visit)
     }
 }
 

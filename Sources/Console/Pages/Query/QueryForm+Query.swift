@@ -36,10 +36,19 @@ extension QueryForm {
             return text.isEmpty ? "\"\"" : text
         }
         if case .location? = elements.first { return elements.map(text).joined(separator: "; ") }
-        return elements.map { element in
-            let text = text(of: element)
-            let isPlain = !text.isEmpty && !text.contains(",") && !text.contains("\"") && text.trimmedSpaces.utf8.count == text.utf8.count
-            return isPlain ? text : "\"\(text.replacing("\"", with: "\"\""))\""
+        return listText(elements.map(text))
+    }
+
+    /// The values of a list as one types them: between commas, in quotation marks where they need it.
+    static func listText(_ values: [String]) -> String {
+        values.map { text in
+            let isPlain = !text.isEmpty && !text.utf8.contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") }
+            if isPlain, text.trimmedSpaces.utf8.count == text.utf8.count { return text }
+            var quoted = "\""
+            for scalar in text.unicodeScalars {
+                if scalar == "\"" { quoted += "\"\"" } else { quoted.unicodeScalars.append(scalar) }
+            }
+            return quoted + "\""
         }.joined(separator: ", ")
     }
 

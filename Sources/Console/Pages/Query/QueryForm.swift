@@ -34,6 +34,8 @@ struct QueryForm: Sendable {
     /// The fields to return; empty for all.
     var keys: [Name]
     var returnsSystemFieldsOnly: Bool
+    /// The field whose values are counted, if any.
+    var facet: Name?
     var limit: Int
     /// The continuation markers of the pages from the second to the current one, or the last of them.
     var markers: [String]
@@ -57,6 +59,7 @@ struct QueryForm: Sendable {
         }
         keys = fields.all("key").filter { !$0.isEmpty }.map { Name($0) }
         returnsSystemFieldsOnly = fields["return"] == "system"
+        facet = fields.text("facet").map { Name($0) }
         limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 50
         markers = Array(fields.all("marker").filter { !$0.isEmpty }.suffix(Self.markerLimit))
         page = max(fields["page"].flatMap { Int($0) } ?? 1, markers.count + 1)
@@ -65,7 +68,13 @@ struct QueryForm: Sendable {
             filters = []
             sorts = []
             keys = []
+            facet = nil
         }
+    }
+
+    /// The fields that the engine is asked for; `nil` for all.
+    var desiredKeys: Set<Name>? {
+        returnsSystemFieldsOnly ? [] : keys.isEmpty ? nil : Set(keys)
     }
 
     /// The query string that means this form.
@@ -84,6 +93,7 @@ struct QueryForm: Sendable {
         }
         parameters += keys.map { ("key", $0.string) }
         if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
+        if let facet { parameters.append(("facet", facet.string)) }
         if limit != 50 { parameters.append(("limit", String(limit))) }
         parameters += markers.map { ("marker", $0) }
         if page > markers.count + 1 { parameters.append(("page", String(page))) }

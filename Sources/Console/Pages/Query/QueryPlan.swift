@@ -43,6 +43,11 @@ struct QueryPlan: Sendable {
 
     var canRun: Bool { filterProblems.isEmpty && sortProblems.isEmpty }
 
+    /// What is wrong with the first row that can't be read.
+    var firstProblem: String? {
+        filterProblems.min { $0.key < $1.key }?.value ?? sortProblems.min { $0.key < $1.key }?.value
+    }
+
     private static func filter(_ row: QueryForm.Filter, of type: RecordType) throws(FilterValueProblem) -> Query.Filter {
         // An unknown field goes to the database as it is, which says what it says to every client.
         guard let field = type.queryField(named: row.field) else {

@@ -37,7 +37,6 @@ struct QueryRefusal: ViewModel {
     let without: [Frame.Link]
     /// Changes needs no index.
     let changes: String?
-    let code: QueryCode
 }
 
 extension QueryRefusal {
@@ -88,7 +87,6 @@ extension QueryRefusal {
         without = Self.waysOut(form, type: type, visit: visit)
         let zoneID = place.zoneID
         changes = place.hasFeed && zoneID.map(visit.hasFeed) ?? !visit.customZones.isEmpty ? place.link("changes") : nil
-        code = QueryCode(plan, form: form, type: type, visit: visit)
     }
 
     private static func waysOut(_ form: QueryForm, type: RecordType?, visit: Visit) -> [Frame.Link] {

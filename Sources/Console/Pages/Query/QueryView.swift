@@ -13,11 +13,15 @@ struct QueryView: Page {
         let count: String
         /// `of 1,940`, where the total is known.
         let total: String?
+        /// Counts the rest, where the total is not known.
+        let countAll: String?
         let page: String?
         let milliseconds: String
         let first: String?
         let previous: String?
         let next: String?
+        /// `nil` where there is nothing to export.
+        let exports: ResultFiles?
     }
 
     let title: String
@@ -27,9 +31,15 @@ struct QueryView: Page {
     let complaint: Complaint?
     /// Said in place of an answer, such as that a value is still missing.
     let remark: String?
+    /// What was just done.
+    let notice: String?
+    let facet: FacetPanel?
     let table: ResultTable?
     let noMatch: NoMatch?
     let firstSteps: FirstSteps?
+    /// The query as clients write it; `nil` where it can't be made.
+    let code: CodePanel?
+    let picking: PickingBar?
     let foot: Foot?
 
     /// The answer has no records.
@@ -60,14 +70,17 @@ extension QueryView {
         let plan = QueryPlan(form, of: type)
         let editor = QueryEditor(form, type: type, plan: plan, visit: visit)
         func page(
-            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, table: ResultTable? = nil, noMatch: NoMatch? = nil,
-            foot: Foot? = nil
+            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
+            noMatch: NoMatch? = nil, foot: Foot? = nil
         ) -> QueryView {
             QueryView(
-                title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark, table: table,
-                noMatch: noMatch, firstSteps: nil, foot: foot ?? notRun(visit))
+                title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark,
+                notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil,
+                code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
+                picking: table == nil ? nil : PickingBar(back: form, visit: visit), foot: foot ?? notRun(visit))
         }
         if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
+        if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not run: a value can't be read. The row says why.") }
         let works = try await visit.indexWorks()
         let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
@@ -75,16 +88,20 @@ extension QueryView {
         if isWaiting { return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit)) }
         do {
             // What will be refused is asked all the same: the engine remembers it, for the page Query advice.
+            let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
+            var keys = form.desiredKeys
+            if let counted, !counted.isSystem { keys?.insert(counted.name) }
             let request = QueryRequest(
-                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
-                desiredKeys: form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : Set(form.keys))
+                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
-            let foot = try await Foot(answer, form: form, plan: plan, visit: visit)
+            let foot = try await Foot(answer, to: request, form: form, plan: plan, visit: visit)
             if answer.records.isEmpty { return page(noMatch: try await NoMatch(form, plan: plan, visit: visit), foot: foot) }
             let links = try await visit.links(toAssetsOf: answer.records)
             let table = try ResultTable(
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
-            return page(table: table, foot: foot)
+            var facet: FacetPanel?
+            if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
+            return page(facet: facet, table: table, foot: foot)
         } catch let error as RecordError {
             if problems.isEmpty { return page(complaint: Complaint(error)) }
             return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
@@ -93,18 +110,20 @@ extension QueryView {
 
     private static func noTypes(_ visit: Visit) -> QueryView {
         QueryView(
-            title: "Query", editor: nil, refusal: nil, complaint: nil, remark: nil, table: nil, noMatch: nil, firstSteps: FirstSteps(visit),
-            foot: nil)
+            title: "Query", editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, table: nil, noMatch: nil,
+            firstSteps: FirstSteps(visit), code: nil, picking: nil, foot: nil)
     }
 
     private static func notRun(_ visit: Visit) -> Foot {
         Foot(
-            count: "Not run", total: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil, next: nil)
+            count: "Not run", total: nil, countAll: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
+            next: nil, exports: nil)
     }
 }
 
 extension QueryForm {
-    /// Where a button that adds or removes a row leads to: the page with the form changed; `nil` when none was pressed.
+    /// Where a button that adds or removes a row leads to, or a text that says the rows: the page with the form changed; `nil` when there is
+    /// nothing of the kind.
     func redirect(_ visit: Visit, to page: String) -> Answer? {
         guard let changed = pressed(visit) else { return nil }
         let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
@@ -113,6 +132,7 @@ extension QueryForm {
 
     /// The form after such a button.
     private func pressed(_ visit: Visit) -> QueryForm? {
+        if let written = written(visit) { return written }
         let type = type.flatMap { visit.schema?.types[$0] }
         let fields = type.map { QueryField.all(of: $0) } ?? []
         if let added = visit.fields.text("add") {
@@ -178,17 +198,31 @@ extension Visit {
 }
 
 extension QueryView.Foot {
-    fileprivate init(_ answer: QueryPage, form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
+    fileprivate init(_ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
         count = Digits.count(answer.records.count, "record")
-        // With filters nobody knows how many match without reading them all.
-        let isWhole = plan.query.filters.isEmpty
-        total = isWhole ? try await visit.recordCounts().map { "of \(Digits.grouped($0[plan.query.recordType] ?? 0))" } : nil
+        var counts: [Name: Int]?
+        if plan.query.filters.isEmpty { counts = try await visit.recordCounts() }
+        if let counts {
+            // Counts of whole types are kept.
+            total = "of \(Digits.grouped(counts[plan.query.recordType] ?? 0))"
+            countAll = nil
+        } else if form.page == 1, answer.continuationMarker != nil {
+            // With filters they are found one by one, which takes its time: it is done when somebody asks.
+            let isAsked = visit.fields["count"] == "all"
+            total = isAsked ? "of \(try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text)" : nil
+            countAll = isAsked ? nil : visit.place.link("query", form.parameters + [("count", "all")])
+        } else {
+            (total, countAll) = (nil, nil)
+        }
         page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
         first = form.page > 2 ? link(form.changed { _ in }) : nil
         previous = form.previousPage.map(link)
         next = answer.continuationMarker.map { link(form.nextPage($0)) }
+        let isPart = next != nil || form.page > 1
+        exports = answer.records.isEmpty
+            ? nil : ResultFiles(to: "query", form.parameters, all: isPart ? form.changed { _ in }.parameters : nil, visit: visit)
     }
 }
 

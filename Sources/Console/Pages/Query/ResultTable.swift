@@ -16,12 +16,15 @@ struct ResultTable: ViewModel {
     struct Row: ViewModel {
         let href: String
         let recordName: String
+        /// Names the record to what is done with those that are picked.
+        let pick: String
         let cells: [ValueView]
 
         func child(named name: String) -> Any? {
             switch name {
             case "href": href
             case "recordName": recordName
+            case "pick": pick
             case "cells": cells
             default: nil
             }
@@ -69,7 +72,8 @@ struct ResultTable: ViewModel {
             cells += fields.map { presenter.view(values[$0.name], of: $0.name) }
             cells += shownSystem.map { field, _ in ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp)) }
             return Row(
-                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string, cells: cells)
+                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string,
+                pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
     }
 }

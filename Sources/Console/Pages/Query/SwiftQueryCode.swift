@@ -2,9 +2,10 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-/// A query in Swift, for Apple's CloudKit framework (Apple's reference pages CKQuery and CKDatabase).
+/// A query in Swift, for Apple's CloudKit framework (Apple's reference pages CKQuery, CKDatabase and CKQueryOperation).
 struct SwiftQueryCode {
     let text: String
+    let operationText: String
 
     /// - Parameters:
     ///   - zoneID: `nil` for all zones.
@@ -34,17 +35,40 @@ struct SwiftQueryCode {
             lines += query.sorts.map { "    \(Self.descriptor($0, type: type))," }
             lines.append("]")
         }
+        let asked = keys.map { CodeWriter.swiftList($0) }
         var arguments = ["matching: query"]
+        var settings: [String] = []
         if isZoned {
             arguments.append("inZoneWith: zoneID")
+            settings.append("operation.zoneID = zoneID")
         } else if zoneID != nil, address.scope == .private {
             arguments.append("inZoneWith: .default")
+            settings.append("operation.zoneID = .default")
         }
-        if let keys { arguments.append("desiredKeys: [\(keys.map { Self.quoted($0.string) }.joined(separator: ", "))]") }
+        if let asked {
+            arguments.append("desiredKeys: \(asked)")
+            settings.append("operation.desiredKeys = \(asked)")
+        }
         arguments.append("resultsLimit: \(limit)")
-        lines.append("let (matchResults, queryCursor) = try await database.records(")
-        lines.append("    \(arguments.joined(separator: ", ")))")
-        text = lines.joined(separator: "\n")
+        settings.append("operation.resultsLimit = \(limit)")
+        text = (lines + [
+            "let (matchResults, queryCursor) = try await database.records(",
+            "    \(arguments.joined(separator: ", ")))",
+            "for (recordID, result) in matchResults { print(recordID.recordName, try result.get()) }",
+            "// The next page: database.records(continuingMatchFrom: queryCursor)",
+            "print(queryCursor == nil ? \"Nothing remains\" : \"There is more\")",
+        ]).joined(separator: "\n")
+        operationText = (lines + ["let operation = CKQueryOperation(query: query)"] + settings + [
+            "operation.recordMatchedBlock = { recordID, result in print(recordID.recordName, result) }",
+            "operation.queryResultBlock = { result in",
+            "    switch result {",
+            "    // The next page: CKQueryOperation(cursor: cursor)",
+            "    case .success(let cursor): print(cursor == nil ? \"Nothing remains\" : \"There is more\")",
+            "    case .failure(let error): print(error)",
+            "    }",
+            "}",
+            "database.add(operation)",
+        ]).joined(separator: "\n")
     }
 
     private static func descriptor(_ sort: Query.Sort, type: RecordType) -> String {
@@ -88,8 +112,17 @@ struct SwiftQueryCode {
         return quoted + "\""
     }
 
+    /// With everything that the location says; for what it leaves out, what CLLocation takes for unknown.
     private static func literal(_ location: Location) -> String {
-        "CLLocation(latitude: \(location.latitude), longitude: \(location.longitude))"
+        let numbers = [location.altitude, location.horizontalAccuracy, location.verticalAccuracy, location.course, location.speed]
+        if numbers.allSatisfy({ $0 == nil }), location.timestamp == nil {
+            return "CLLocation(latitude: \(location.latitude), longitude: \(location.longitude))"
+        }
+        let timestamp = location.timestamp.map { "Date(timeIntervalSince1970: \(seconds($0)))" } ?? "Date()"
+        return "CLLocation(coordinate: CLLocationCoordinate2D(latitude: \(location.latitude), longitude: \(location.longitude)), "
+            + "altitude: \(location.altitude ?? 0), horizontalAccuracy: \(location.horizontalAccuracy ?? 0), "
+            + "verticalAccuracy: \(location.verticalAccuracy ?? -1), course: \(location.course ?? -1), speed: \(location.speed ?? -1), "
+            + "timestamp: \(timestamp))"
     }
 
     private static func literal(_ value: FieldValue, referenceZone: String?) -> String {
@@ -107,10 +140,28 @@ struct SwiftQueryCode {
         }
     }
 
+    /// A value as a record is given it. Lists say of what they are, which an empty one would not.
+    static func stored(_ value: FieldValue, referenceZone: String?) -> String {
+        guard case .list(let elements, let type) = value, elements.isEmpty else { return literal(value, referenceZone: referenceZone) }
+        let element =
+            switch type {
+            case .int64?: "Int64"
+            case .double?: "Double"
+            case .timestamp?: "Date"
+            case .bytes?: "Data"
+            case .location?: "CLLocation"
+            case .reference?: "CKRecord.Reference"
+            case .asset?: "CKAsset"
+            case .string?, nil: "String"
+            }
+        return "[] as [\(element)]"
+    }
+
     private static func literal(_ reference: Reference, zone: String?) -> String {
         let named = reference.zoneID.map { "CKRecordZone.ID(zoneName: \(quoted($0.zoneName.string)))" } ?? zone
         let recordID = "CKRecord.ID(recordName: \(quoted(reference.recordName.string))" + (named.map { ", zoneID: \($0)" } ?? "") + ")"
-        return "CKRecord.Reference(recordID: \(recordID), action: .none)"
+        let action = reference.action == .deleteSelf ? ".deleteSelf" : ".none"
+        return "CKRecord.Reference(recordID: \(recordID), action: \(action))"
     }
 
     /// Exact to the millisecond, without a fraction where there is none.

@@ -52,7 +52,14 @@ struct RecordView: Page {
         let moreReferrers: Bool
         /// Queries for all of them, as far as indexes allow.
         let referrerQueries: [Frame.Link]
+        /// Which clients got it and which did not; `nil` where nobody can tell.
+        let deliveries: DeliveryPanel?
         let json: String
+        /// Fetching, saving and deleting it, as clients write it.
+        let codes: [CodePanel]
+        /// The forms that change and copy it; `nil` for records of the system.
+        let edit: String?
+        let duplicate: String?
         let delete: String
         let changes: String?
         let query: String
@@ -67,6 +74,10 @@ struct RecordView: Page {
     /// Where the record, which is not there, may have gone.
     let changes: String?
     let elsewhere: String
+    /// What became of it; `nil` where nobody knows.
+    let history: RecordHistory?
+    /// Brings back what was deleted.
+    let lastVersion: String?
     let milliseconds: String
 }
 
@@ -85,10 +96,24 @@ extension RecordView {
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
             complaint = Complaint(error)
         }
+        let history = try await past(name, in: zoneID, there)
         return RecordView(
             title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
-            elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
+            lastVersion: body == nil ? history?.rows.lazy.compactMap(\.restore).first : nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// Changes that the page shows; more are on their own.
+    private static let historyLimit = 4
+
+    /// What became of the record; `nil` where there is no such zone either.
+    private static func past(_ name: Name, in zoneID: ZoneID, _ visit: Visit) async throws -> RecordHistory? {
+        do {
+            return try await RecordHistory.load(name, in: zoneID, limit: historyLimit, visit)
+        } catch let error as RecordError where error.code == .zoneNotFound {
+            return nil
+        }
     }
 
     static func record(_ name: Name, in zoneID: ZoneID, visit: Visit) async throws -> StoredRecord {
@@ -131,7 +156,13 @@ extension RecordView.Body {
         referrerQueries = queries
         moreReferrers = hasMore
         referrersTitle = rows.map { $0.isEmpty ? "Referred to by nothing" : "Referred to by \(Digits.count($0.count, "record"))\(hasMore ? " and more" : "")" }
+        deliveries = try await DeliveryPanel.load(record, visit)
         json = try RecordJSON.text(of: record, links: links)
+        codes = try CodePanel.panels(of: record, visit: visit)
+        let isEditable = record.recordType != Schema.usersType
+        let named = [("name", record.recordID.recordName.string)]
+        edit = isEditable ? place.link("record/edit", named) : nil
+        duplicate = isEditable ? place.link("record/duplicate", named) : nil
         delete = place.link("record/delete", [("name", record.recordID.recordName.string)])
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])

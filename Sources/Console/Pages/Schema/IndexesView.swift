@@ -89,8 +89,8 @@ struct IndexesView: Page {
             filter: filter, filterAction: "\(visit.place.path)/indexes",
             filterFields: (visit.place.parameters + show).map { Frame.Hidden(name: $0.name, value: $0.value) },
             views: [
-                Frame.Entry(text: "Fields with indexes", href: visit.place.link("indexes", filtered), count: nil, isCurrent: !showsAll),
-                Frame.Entry(text: "All fields", href: visit.place.link("indexes", filtered + [("show", "all")]), count: nil, isCurrent: showsAll),
+                Frame.Entry(text: "Fields with indexes", href: visit.place.link("indexes", filtered), count: nil, key: nil, isCurrent: !showsAll),
+                Frame.Entry(text: "All fields", href: visit.place.link("indexes", filtered + [("show", "all")]), count: nil, key: nil, isCurrent: showsAll),
             ],
             bare: visit.types.filter { !$0.hasAnyIndex }.map {
                 Frame.Link(text: $0.name.string, href: visit.place.link("type", [("type", $0.name.string)]))

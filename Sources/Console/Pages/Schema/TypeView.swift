@@ -29,6 +29,7 @@ struct TypeView: Page {
     let isProduction: Bool
     let notice: String?
     let query: String
+    let newRecord: String
     /// The question before the type is removed; `nil` where it can't be.
     let remove: String?
     let works: IndexWorkPanel?
@@ -83,6 +84,7 @@ struct TypeView: Page {
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
             showsRemoval: visit.canEditSchema && usage == nil, isProduction: visit.place.address.environment == .production,
             notice: Notice.text(visit.fields["notice"]), query: visit.place.link("query", [("type", name.string)]),
+            newRecord: visit.place.link("record/new", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
             isLive: works.panel != nil && usage == nil, indexes: visit.place.link("indexes"),
             fields: rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }, systemFields: rows(\.isSystem),

@@ -1,30 +1,38 @@
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Workbench
 
-/// The page Tokens: what a change token means and whether it is still good.
+/// The page Tokens: what a developer has in hand, what it is, what it means here and whether it is still good.
 struct TokenView: Page {
     static let template = "token"
     static let tab = Tab.token
 
-    struct Fact: ViewModel {
-        let name: String
-        let value: ValueView
-    }
+    /// Texts that are longer are not put into the form again.
+    static let shownLength = 16 << 10
+    /// Tokens of one text that the store is asked about.
+    private static let explainedLimit = 100
 
     let title = "Tokens"
     let action: String
-    let hidden: [Frame.Hidden]
     let text: String
-    let verdict: String?
-    /// `good` or `bad`.
-    let tone: String?
-    let reason: String?
-    let facts: [Fact]
-    let steps: [String]
-    /// Asks for what happened since.
-    let changes: Frame.Link?
-    let complaint: Complaint?
+    let other: String
+    /// Where the form is larger, for what has several lines.
+    let isLong: Bool
+    let isTooLongToShow: Bool
+    let compares: Bool
+    let pasted: PastedSummary?
+    let verdict: TokenVerdict?
+    /// A token that this server did not give out.
+    let stranger: Complaint?
+    let origin: Frame.Link?
+    let rows: [TokenRow]
+    let rowsNote: String?
+    let forms: [TokenForms]
+    let archive: ArchiveTable?
+    let comparison: TokenComparison?
+    let comparisonProblem: String?
+    let lesson: TokenLesson
     /// Tokens to look at, where none was given.
     let examples: [Frame.Link]
     let milliseconds: String
@@ -32,107 +40,98 @@ struct TokenView: Page {
 
 extension TokenView {
     static func load(_ visit: Visit) async throws -> TokenView {
-        let text = (visit.fields["token"] ?? "").filter { !$0.isWhitespace }
-        var explanation: TokenExplanation?
-        var complaint: Complaint?
-        if !text.isEmpty {
-            guard let explaining = visit.database as? any TokenExplaining else {
-                throw RecordError(.badRequest, "This engine can't explain its tokens")
-            }
-            do {
-                explanation = try await visit.measure { try await explaining.explain(ChangeToken(text: text)) }
-            } catch let error as RecordError {
-                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
+        let value = try await PastedValue.read(visit.fields["token"] ?? "")
+        let other = try await PastedValue.read(visit.fields["with"] ?? "")
+        let isAlone = value.candidates.count == 1
+        var findings: [TokenFinding?] = []
+        for candidate in value.candidates.prefix(explainedLimit) {
+            findings.append(try await finding(of: candidate, isAlone: isAlone, visit: visit))
+        }
+        let only = isAlone ? value.candidates.first : nil
+        let finding = isAlone ? findings.first ?? nil : nil
+        var (stranger, origin) = (Complaint?.none, Frame.Link?.none)
+        if case .unknown(let error, let place)? = finding {
+            // What comes out of an archive was made by another server, and nobody sends it here.
+            if !value.isArchive, place == nil { stranger = Complaint(error, advice: TokenAdvice.sentences(for: error)) }
+            if let place, let only {
+                let text = "It was given out by \(place.address.container), \(place.address.environment.rawValue): look at it there"
+                origin = Frame.Link(text: text, href: place.link("token", [("token", only.text)]))
             }
         }
-        let reading = explanation.map { Reading($0, text: text, visit: visit) }
+        let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
+        let sent = Self.sent(only, value)
         return TokenView(
-            action: "\(visit.place.path)/token", hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, text: text,
-            verdict: reading?.verdict, tone: reading?.tone, reason: reading?.reason, facts: reading?.facts ?? [], steps: reading?.steps ?? [],
-            changes: reading?.changes, complaint: complaint, examples: text.isEmpty ? examples(visit) : [],
+            action: visit.place.link("token"), text: shown(value), other: shown(other), isLong: value.text.utf8.count > 160,
+            isTooLongToShow: value.text.utf8.count > shownLength, compares: !other.isEmpty, pasted: PastedSummary(value),
+            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, stranger: stranger, origin: origin,
+            rows: isAlone && !isInside(value) ? [] : zip(value.candidates, findings).map { TokenRow($0, $1, visit: visit) },
+            rowsNote: value.candidates.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.candidates.count)) are shown." : nil,
+            forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value), comparison: comparison,
+            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty), examples: value.isEmpty ? await examples(visit) : [],
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    private static func examples(_ visit: Visit) -> [Frame.Link] {
-        visit.customZones.prefix(5).compactMap { zone in
-            zone.syncToken.map { token in
-                Frame.Link(text: "The current token of \(visit.zoneName(zone.zoneID))", href: visit.place.link("token", [("token", token.text)]))
-            }
-        }
+    private static func finding(of candidate: PastedValue.Candidate, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {
+        guard let token = candidate.token else { return nil }
+        return try await TokenFinding.find(token, searches: isAlone, visit: visit)
     }
 
-    /// An explanation in words.
-    private struct Reading {
-        let verdict: String
-        let tone: String
-        let reason: String?
-        let facts: [Fact]
-        let steps: [String]
-        let changes: Frame.Link?
+    /// A token as the API takes it.
+    private static func sent(_ only: PastedValue.Candidate?, _ value: PastedValue) -> String {
+        only?.bytes.map { ChangeToken(bytes: $0).text } ?? only?.text ?? ""
+    }
 
-        init(_ explanation: TokenExplanation, text: String, visit: Visit) {
-            facts = Self.facts(explanation, visit: visit)
-            let isGood = explanation.standing == .good
-            tone = isGood ? "good" : "bad"
-            var place: Place?
-            switch explanation.subject {
-            case .database: place = visit.place.with { $0.zone = .all }
-            case .zone(let zoneID): place = zoneID.map { visit.place.inZone($0) }
-            }
-            changes = isGood ? place.map { Frame.Link(text: "Fetch changes since this token", href: $0.link("changes", [("since", "1"), ("token", text)])) } : nil
-            switch explanation.standing {
-            case .good:
-                verdict = "This token is good"
-                reason = nil
-                switch explanation.subject {
-                case .database:
-                    steps = ["Ask the database for its changes since this token, then each zone it names with that zone's own token."]
-                case .zone:
-                    steps =
-                        explanation.progress == .complete
-                        ? ["Ask the zone for its changes since this token. Asking again with the same token repeats the same answer."]
-                        : ["The pull was not finished: ask on with this token until moreComing is false, and keep the last token."]
-                }
-            case .expired(let why):
-                verdict = "This token has expired"
-                reason = why
-                steps = TokenAdvice.expired
-            case .foreign(let why):
-                verdict = "This token is not for this database"
-                reason = why
-                steps = ["Use it where it was given out, or start here without a token."]
-            }
-        }
+    private static func shown(_ value: PastedValue) -> String {
+        value.text.utf8.count > shownLength ? "" : value.text
+    }
 
-        private static func facts(_ explanation: TokenExplanation, visit: Visit) -> [Fact] {
-            var facts: [Fact] = []
-            func add(_ name: String, _ form: ValueView.Form, note: String? = nil) { facts.append(Fact(name: name, value: ValueView(form, note: note))) }
-            switch explanation.subject {
-            case .database: add("kind", .text("database token"), note: "it says which zones to ask")
-            case .zone(let zoneID):
-                add("kind", .text("zone token"), note: "‘I have everything up to here’")
-                if let zoneID {
-                    let name = visit.zoneName(zoneID)
-                    let isHere = visit.zones.contains { visit.place.isSame($0.zoneID, zoneID) }
-                    add("zone", isHere ? .link(name, href: visit.place.inZone(zoneID).link("changes"), hint: nil) : .text(name))
-                } else {
-                    add("zone", .text("not in the store any more"))
-                }
-            }
-            add("database", .text(explanation.scope.rawValue), note: explanation.userRecordName.map { "of \(visit.people.name(of: $0))" })
-            add("position", .text(Digits.grouped(explanation.position)), note: explanation.position == 0 ? "before the first change" : nil)
-            if let moment = explanation.moment { add("stands at", .time(moment), note: moment.agoText(at: .now())) }
-            switch explanation.progress {
-            case .complete: add("progress", .text("complete"), note: "everything up to the position was seen")
-            case .firstPull: add("progress", .text("page of a first pull"), note: "deletions from before its start are not listed")
-            case .pull(let since): add("progress", .text("page of a pull"), note: "that began at position \(Digits.grouped(since))")
-            case .reversePull: add("progress", .text("page of a reverse pull"), note: "from new to old")
-            }
-            if let count = explanation.changesAfter {
-                let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }
-                add(noun, .text(Digits.grouped(count)))
-            }
-            return facts
+    /// Whether a single token stands in something larger that tells where.
+    private static func isInside(_ value: PastedValue) -> Bool { value.candidates.contains { !$0.path.isEmpty } }
+
+    private static func forms(_ value: PastedValue, only: PastedValue.Candidate?, isKnown: Bool) -> [TokenForms] {
+        var forms: [TokenForms] = []
+        var pastedForms: [TextForm] = []
+        if case .bytes(let pasted) = value.reading { pastedForms = pasted.forms }
+        if case .json = value.reading { pastedForms = [.json] }
+        if let bytes = only?.bytes {
+            let isWhole = !value.isArchive
+            forms.append(TokenForms("The token in every form", bytes: bytes, pasted: isWhole ? pastedForms : [], isOpen: !isKnown))
         }
+        if case .bytes(let pasted) = value.reading, pasted.gap == nil, only == nil || value.isArchive {
+            let title = value.isArchive ? "The archive in every form" : "The bytes in every form"
+            forms.append(TokenForms(title, bytes: pasted.bytes, pasted: pastedForms, isOpen: false))
+        }
+        return forms
+    }
+
+    private static func archive(_ value: PastedValue) -> ArchiveTable? {
+        if case .propertyList(let outline)? = value.content { ArchiveTable(outline) } else { nil }
+    }
+
+    private static func compare(
+        _ value: PastedValue, _ finding: TokenFinding?, with other: PastedValue, visit: Visit
+    ) async throws -> (TokenComparison?, problem: String?) {
+        if other.isEmpty { return (nil, nil) }
+        if case .unreadable(let error) = other.reading { return (nil, "The second text can't be read: \(error).") }
+        guard value.candidates.count == 1, let first = value.candidates.first?.bytes else {
+            return (nil, "The first field must hold exactly one token to be compared; it holds \(value.candidates.count).")
+        }
+        guard other.candidates.count == 1, let candidate = other.candidates.first, let second = candidate.bytes else {
+            return (nil, "The second field must hold exactly one token to be compared; it holds \(other.candidates.count).")
+        }
+        let found = try await Self.finding(of: candidate, isAlone: false, visit: visit)
+        return (TokenComparison((first, finding), (second, found), visit: visit), nil)
+    }
+
+    private static func examples(_ visit: Visit) async -> [Frame.Link] {
+        func link(_ name: String, _ token: ChangeToken) -> Frame.Link {
+            Frame.Link(text: "The current token of \(name)", href: visit.place.link("token", [("token", token.text)]))
+        }
+        let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
+        // The public database has none.
+        guard let explaining = visit.database as? any TokenExplaining,
+            let token = try? await visit.measure({ try await explaining.currentToken() })
+        else { return zones }
+        return zones + [link("the database", token)]
     }
 }

@@ -43,6 +43,8 @@ struct ZoneView: Page {
     let fetch: String
     let changes: String?
     let sharing: Sharing?
+    /// Where it can be copied elsewhere; `nil` where records can't be listed.
+    let copy: String?
     /// Leads to the question whether to delete; `nil` for zones that can't be.
     let delete: String?
     let purge: String?
@@ -66,7 +68,8 @@ struct ZoneView: Page {
                     explain: place.link("token", [("token", token.text)]))
             },
             query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
-            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil, delete: isOwned ? place.link("zone/delete") : nil,
+            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
+            copy: visit.database is any RecordListing ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
             purge: isOwned && visit.database is any ZonePurging ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

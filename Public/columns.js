@@ -1,0 +1,130 @@
+// Columns of a large table: which are shown, and how wide each is. A browser remembers both for tables of the same caption.
+
+const step = 24
+const least = 48
+const most = 900
+
+export function enableColumns() {
+  const table = document.querySelector('.sheet .answer > table')
+  const foot = document.querySelector('.sheet .foot')
+  const heads = table ? [...table.tHead.rows[0].cells] : []
+  if (!foot || heads.length < 4) return
+  const columns = new Columns(heads, table.caption?.textContent.trim() ?? '')
+  table.dataset.columns = ''
+  columns.offer(foot)
+}
+
+class Columns {
+  constructor(heads, caption) {
+    this.heads = heads
+    this.storageKey = `columns ${caption}`
+    this.sheet = new CSSStyleSheet()
+    document.adoptedStyleSheets.push(this.sheet)
+    const kept = this.load()
+    this.hidden = new Set(kept.hidden)
+    this.widths = new Map(Object.entries(kept.widths))
+    for (const head of heads) head.append(this.grip(head))
+    this.apply()
+  }
+
+  name(head) { return head.firstChild.textContent.trim() }
+
+  // A menu of all columns but the first, which says which record a row is.
+  offer(foot) {
+    const menu = document.createElement('details')
+    menu.className = 'pick'
+    const summary = document.createElement('summary')
+    summary.textContent = 'Columns'
+    const list = document.createElement('fieldset')
+    list.className = 'menu'
+    const legend = document.createElement('legend')
+    legend.textContent = 'Columns that are shown'
+    list.append(legend)
+    for (const head of this.heads.slice(1)) {
+      const label = document.createElement('label')
+      const box = document.createElement('input')
+      box.type = 'checkbox'
+      box.checked = !this.hidden.has(this.name(head))
+      box.addEventListener('change', () => {
+        if (box.checked) this.hidden.delete(this.name(head))
+        else this.hidden.add(this.name(head))
+        this.keep()
+      })
+      label.append(box, this.name(head))
+      list.append(label)
+    }
+    menu.append(summary, list)
+    const spacer = foot.querySelector('.spacer')
+    if (spacer) spacer.before(menu)
+    else foot.append(menu)
+  }
+
+  // What is dragged, or moved with the arrow keys; twice pressed it forgets the width.
+  grip(head) {
+    const grip = document.createElement('span')
+    grip.className = 'grip'
+    grip.tabIndex = 0
+    Object.assign(grip, { role: 'separator', ariaOrientation: 'vertical', ariaLabel: `Width of ${this.name(head)}`, ariaValueMin: least, ariaValueMax: most })
+    const width = () => Math.round(head.getBoundingClientRect().width)
+    const set = value => {
+      this.widths.set(this.name(head), Math.min(Math.max(value, least), most))
+      this.apply()
+    }
+    grip.ariaValueNow = width()
+    grip.addEventListener('pointerdown', event => {
+      event.preventDefault()
+      grip.setPointerCapture(event.pointerId)
+      const from = event.clientX - width()
+      const move = event => set(event.clientX - from)
+      grip.addEventListener('pointermove', move)
+      grip.addEventListener('lostpointercapture', () => {
+        grip.removeEventListener('pointermove', move)
+        this.keep()
+      }, { once: true })
+    })
+    grip.addEventListener('keydown', event => {
+      const by = { ArrowLeft: -step, ArrowRight: step }[event.key]
+      if (!by) return
+      event.preventDefault()
+      set(width() + by)
+      this.keep()
+    })
+    grip.addEventListener('dblclick', () => {
+      this.widths.delete(this.name(head))
+      this.keep()
+    })
+    return grip
+  }
+
+  apply() {
+    const rules = this.heads.flatMap((head, index) => {
+      const cells = `table[data-columns] > * > tr > :nth-child(${index + 1})`
+      if (this.hidden.has(this.name(head)) && index > 0) return [`${cells} { display: none }`]
+      const width = this.widths.get(this.name(head))
+      const grip = head.querySelector('.grip')
+      if (grip && width) grip.ariaValueNow = width
+      return width ? [`${cells} { min-width: ${width}px; max-width: ${width}px }`] : []
+    })
+    this.sheet.replaceSync(rules.join('\n'))
+  }
+
+  keep() {
+    this.apply()
+    try {
+      if (this.hidden.size + this.widths.size === 0) localStorage.removeItem(this.storageKey)
+      else localStorage.setItem(this.storageKey, JSON.stringify({ hidden: [...this.hidden], widths: Object.fromEntries(this.widths) }))
+    } catch { /* Storage is switched off: the choice holds for this page. */ }
+  }
+
+  // Whatever is stored may be of another version, or of somebody who played with it.
+  load() {
+    const nothing = { hidden: [], widths: {} }
+    try {
+      const kept = JSON.parse(localStorage.getItem(this.storageKey)) ?? nothing
+      const widths = Object.entries(kept.widths ?? {}).filter(([, width]) => Number.isFinite(width) && width >= least && width <= most)
+      return { hidden: Array.isArray(kept.hidden) ? kept.hidden : [], widths: Object.fromEntries(widths) }
+    } catch {
+      return nothing
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// Forms of records work without this; it shows moments on this clock too, suggests names while one types a reference, writes bytes
+// anew in the other notation, and takes files that are dropped.
+
+export function enableEditing() {
+  for (const form of document.querySelectorAll('[data-editor]')) {
+    for (const input of form.querySelectorAll('input[data-utc]')) enableClock(input)
+    for (const input of form.querySelectorAll('input[data-names]')) enableNames(input)
+    for (const select of form.querySelectorAll('select[data-notation]')) enableNotation(select)
+    form.addEventListener('keydown', event => {
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      form.requestSubmit(form.querySelector('button.go'))
+    })
+  }
+  for (const select of document.querySelectorAll('select[data-choose]')) {
+    const button = select.form.querySelector('button[data-choose-go]')
+    // Each step of the arrow keys is a change, and no choice yet: the button is.
+    let isKeyed = false
+    select.addEventListener('keydown', () => { isKeyed = true })
+    select.addEventListener('pointerdown', () => { isKeyed = false })
+    select.addEventListener('change', () => { if (!isKeyed) select.form.requestSubmit(button) })
+  }
+  for (const form of document.querySelectorAll('[data-import]')) enableDropping(form)
+}
+
+// The moment in UTC and the same on this clock, in step.
+function enableClock(input) {
+  const local = input.parentElement.querySelector('[data-local]')
+  const clock = local?.querySelector('input')
+  if (!clock) return
+  const show = () => {
+    const moment = utc(input.value)
+    clock.value = moment ? inputText(moment) : ''
+  }
+  input.addEventListener('input', show)
+  clock.addEventListener('input', () => {
+    const moment = clock.value ? new Date(clock.value) : null
+    if (moment && !Number.isNaN(moment.getTime())) input.value = moment.toISOString().replace('T', ' ').replace(/(\.000)?Z$/, '')
+  })
+  show()
+  local.hidden = false
+}
+
+// What the server reads as a moment, as far as a clock can show it.
+function utc(text) {
+  const match = text.trim().match(/^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3})\d*)?)?)?Z?$/)
+  if (!match) return null
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(part => Number(part ?? 0))
+  const moment = new Date(Date.UTC(year, month - 1, day, hour, minute, second, Number((match[7] ?? '0').padEnd(3, '0'))))
+  return year >= 1000 && !Number.isNaN(moment.getTime()) ? moment : null
+}
+
+function inputText(moment) {
+  const two = number => String(number).padStart(2, '0')
+  const date = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`
+  return `${date}T${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}.${String(moment.getMilliseconds()).padStart(3, '0')}`
+}
+
+// Names of records that begin with what was typed.
+function enableNames(input) {
+  const list = document.createElement('datalist')
+  list.id = `names-of-${input.name}`
+  input.after(list)
+  input.setAttribute('list', list.id)
+  let waiting, asked
+  const ask = async () => {
+    if (asked === input.value) return
+    asked = input.value
+    const zone = input.closest('.entry').querySelector('select[name^="zone-"]')?.value
+    const url = new URL(input.dataset.names, location.href)
+    if (zone) url.searchParams.set('zone', zone)
+    url.searchParams.set('q', asked)
+    try {
+      const answer = await fetch(url)
+      if (!answer.ok) return
+      const { names } = await answer.json()
+      if (asked !== input.value) return
+      list.replaceChildren(...names.map(record => {
+        const option = document.createElement('option')
+        option.value = record.recordName
+        option.textContent = record.recordType
+        return option
+      }))
+    } catch {
+      // Without the server there are no suggestions.
+    }
+  }
+  input.addEventListener('input', () => {
+    clearTimeout(waiting)
+    waiting = setTimeout(ask, 150)
+  })
+  input.addEventListener('focus', ask)
+}
+
+// Bytes are written anew in the notation that is chosen, as far as they can be read.
+function enableNotation(select) {
+  const area = select.closest('.entry').querySelector('[data-bytes]')
+  if (!area) return
+  const shown = select.closest('.entry').querySelector('[data-shown]')
+  let written = select.value
+  area.addEventListener('input', () => { written = select.value })
+  select.addEventListener('change', () => {
+    const bytes = written === 'hex' ? bytesOfHex(area.value) : bytesOfBase64(area.value)
+    // What is not written anew here the server writes anew, by the notation that it was shown in.
+    if (!bytes) return
+    written = select.value
+    area.value = written === 'hex' ? bytes.map(byte => byte.toString(16).padStart(2, '0')).join('') : btoa(String.fromCharCode(...bytes))
+    if (shown) shown.value = ''
+  })
+}
+
+// Spread into arguments later on, so longer ones are left as they are written.
+const rewritable = 1 << 15
+
+function bytesOfHex(text) {
+  const digits = text.replace(/\s/g, '').replace(/^0x/i, '')
+  if (digits.length % 2 || /[^0-9a-f]/i.test(digits) || digits.length > 2 * rewritable) return null
+  return (digits.match(/../g) ?? []).map(pair => parseInt(pair, 16))
+}
+
+function bytesOfBase64(text) {
+  try {
+    const bytes = [...atob(text.replace(/\s/g, '').replace(/-/g, '+').replace(/_/g, '/'))].map(letter => letter.charCodeAt(0))
+    return bytes.length > rewritable ? null : bytes
+  } catch {
+    return null
+  }
+}
+
+// A file dropped anywhere on the page is the one to import.
+function enableDropping(form) {
+  const input = form.querySelector('input[type=file]')
+  const place = form.querySelector('[data-drop-file]')
+  if (!input || !place) return
+  const carriesFiles = event => [...event.dataTransfer?.types ?? []].includes('Files')
+  document.addEventListener('dragover', event => {
+    if (!carriesFiles(event)) return
+    event.preventDefault()
+    place.classList.add('over')
+  })
+  document.addEventListener('dragleave', event => {
+    if (!event.relatedTarget) place.classList.remove('over')
+  })
+  document.addEventListener('drop', event => {
+    if (!carriesFiles(event)) return
+    event.preventDefault()
+    place.classList.remove('over')
+    input.files = event.dataTransfer.files
+    const type = form.querySelector('input[name=type]')
+    if (type.value) form.requestSubmit()
+    else type.focus()
+  })
+}

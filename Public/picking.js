@@ -1,0 +1,40 @@
+// Ticked rows: how many there are, all at once, and many in a stretch. What is done with them is a form like any other.
+
+export function enablePicking() {
+  const bar = document.querySelector('[data-picking]')
+  if (!bar) return
+  const boxes = [...document.querySelectorAll('input[name="pick"]')].filter(box => box.form === bar)
+  const head = boxes[0]?.closest('table').tHead?.rows[0].cells[0]
+  if (!head) return
+  const all = document.createElement('input')
+  all.type = 'checkbox'
+  all.setAttribute('aria-label', 'Pick all records of this page')
+  // Behind the name, which other scripts read as the first thing in a head.
+  head.append(all)
+
+  const show = () => {
+    const count = boxes.filter(box => box.checked).length
+    bar.hidden = count === 0
+    bar.querySelector('[data-picked-count]').textContent = count === 1 ? '1 record:' : `${count} records:`
+    all.checked = count === boxes.length
+    all.indeterminate = count > 0 && count < boxes.length
+  }
+  all.addEventListener('change', () => {
+    for (const box of boxes) box.checked = all.checked
+    show()
+  })
+  let last = -1
+  for (const [index, box] of boxes.entries()) {
+    box.addEventListener('click', event => {
+      if (event.shiftKey && last >= 0) {
+        const [from, to] = last < index ? [last, index] : [index, last]
+        for (const other of boxes.slice(from, to + 1)) other.checked = box.checked
+      }
+      last = index
+      show()
+    })
+    box.addEventListener('change', show)
+  }
+  // A browser that comes back ticks again what was ticked.
+  show()
+}

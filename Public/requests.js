@@ -1,0 +1,144 @@
+// New requests come to the top of the table by themselves. The server makes their rows: the page is asked for what came after the last
+// request it shows, so that nothing is missed and nothing comes twice, however long it was paused.
+import { enableTimes } from './times.js'
+
+const number = new Intl.NumberFormat('en')
+// Milliseconds between looks while nothing happens.
+const pause = 500
+// Rows that stay; older ones are on the pages further down.
+const shown = 500
+
+export function enableRequests() {
+  const root = document.querySelector('[data-requests]')
+  if (root) new Live(root).start()
+}
+
+class Live {
+  #timer = null
+  #abort = null
+  #isPaused = false
+  #count = 0
+  #missed = 0
+  #restarts = 0
+
+  constructor(root) {
+    this.root = root
+    this.part = Object.fromEntries(['state', 'count', 'reason', 'said', 'turn'].map(name => [name, root.querySelector(`[data-${name}]`)]))
+    this.body = document.querySelector('tbody[data-rows]')
+    this.after = root.dataset.after
+  }
+
+  start() {
+    this.root.hidden = false
+    this.part.turn.addEventListener('click', () => this.#turn())
+    document.addEventListener('visibilitychange', () => { if (!document.hidden && !this.#isPaused) this.#look() })
+    this.#show('Live', 'good', 'Pause')
+    this.#draw()
+    this.#wait()
+  }
+
+  #turn() {
+    this.#isPaused = !this.#isPaused
+    if (this.#isPaused) {
+      clearTimeout(this.#timer)
+      this.#abort?.abort()
+      return this.#show('Paused', 'warn', 'Resume', 'What happens meanwhile comes when it goes on.', true)
+    }
+    this.#show('Live', 'good', 'Pause', '', true)
+    this.#look()
+  }
+
+  #show(state, tone, turn, reason = '', isSaid = false) {
+    const { part } = this
+    if (part.state.textContent !== state) part.state.textContent = state
+    part.state.className = `state ${tone}`
+    part.turn.textContent = turn
+    part.reason.textContent = reason
+    if (isSaid) part.said.textContent = `${state} ${reason}`.trim()
+  }
+
+  #wait() {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#look(), pause)
+  }
+
+  async #look() {
+    clearTimeout(this.#timer)
+    if (this.#isPaused) return
+    if (document.hidden) return this.#wait()
+    // One question at a time, so that no answer is put in twice.
+    this.#abort?.abort()
+    const abort = this.#abort = new AbortController()
+    try {
+      let hasMore = true
+      while (hasMore) {
+        const answer = await fetch(this.root.dataset.from + encodeURIComponent(this.after), { headers: { Accept: 'text/html' }, signal: abort.signal })
+        if (!answer.ok) throw new Error('no page')
+        const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+        if (abort.signal.aborted) return
+        hasMore = this.#take(page.querySelector('tbody[data-rows]'))
+      }
+      this.#show('Live', 'good', 'Pause')
+    } catch {
+      if (abort.signal.aborted) return
+      this.#show('Reconnecting', 'warn', 'Pause', 'The server does not answer; nothing is missed as long as it keeps running.')
+    }
+    if (this.#abort === abort) this.#wait()
+  }
+
+  // Puts the rows of an answer on top. Returns whether more of them wait.
+  #take(fresh) {
+    if (!fresh) throw new Error('no rows')
+    const rows = [...fresh.rows]
+    this.after = fresh.dataset.newest ?? this.after
+    this.#missed += Number(fresh.dataset.missed ?? 0)
+    if (fresh.hasAttribute('data-another-run')) this.#restarts++
+    if (rows.length > 0) {
+      this.#count += rows.length
+      document.querySelector('[data-nothing]')?.remove()
+      this.body.closest('table').hidden = false
+      const area = this.body.closest('.answer')
+      const height = area.scrollTop > 0 ? area.scrollHeight : 0
+      for (const row of rows) {
+        document.adoptNode(row)
+        row.classList.add('fresh')
+        enableTimes(row)
+      }
+      this.body.prepend(...rows)
+      if (this.body.rows.length > shown) {
+        while (this.body.rows.length > shown) this.body.rows[this.body.rows.length - 1].remove()
+        this.#leadOn(this.body.rows[shown - 1])
+      }
+      // Who reads further down stays there.
+      if (height > 0) area.scrollTop += area.scrollHeight - height
+    }
+    this.#draw()
+    return fresh.hasAttribute('data-more')
+  }
+
+  // Lets 'Older' begin behind the last row that is left.
+  #leadOn(row) {
+    const id = new URL(row.querySelector('th a').href).searchParams.get('id')
+    const address = new URL(location.href)
+    address.searchParams.set('before', id)
+    address.hash = ''
+    let link = document.querySelector('footer.foot a[rel=next]')
+    if (!link) {
+      link = document.createElement('a')
+      link.className = 'button'
+      link.rel = 'next'
+      link.textContent = 'Older ›'
+      document.querySelector('footer.foot').append(link)
+    }
+    link.href = address
+  }
+
+  #draw() {
+    let text = `${number.format(this.#count)} new ${this.#count === 1 ? 'request' : 'requests'}`
+    if (this.#missed > 0) text += `, and ${number.format(this.#missed)} that the log no longer keeps`
+    if (this.#restarts > 0) text += '; the server was started anew meanwhile, and what it was asked before is gone from its log'
+    this.part.count.textContent = text
+    const rows = this.body.rows.length
+    document.querySelector('[data-shown]').textContent = `${number.format(rows)} ${rows === 1 ? 'request' : 'requests'}`
+  }
+}

@@ -1,0 +1,81 @@
+// Keys for what is done often, and the list of them under ?. They are off while something is typed, and leave the browser's own alone.
+
+import { keysAreOn, turnKeys } from './keys.js'
+
+// Milliseconds between g and the letter that follows it.
+const patience = 1500
+
+export function enableShortcuts() {
+  const dialog = document.querySelector('dialog[data-shortcuts]')
+  if (!dialog) return
+  const pages = new Map([...document.querySelectorAll('a[data-key]')].map(link => [link.dataset.key, link]))
+  list(pages, dialog)
+  const button = document.querySelector('[data-shortcuts-open]')
+  button.hidden = false
+  button.addEventListener('click', () => dialog.showModal())
+  dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close())
+  // A click beside the list closes it.
+  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
+
+  const keys = dialog.querySelector('[data-keys]')
+  keys.checked = keysAreOn()
+  keys.addEventListener('change', () => turnKeys(keys.checked))
+
+  let goes = 0
+  const actions = {
+    '?': () => dialog.showModal(),
+    g: () => { goes = performance.now() },
+    j: () => step(1),
+    k: () => step(-1),
+    x: tick,
+    n: () => follow('a[rel~=next]'),
+    p: () => follow('a[rel~=prev]'),
+  }
+  document.addEventListener('keydown', event => {
+    if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+    if (document.querySelector('dialog[open]') || event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
+    const page = performance.now() - goes < patience ? pages.get(event.key) : undefined
+    goes = 0
+    const action = page ? () => page.click() : actions[event.key]
+    if (!action) return
+    event.preventDefault()
+    action()
+  })
+}
+
+// The pages' keys stand on their links; the list is made of these, so that it can't be out of date.
+function list(pages, dialog) {
+  const place = dialog.querySelector('[data-pages]')
+  for (const [key, link] of pages) {
+    const row = document.createElement('div')
+    const term = document.createElement('dt')
+    for (const text of ['g', key]) {
+      const sign = document.createElement('kbd')
+      sign.textContent = text
+      term.append(sign, ' ')
+    }
+    const name = document.createElement('dd')
+    name.textContent = link.firstChild.textContent.trim()
+    row.append(term, name)
+    place.append(row)
+  }
+  place.closest('section').hidden = pages.size === 0
+}
+
+// From row to row: the link in the row's head takes the focus.
+function step(by) {
+  const links = [...document.querySelectorAll('main tbody th a')].filter(link => link.offsetParent !== null)
+  if (links.length === 0) return
+  const at = links.findIndex(link => link.closest('tr').contains(document.activeElement))
+  const to = at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)
+  links[to].focus()
+  links[to].scrollIntoView({ block: 'nearest' })
+}
+
+function tick() {
+  document.activeElement?.closest('tr')?.querySelector('input[type=checkbox]')?.click()
+}
+
+function follow(selector) {
+  document.querySelector(`main ${selector}`)?.click()
+}

@@ -1,0 +1,11 @@
+internal import HTTPServing
+internal import Hummingbird
+
+extension Console {
+    /// The page Check, and its button.
+    func addCheckPages(to router: Router<ServingRequestContext>) {
+        show("check", on: router) { .page(CheckView.load($0, checks: checks)) }
+        act("check/start", on: router) { try await CheckActions.start($0, checks: checks) }
+        act("check/cancel", on: router) { CheckActions.cancel($0, checks: checks) }
+    }
+}

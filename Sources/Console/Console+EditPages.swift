@@ -1,0 +1,82 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+
+extension Console {
+    /// Bytes that the form of a record may have: a record has up to 1 MB, and goes with the form twice, percent-encoded.
+    private static let recordFormLimit = 12 << 20
+    private static let containerFormLimit = 16 << 10
+    /// Bytes of a form that brings a file to import.
+    private static let importFormLimit = ImportUploads.sizeLimit + (1 << 20)
+
+    /// The pages that change data: one record, all that match a query, and rows of files.
+    func addEditPages(to router: Router<ServingRequestContext>) {
+        show("record/new", on: router) { .page(try await EditActions.new($0)) }
+        show("record/edit", on: router) { .page(try await EditActions.edit($0)) }
+        show("record/duplicate", on: router) { .page(try await EditActions.duplicate($0)) }
+        submit("record/save", on: router) { visit, _ in try await EditActions.submit(visit) }
+        submit("record/resolve", on: router) { visit, _ in try await EditActions.resolve(visit) }
+        router.get(RouterPath("\(Self.placePath)/record/names")) { request, context in
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            return Response.content(try await RecordNames.json(visit), type: "application/json")
+        }
+        addContainerPages(to: router)
+        show("bulk", on: router) { .page(try await BulkView.load($0)) }
+        submit("bulk/run", on: router) { visit, _ in try await BulkView.run(visit, runs: runs) }
+        show("zone/copy", on: router) { .page(try await ZoneCopyView.load($0)) }
+        submit("zone/copy", on: router) { visit, _ in try await ZoneCopyView.copy(visit, runs: runs) }
+        show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
+        act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
+        show("importing", on: router) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
+        submit("importing/preview", on: router, limit: Self.importFormLimit) { visit, file in
+            try await ImportActions.preview(visit, file: file, uploads: uploads)
+        }
+        submit("importing/run", on: router, limit: Self.importFormLimit) { visit, file in
+            try await ImportActions.run(visit, file: file, uploads: uploads, runs: runs)
+        }
+    }
+
+    /// The page of a container as a whole, outside of its places: they may be gone after it.
+    private func addContainerPages(to router: Router<ServingRequestContext>) {
+        router.get("/container") { request, _ in
+            try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
+        }
+        router.post("/containers/rename") { request, _ in
+            try answer(try await ContainerView.rename(FormFields(encoded: try await request.bodyBytes(limit: Self.containerFormLimit)), console: self))
+        }
+        router.post("/containers/delete") { request, _ in
+            try answer(try await ContainerView.delete(FormFields(encoded: try await request.bodyBytes(limit: Self.containerFormLimit)), console: self))
+        }
+    }
+
+    private func answer(_ answer: Answer) throws -> Response {
+        switch answer {
+        case .redirect(let location): .redirect(to: location)
+        case .page(let page): try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+        }
+    }
+
+    /// A form whose answer is a page of its own, or one to go on with. One file may come with it, as it is.
+    private func submit(
+        _ path: String, on router: Router<ServingRequestContext>, limit: Int = recordFormLimit,
+        _ action: @escaping @Sendable (Visit, (bytes: [UInt8], name: String)?) async throws -> Answer
+    ) {
+        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            let bytes = try await request.bodyBytes(limit: limit)
+            let contentType = request.headers[.contentType]
+            let (fields, file) = try await LongWork.run(on: bytes.count) { Self.form(bytes, contentType) }
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            return try await response(to: visit) { try await action(visit, file) }
+        }
+    }
+
+    /// The fields of a form of either kind, and its file; one that was not chosen is none.
+    private static func form(_ bytes: [UInt8], _ contentType: String?) -> (FormFields, (bytes: [UInt8], name: String)?) {
+        guard let boundary = MultipartForm.boundary(in: contentType) else { return (FormFields(encoded: bytes), nil) }
+        let parts = MultipartForm(bytes, boundary: boundary).parts
+        let fields = FormFields(parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+        let file = parts.first { $0.fileName.map { !$0.isEmpty } ?? false }
+        return (fields, file.map { ($0.bytes, $0.fileName ?? "") })
+    }
+}

@@ -1,0 +1,34 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+internal import Traffic
+
+extension Console {
+    /// The pages that show what the web services were asked, and by whom.
+    func addRequestPages(to router: Router<ServingRequestContext>) {
+        show("requests", on: router) { visit in
+            guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
+            return .page(try await RequestView.load(id, visit, canReplay: webServices != nil))
+        }
+        show("clients", on: router) { .page(try await ClientsView.load($0)) }
+        show("telemetry", on: router) { .page(try await TelemetryView.load($0)) }
+        addReplay(to: router)
+    }
+
+    private func addReplay(to router: Router<ServingRequestContext>) {
+        guard let webServices else { return }
+        show("requests/replay", on: router) { visit in .page(try RequestReplay(visit.fields["id"], in: log).confirmation(visit)) }
+        router.post(RouterPath("\(Self.placePath)/requests/replay")) { request, context in
+            let fields = FormFields(encoded: try await request.bodyBytes(limit: 1 << 16))
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            return try await response(to: visit) {
+                let replay = try RequestReplay(fields["id"], in: log)
+                let id = try await replay.send(to: webServices, from: request, context)
+                let shown = visit.fields["values"] == "1" ? [("values", "1")] : []
+                let parameters = [("id", replay.served.id), ("with", id)] + shown
+                return .redirect(visit.place.link("requests", parameters.map { (name: $0.0, value: $0.1) }))
+            }
+        }
+    }
+}

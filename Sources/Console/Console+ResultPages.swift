@@ -1,0 +1,57 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import Records
+
+extension Console {
+    /// Bytes of a form with 200 records in it, whose names and zones are as long as they may be.
+    private static let pickedLimit = 1 << 20
+
+    /// Answers as files, and what is done to the records that were picked on a page.
+    func addResultPages(to router: Router<ServingRequestContext>) {
+        for format in ResultFormat.allCases {
+            file("query.\(format.rawValue)", on: router) { try await QueryResults($0, format: format, origin: $1).response() }
+            file("fetch.\(format.rawValue)", on: router) { try await FetchResults(visit: $0, format: format, origin: $1).response() }
+        }
+        pick("picked", on: router) { try await PickedActions.answer($0) }
+        pick("picked/delete", on: router) { try await PickedActions.delete($0) }
+        act("queries/save", on: router) { try await SavedQueryActions.save($0) }
+        act("queries/remove", on: router) { try await SavedQueryActions.remove($0) }
+    }
+
+    /// A file that needs no page around it: what goes wrong is said in JSON, with a status.
+    private func file(
+        _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
+    ) {
+        router.get(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            do {
+                return try await answer(visit, Self.origin(of: request))
+            } catch let error as RecordError {
+                return .refusal(error)
+            }
+        }
+    }
+
+    /// What a button below a table does with the records that are ticked: a file of them, or a page to go on with.
+    private func pick(
+        _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+    ) {
+        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.pickedLimit))
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else { return try await response(to: visit) { try await answer(visit) } }
+            do {
+                let results = FetchResults(visit: visit, format: format, origin: Self.origin(of: request))
+                return try await results.response(visit.pickedRecords().map(\.recordID), keys: nil)
+            } catch let error as RecordError {
+                return .refusal(error)
+            }
+        }
+    }
+
+    /// The origin that a request was sent to. Its host is one that the guards trust.
+    static func origin(of request: Request) -> String {
+        request.head.authority.map { "http://\($0)" } ?? ""
+    }
+}

@@ -1,0 +1,35 @@
+internal import HTTPServing
+internal import Hummingbird
+internal import RecordStore
+internal import Records
+internal import Workbench
+
+extension Console {
+    /// The pages on which people paste what they have in hand: tokens and errors.
+    func addWorkbenchPages(to router: Router<ServingRequestContext>) {
+        show("token", on: router) { .page(try await TokenView.load($0)) }
+        show("errors", on: router) { .page(try await ErrorsView.load($0)) }
+        paste("token", ["token", "with"], on: router) { .page(try await TokenView.load($0)) }
+        paste("errors", ["error"], on: router) { .page(try await ErrorsView.load($0)) }
+    }
+
+    /// Bytes that a form with pasted text may have: two texts of which every character is encoded.
+    private static let pasteLimit = 2 * 3 * PastedText.limit + 1_024
+    /// Bytes that go into a URL without making it one that servers and mails refuse.
+    private static let linkLimit = 1_500
+
+    /// A form with pasted text. What is short goes on as a link, which can be kept and sent; what is long is answered as it is. Nothing changes.
+    private func paste(
+        _ page: String, _ names: [String], on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+    ) {
+        router.post(RouterPath("\(Self.placePath)/\(page)")) { request, context in
+            let bytes = try await request.bodyBytes(limit: Self.pasteLimit)
+            let fields = try await LongWork.run(on: bytes.count) { FormFields(encoded: bytes) }
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            let texts = names.compactMap { name in fields.text(name).map { (name: name, value: $0) } }
+            return try await response(to: visit) {
+                texts.reduce(0) { $0 + $1.value.utf8.count } <= Self.linkLimit ? .redirect(visit.place.link(page, texts)) : try await answer(visit)
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Check: what is wrong with the records of a database without anybody saying so.
+struct CheckView: Page {
+    static let template = "check"
+    static let tab = Tab.check
+
+    struct Row: ViewModel {
+        let recordName: String
+        let href: String
+        let type: String
+        let zone: String
+        let field: String?
+        /// What the field points to.
+        let target: Frame.Link?
+        let explanation: String
+    }
+
+    struct Group: ViewModel {
+        let id: String
+        let title: String
+        let meaning: String
+        let count: String
+        let rows: [Row]
+        let more: String?
+    }
+
+    struct Rule: ViewModel {
+        let title: String
+        let meaning: String
+    }
+
+    /// How far it is, or was when it ended.
+    struct Report: ViewModel {
+        let isLive: Bool
+        let state: String
+        let tone: String
+        let value: String
+        let maximum: String
+        let percent: String?
+        let records: String
+        let zones: String
+        let found: String
+        /// Whether it came to its end and found nothing.
+        let isClean: Bool
+        let failure: String?
+        let ended: ValueView?
+        let groups: [Group]
+    }
+
+    let title = "Check"
+    /// What is looked at: a zone, or all of a database.
+    let scope: String
+    let rules: [Rule]
+    let report: Report?
+    /// Whether one goes on.
+    let isLive: Bool
+    let start: String
+    let cancel: String
+    let command: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit, checks: CheckRuns) -> CheckView {
+        let run = checks.run(of: CheckActions.place(visit))
+        let state = run?.now
+        let place = visit.place
+        return CheckView(
+            scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
+            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: state.map { Report($0, visit) },
+            isLive: state.map { $0.ending == nil } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
+            command: Self.command(place), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension CheckView {
+    /// What checks the same from a script.
+    private static func command(_ place: Place) -> String {
+        let address = place.address
+        var words = ["skylight", "check", "--container", "\(address.container)"]
+        if address.environment != .development { words += ["--environment", address.environment.rawValue] }
+        if address.scope != .private { words += ["--database", address.scope.rawValue] }
+        if let user = place.user { words += ["--user", user] }
+        if let zoneID = place.zoneID { words += ["--zone", zoneID.zoneName.string] }
+        if address.scope == .shared, let owner = place.zoneID?.ownerRecordName { words += ["--owner", owner.string] }
+        return words.map(quoted).joined(separator: " ")
+    }
+
+    /// A word that a shell takes as it is.
+    private static func quoted(_ word: String) -> String {
+        let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        return isPlain ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+    }
+}
+
+extension CheckView.Report {
+    fileprivate init(_ run: CheckRun.State, _ visit: Visit) {
+        let progress = run.progress
+        let isOver = run.ending == .done
+        isLive = run.ending == nil
+        let count = progress.findings
+        (state, tone) =
+            switch run.ending {
+            case nil: ("under way", "modified")
+            case .done: count == 0 ? ("done, nothing found", "good") : ("done", "warn")
+            case .cancelled: ("cancelled", "warn")
+            case .failed: ("broken off", "bad")
+            }
+        let total = max(progress.total ?? 0, progress.records, 1)
+        value = String(isOver ? total : progress.records)
+        maximum = String(total)
+        percent = isOver ? "100" : progress.total.map { _ in String(progress.records * 100 / total) }
+        records = Digits.grouped(progress.records)
+        zones = Digits.grouped(progress.zones)
+        found = Digits.grouped(count)
+        isClean = isOver && count == 0
+        failure = if case .failed(let reason)? = run.ending { reason } else { nil }
+        ended = run.ended.map { ValueView(.time($0)) }
+        groups = RecordFinding.Kind.allCases.compactMap { kind in
+            run.findings[kind].map { CheckView.Group(kind, $0, visit) }
+        }
+    }
+}
+
+extension CheckView.Group {
+    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckRun.Findings, _ visit: Visit) {
+        id = kind.rawValue
+        title = kind.title
+        meaning = kind.meaning
+        count = Digits.grouped(findings.count)
+        rows = findings.first.map { CheckView.Row($0, visit) }
+        let left = findings.count - findings.first.count
+        more = left > 0 ? "… and \(Digits.grouped(left)) more. The command line names all of them." : nil
+    }
+}
+
+extension CheckView.Row {
+    fileprivate init(_ finding: RecordFinding, _ visit: Visit) {
+        let zoneID = finding.recordID.zoneID
+        recordName = finding.recordID.recordName.string
+        href = visit.place.link(toRecord: finding.recordID.recordName, in: zoneID)
+        type = finding.recordType.string
+        zone = visit.zoneName(zoneID)
+        field = finding.fieldName?.string
+        target = finding.target.map { target in
+            Frame.Link(text: target.recordName.string, href: visit.place.link(toRecord: target.recordName, in: target.zoneID))
+        }
+        explanation = finding.explanation
+    }
+}
+
+extension RecordFinding.Kind {
+    fileprivate var title: String {
+        switch self {
+        case .danglingReference: "References to nothing"
+        case .danglingParent: "Parents that are not there"
+        case .referenceAcrossZones: "References into other zones"
+        case .nearSizeLimit: "Records near 1 MB"
+        case .entityName: "Core Data entities that don't fit"
+        case .missingAsset: "Assets without their file"
+        }
+    }
+
+    fileprivate var meaning: String {
+        switch self {
+        case .danglingReference: "The target of a reference is not in its zone: deleted, or never saved."
+        case .danglingParent: "The record a record belongs to is gone, so a share of it will not show this one."
+        case .referenceAcrossZones: "Cascades, shares and a sync of one zone stop at the zone."
+        case .nearSizeLimit: "The fields take more than nine tenths of what a record may have; the next save may be refused."
+        case .entityName: "The type begins with CD_, and CD_entityName names another entity or none. Core Data skips such records without a word."
+        case .missingAsset: "The record names a file that is not stored, so its download fails."
+        }
+    }
+}

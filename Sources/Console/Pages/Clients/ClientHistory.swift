@@ -1,0 +1,41 @@
+internal import JSON
+internal import Records
+internal import Traffic
+
+/// All that one client did as one user in a container, whichever its databases.
+struct ClientHistory: Sendable {
+    /// ``ClientIdentity/id``.
+    let id: String
+    let identity: ClientIdentity
+    let user: Name
+    /// A part for each database, that seen last first.
+    let parts: [SeenClient]
+
+    /// Where the page Clients has it. FNV-1a: enough to tell a few hundred clients apart.
+    var anchor: String {
+        let hash = (Array(id.utf8) + [0] + Array(user.utf8)).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return "client-" + String(hash, radix: 36)
+    }
+}
+
+extension ClientBook {
+    /// The clients of a container, those seen last first. Replays are left out: they are the console's own.
+    func histories(in container: ContainerID) -> [ClientHistory] {
+        struct Key: Hashable {
+            let id: String
+            let user: Name
+        }
+        var order: [Key] = []
+        var parts: [Key: [SeenClient]] = [:]
+        for client in clients where client.address.container == container && !client.identity.isReplay {
+            guard let user = client.userRecordName else { continue }
+            let key = Key(id: client.id.client, user: user)
+            if parts[key] == nil { order.append(key) }
+            parts[key, default: []].append(client)
+        }
+        return order.compactMap { key in
+            guard let all = parts[key], let first = all.first else { return nil }
+            return ClientHistory(id: key.id, identity: first.identity, user: key.user, parts: all)
+        }
+    }
+}

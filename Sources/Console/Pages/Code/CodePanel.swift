@@ -1,0 +1,124 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A request that a page made, or could make, as clients write it: in Swift both ways, in CloudKit JS, and as a command.
+struct CodePanel: ViewModel {
+    /// `This query as code`.
+    let title: String
+    let samples: [CodeSample]
+}
+
+extension CodePanel {
+    /// A query: the page of it that is shown first.
+    init(_ plan: QueryPlan, form: QueryForm, type: RecordType?, visit: Visit) {
+        let zoneID: ZoneID? = if case .zone(let zoneID) = visit.queryArea { zoneID } else { nil }
+        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : form.keys
+        let swift = SwiftQueryCode(plan.query, type: type, in: visit.place.address, zoneID: zoneID, keys: keys, limit: form.limit)
+        let query = QueryCode.json(plan.query, type: type)
+        var options = zoneID == nil ? [JSONObject.Member(name: "zoneWide", value: true)] : writer.zoneMembers
+        options.append(JSONObject.Member(name: "resultsLimit", value: .integer(Int64(form.limit))))
+        options += CodeWriter.keyMembers(keys)
+        let subject = "The query"
+        self.init(
+            title: "This query as code",
+            samples: [
+                CodeSample("Swift, async", of: subject, text: swift.text),
+                CodeSample("Swift, CKQueryOperation", of: subject, text: swift.operationText),
+                writer.javaScript(
+                    of: subject,
+                    """
+                    const query = \(RecordJSON.laidOut(query))
+                    const options = \(RecordJSON.laidOut(.object(JSONObject(options))))
+                    const response = await database.performQuery(query, options)
+                    \(CodeWriter.printRecords)
+                    """),
+                writer.command("records/query", [JSONObject.Member(name: "query", value: query)] + options, of: subject),
+            ])
+    }
+
+    /// Records by their names.
+    init(fetching names: [Name], keys: [Name]?, zoneID: ZoneID, visit: Visit) {
+        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let swift = SwiftFetchCode(names, keys: keys, writer: writer)
+        let subject = "The fetch"
+        let options = writer.zoneMembers + CodeWriter.keyMembers(keys)
+        let list = JSONValue.array(names.map { .string($0.string) })
+        let argument = options.isEmpty ? "" : ", \(RecordJSON.laidOut(.object(JSONObject(options))))"
+        let records = names.map { JSONValue.object(JSONObject([JSONObject.Member(name: "recordName", value: .string($0.string))])) }
+        self.init(
+            title: "This fetch as code",
+            samples: [
+                CodeSample("Swift, async", of: subject, text: swift.text),
+                CodeSample("Swift, CKFetchRecordsOperation", of: subject, text: swift.operationText),
+                writer.javaScript(
+                    of: subject,
+                    """
+                    const response = await database.fetchRecords(\(RecordJSON.laidOut(list))\(argument))
+                    \(CodeWriter.printRecords)
+                    """),
+                writer.command("records/lookup", [JSONObject.Member(name: "records", value: .array(records))] + options, of: subject),
+            ])
+    }
+
+    /// The changes of a zone.
+    init(changesOf zoneID: ZoneID, form: RecordFeedForm, visit: Visit) {
+        let writer = CodeWriter(visit.place, zoneID: zoneID)
+        let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : nil
+        let swift = SwiftChangesCode(form, keys: keys, writer: writer)
+        let subject = "The pull"
+        var zone = [JSONObject.Member(name: "zoneID", value: writer.zoneValue)]
+        if let token = form.since { zone.append(JSONObject.Member(name: "syncToken", value: .string(token.text))) }
+        zone += CodeWriter.keyMembers(keys)
+        if let type = form.type { zone.append(JSONObject.Member(name: "desiredRecordTypes", value: .array([.string(type.string)]))) }
+        let options = RecordJSON.laidOut(.object(JSONObject(zone)))
+        // CloudKit JS names no limit and no order.
+        zone.append(JSONObject.Member(name: "resultsLimit", value: .integer(Int64(form.limit))))
+        if form.isReverse { zone.append(JSONObject.Member(name: "reverse", value: true)) }
+        self.init(
+            title: "These changes as code",
+            samples: [
+                CodeSample("Swift, async", of: subject, text: swift.text),
+                CodeSample("Swift, CKFetchRecordZoneChangesOperation", of: subject, text: swift.operationText),
+                writer.javaScript(
+                    of: subject,
+                    """
+                    const response = await database.fetchRecordZoneChanges(\(options))
+                    if (response.hasErrors) throw response.errors[0]
+                    for (const zone of response.zones) {
+                      if (zone.serverErrorCode) throw zone
+                      for (const record of zone.records) console.log(record.recordName, record.deleted ? "deleted" : record.fields)
+                      // Keep the token for next time. While more is coming, ask again with it at once.
+                      console.log(zone.syncToken, zone.moreComing)
+                    }
+                    """),
+                writer.command(
+                    "changes/zone", [JSONObject.Member(name: "zones", value: .array([.object(JSONObject(zone))]))], of: subject),
+            ])
+    }
+
+    /// The zones in which something happened.
+    init(zoneChangesSince token: ChangeToken?, visit: Visit) {
+        let writer = CodeWriter(visit.place, zoneID: nil)
+        let swift = SwiftChangesCode(databaseSince: token, writer: writer)
+        let subject = "The pull"
+        let body = token.map { [JSONObject.Member(name: "syncToken", value: .string($0.text))] } ?? []
+        self.init(
+            title: "These changes as code",
+            samples: [
+                CodeSample("Swift, async", of: subject, text: swift.text),
+                CodeSample("Swift, CKFetchDatabaseChangesOperation", of: subject, text: swift.operationText),
+                writer.javaScript(
+                    of: subject,
+                    """
+                    const response = await database.fetchDatabaseChanges(\(body.isEmpty ? "" : RecordJSON.laidOut(.object(JSONObject(body)))))
+                    if (response.hasErrors) throw response.errors[0]
+                    for (const zone of response.zones) console.log(zone.zoneID.zoneName, zone.deleted ? "deleted" : "changed")
+                    // Keep the token for next time. While more is coming, ask again with it at once.
+                    console.log(response.syncToken, response.moreComing)
+                    """),
+                writer.command("changes/database", body, of: subject),
+            ])
+    }
+}

@@ -1,0 +1,129 @@
+internal import JSON
+internal import Records
+
+/// What every sample says of where it asks: container, database, zone and user.
+struct CodeWriter {
+    let place: Place
+    /// `nil` for all zones, and where zones are no matter.
+    let zoneID: ZoneID?
+
+    init(_ place: Place, zoneID: ZoneID?) {
+        self.place = place
+        self.zoneID = zoneID
+    }
+
+    private var address: DatabaseAddress { place.address }
+
+    /// Whether the zone has to be said: the default zone is meant where none is.
+    var isZoned: Bool { zoneID.map { !$0.isDefault || address.scope == .shared } ?? false }
+
+    // MARK: Requests to the web services
+
+    /// The zone as requests name it.
+    var zoneValue: JSONValue {
+        var members = [JSONObject.Member(name: "zoneName", value: .string((zoneID ?? .default).zoneName.string))]
+        if address.scope == .shared, let owner = zoneID?.ownerRecordName {
+            members.append(JSONObject.Member(name: "ownerRecordName", value: .string(owner.string)))
+        }
+        return .object(JSONObject(members))
+    }
+
+    var zoneMembers: [JSONObject.Member] {
+        isZoned ? [JSONObject.Member(name: "zoneID", value: zoneValue)] : []
+    }
+
+    static func keyMembers(_ keys: [Name]?) -> [JSONObject.Member] {
+        keys.map { [JSONObject.Member(name: "desiredKeys", value: .array($0.map { .string($0.string) }))] } ?? []
+    }
+
+    /// A request as a command. The page puts the server's address into it.
+    func command(_ path: String, _ body: [JSONObject.Member], of subject: String) -> CodeSample {
+        let user = place.user.map { " \\\n  -H \("X-Skylight-User: \($0)".shellQuoted)" } ?? ""
+        let text = RecordJSON.laidOut(.object(JSONObject(body)))
+        return CodeSample(
+            "curl", of: subject, before: "curl -s ",
+            after: "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/\(path)\(user) \\\n"
+                + "  -d \(text.shellQuoted)")
+    }
+
+    /// A batch of one operation as a command.
+    func modification(_ kind: String, _ record: JSONValue, of subject: String) -> CodeSample {
+        let operation = JSONValue.object(
+            JSONObject([
+                JSONObject.Member(name: "operationType", value: .string(kind)), JSONObject.Member(name: "record", value: record),
+            ]))
+        return command("records/modify", [JSONObject.Member(name: "operations", value: .array([operation]))] + zoneMembers, of: subject)
+    }
+
+    // MARK: CloudKit JS
+
+    /// Says what came, or what went wrong.
+    static let printRecords = """
+        if (response.hasErrors) throw response.errors[0]
+        for (const record of response.records) console.log(record.recordName, record.fields)
+        """
+
+    /// The last argument of a call, where there is something to say.
+    var javaScriptOptions: String {
+        isZoned ? ", \(RecordJSON.laidOut(.object(JSONObject(zoneMembers))))" : ""
+    }
+
+    /// A sample for CloudKit JS, with what has to come before any call.
+    func javaScript(of subject: String, _ text: String) -> CodeSample {
+        // Without a user the address is all that changes.
+        let user = place.user.map { "skylightUser=\(FormFields.encoded($0))" }
+        let redirection = user == nil
+            ? ("fetch: (url, options) => fetch(url.replace(\"https://api.apple-cloudkit.com\", \"", "\"), options),")
+            : (
+                "fetch: (url, options) => {\n      const address = url.replace(\"https://api.apple-cloudkit.com\", \"",
+                "\")\n      return fetch(`${address}${address.includes(\"?\") ? \"&\" : \"?\"}\(user ?? "")`, options)\n    },"
+            )
+        return CodeSample(
+            "CloudKit JS", of: subject,
+            before: """
+                CloudKit.configure({
+                  containers: [{
+                    containerIdentifier: "\(address.container)",
+                    environment: "\(address.environment.rawValue)",
+                    apiTokenAuth: { apiToken: "YOUR_API_TOKEN", persist: true },
+                  }],
+                  // Sends the requests to Skylight. Without it they go to Apple.
+                  services: {
+                    \(redirection.0)
+                """,
+            after: """
+                \(redirection.1)
+                  },
+                })
+                const database = CloudKit.getDefaultContainer().\(address.scope.rawValue)CloudDatabase
+
+                """ + text)
+    }
+
+    // MARK: Swift
+
+    /// The lines that lead to the database, and to the zone where one has to be said.
+    func swiftHead(imports: [String] = ["CloudKit"], warnings: [String] = []) -> [String] {
+        var lines = imports.map { "import \($0)" } + [""]
+        lines += warnings.map { "#warning(\(SwiftQueryCode.quoted($0)))" }
+        lines.append(
+            "let database = CKContainer(identifier: \(SwiftQueryCode.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
+        if let zone = swiftZone { lines.append("let zoneID = \(zone)") }
+        return lines
+    }
+
+    /// Makes the zone's identity; `nil` for the default zone, which Swift need not name.
+    var swiftZone: String? {
+        guard isZoned, let zoneID else { return nil }
+        let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(SwiftQueryCode.quoted($0.string))" } ?? "" : ""
+        return "CKRecordZone.ID(zoneName: \(SwiftQueryCode.quoted(zoneID.zoneName.string))\(owner))"
+    }
+
+    func swiftRecordID(_ name: Name) -> String {
+        "CKRecord.ID(recordName: \(SwiftQueryCode.quoted(name.string))\(isZoned ? ", zoneID: zoneID" : ""))"
+    }
+
+    static func swiftList(_ names: [Name]) -> String {
+        "[\(names.map { SwiftQueryCode.quoted($0.string) }.joined(separator: ", "))]"
+    }
+}

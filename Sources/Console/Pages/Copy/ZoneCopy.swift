@@ -1,0 +1,79 @@
+internal import AssetStore
+internal import DataTransfer
+internal import Foundation
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Copies a zone with its files: it is exported to a folder of the server's, and brought back at the other place.
+///
+/// So the copy follows the rules of exports: records keep who made and changed them when, those of the same names are replaced, and the types
+/// that are missing come with it.
+struct ZoneCopy: Sendable {
+    let source: any RecordDatabase
+    let zoneID: ZoneID
+    let target: any RecordDatabase
+    let targetZoneID: ZoneID
+    let assets: AssetStores
+
+    func run(_ run: BackgroundRun) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-copy-\(UUID().uuidString)", directoryHint: .isDirectory)
+        defer { Self.remove(folder) }
+        try await withTaskExecutorPreference(WorkThread()) {
+            do {
+                try await copy(through: folder, run)
+            } catch {
+                if Task.isCancelled { throw CancellationError() }
+                throw error
+            }
+        }
+    }
+
+    private func copy(through folder: URL, _ run: BackgroundRun) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let url = folder.appending(path: "zone.ndjson")
+        guard FileManager.default.createFile(atPath: url.path(percentEncoded: false), contents: nil) else {
+            throw RecordError(.internalError, "The zone can't be copied: no file can be made in the server's temporary folder")
+        }
+        let file = try FileHandle(forWritingTo: url)
+        defer { try? file.close() }
+        let files = AssetFileFolder(folder.appending(path: "assets", directoryHint: .isDirectory))
+        func exchange(_ address: DatabaseAddress) async throws -> AssetExchange {
+            AssetExchange(folder: files, transport: StoredAssets(try await assets.store(address.container, address.environment)))
+        }
+        run.update { $0.phase = "reading the zone" }
+        let exporter = Exporter(source, options: ExportOptions(zones: [zoneID]), assets: try await exchange(source.address))
+        let exported = try await exporter.run(
+            progress: { progress in run.update { ($0.done, $0.total) = (0, max(progress.count, progress.total ?? 0)) } },
+            write: { bytes in
+                try Task.checkCancellation()
+                try file.write(contentsOf: bytes)
+            })
+        run.update { ($0.done, $0.total) = (0, exported.records) }
+        try Task.checkCancellation()
+        guard let export = try ExportFile(url) else { throw RecordError(.internalError, "The zone can't be copied: what was read of it is damaged") }
+        let restorer = try Restorer(export, zoneID: targetZoneID, assets: try await exchange(target.address), into: target)
+        let report = try await restorer.run { progress in
+            run.update { state in
+                state.phase = progress.phase == .saving ? "saving the copy" : "checking"
+                if progress.phase == .saving { (state.done, state.achieved) = (progress.count, progress.count) }
+            }
+        }
+        for problem in report.unvalidated {
+            run.add(BackgroundRun.Problem(subject: "record \(problem.line - 1)", href: nil, code: nil, reason: problem.reason))
+        }
+        run.update { state in
+            (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.unvalidatedCount)
+            if report.unvalidatedCount > 0 { state.notes.append("Those listed are copied, and their VALIDATE references have the action NONE.") }
+            if !report.changedTypes.isEmpty {
+                state.notes.append("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", ")).")
+            }
+        }
+    }
+
+    /// Removes the folder on a thread that may wait.
+    private static func remove(_ folder: URL) {
+        Task.detached(priority: .low) { try? await LongWork.run(on: .max) { try? FileManager.default.removeItem(at: folder) } }
+    }
+}

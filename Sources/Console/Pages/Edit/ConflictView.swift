@@ -1,0 +1,112 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A save that came too late: what one typed, what it was, and what it is now, with a choice for each field.
+struct ConflictView: Page {
+    static let template = "record_conflict"
+    static let tab = Tab.fetch
+    /// Stands for the record's parent among the fields.
+    static let parent: Name = "___parent"
+
+    struct Side: ViewModel {
+        let value: ValueView
+        /// As JSON, for the form.
+        let text: String
+        let isChosen: Bool
+    }
+
+    struct Row: ViewModel {
+        let number: String
+        let name: String
+        let label: String
+        let schemaType: String
+        let type: String
+        let mine: Side
+        let was: Side
+        let theirs: Side
+        let verdict: String
+        /// Whether both changed it, each in a way of their own.
+        let isContested: Bool
+        /// Files of another version can't be saved anew; what is there stays.
+        let canChoose: Bool
+    }
+
+    let title: String
+    let recordName: String
+    let recordType: String
+    let tag: String
+    let zone: String
+    /// Who changed it, and when.
+    let who: String
+    let when: ValueView
+    let rows: [Row]
+    let contested: String
+    let action: String
+    let record: String
+    let milliseconds: String
+
+    /// - Parameter record: as it is now.
+    init(_ form: RecordForm, _ record: StoredRecord, visit: Visit) throws {
+        let place = visit.place
+        let zoneID = record.recordID.zoneID
+        let now = Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let presenter = ValuePresenter(place: place, zoneID: zoneID, links: nil)
+        var rows: [Row] = []
+        func add(_ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?) {
+            if let row = Row(name, type, mine: mine, was: was, theirs: theirs, number: rows.count + 1, presenter: presenter) { rows.append(row) }
+        }
+        for field in form.fields {
+            // No value is a change like any other. What can't be read stays: the save that was refused could read all.
+            let mine: FieldValue?
+            do { mine = try field.value(in: place) } catch { mine = field.was }
+            add(field.name, field.type, mine: mine, was: field.was, theirs: now[field.name])
+        }
+        func reference(_ name: Name?) -> FieldValue? { name.flatMap { $0.isEmpty ? nil : .reference(Reference(recordName: $0)) } }
+        add(Self.parent, .reference, mine: reference(form.parent), was: reference(form.parentWas), theirs: reference(record.parent))
+        self.rows = rows
+        title = "Conflict · \(record.recordID.recordName)"
+        recordName = record.recordID.recordName.string
+        recordType = record.recordType.string
+        tag = record.recordChangeTag
+        zone = visit.zoneName(zoneID)
+        who = visit.people.name(of: record.modified.userRecordName)
+        when = ValueView(.time(record.modified.timestamp))
+        let count = rows.count(where: \.isContested)
+        contested = count == 0
+            ? "You changed different fields, so both changes fit together."
+            : "\(Digits.count(count, "field")) \(count == 1 ? "was" : "were") changed on both sides: choose which version stays."
+        action = place.link("record/resolve")
+        self.record = place.link(toRecord: record.recordID.recordName, in: zoneID)
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+}
+
+extension ConflictView.Row {
+    /// - Returns: `nil` for a field that neither side changed.
+    fileprivate init?(
+        _ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?, number: Int, presenter: ValuePresenter
+    ) {
+        let texts = [mine, was, theirs].map { EditedField.text(of: $0, type) }
+        let isMineChanged = texts[0] != texts[1]
+        let areTheirsChanged = texts[2] != texts[1]
+        if !isMineChanged, !areTheirsChanged { return nil }
+        let isSame = texts[0] == texts[2]
+        isContested = isMineChanged && areTheirsChanged && !isSame
+        canChoose = type.valueType != .asset || !areTheirsChanged
+        self.number = String(number)
+        self.name = name.string
+        label = name == ConflictView.parent ? "parent" : name.string
+        self.type = type.wireName
+        schemaType = type.schemaName
+        verdict =
+            !canChoose ? "the files of the server stay"
+            : isSame ? "both made the same change" : isContested ? "both changed it" : isMineChanged ? "you changed it" : "changed on the server"
+        func side(_ value: FieldValue?, _ text: Name, isChosen: Bool) -> ConflictView.Side {
+            ConflictView.Side(value: presenter.view(value, of: name), text: text.string, isChosen: isChosen)
+        }
+        self.mine = side(mine, texts[0], isChosen: canChoose && isMineChanged && !areTheirsChanged)
+        self.was = side(was, texts[1], isChosen: false)
+        self.theirs = side(theirs, texts[2], isChosen: !canChoose || areTheirsChanged && (!isMineChanged || isSame))
+    }
+}

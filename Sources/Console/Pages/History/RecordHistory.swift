@@ -1,0 +1,127 @@
+internal import AssetStore
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// What became of a record, change by change.
+struct RecordHistory: ViewModel {
+    struct Row: ViewModel {
+        /// `created`, `modified` or `deleted`.
+        let act: String
+        let when: ValueView
+        let who: String
+        let tag: String
+        let isNow: Bool
+        let request: Frame.Link?
+        let differences: [FieldDifference]
+        /// Those that are shown on request.
+        let more: [FieldDifference]
+        let moreText: String
+        /// Said where there are no differences to show.
+        let remark: String?
+        /// Asks whether to bring this version back; `nil` of a deletion, and of the present.
+        let restore: String?
+    }
+
+    /// Fields of a change that are shown at once.
+    private static let fieldLimit = 6
+
+    let rows: [Row]
+    /// How long versions are kept.
+    let kept: String
+    /// Said below the last row, where something was before it that is not kept.
+    let beginning: String?
+    /// The page of the whole history; `nil` where this is all of it.
+    let whole: Frame.Link?
+    let earlier: String?
+
+    /// - Parameters:
+    ///   - before: only changes before this position.
+    ///   - limit: most changes.
+    /// - Returns: `nil` when the engine keeps no journal or knows nothing of the record.
+    static func load(_ name: Name, in zoneID: ZoneID, before: Int64? = nil, limit: Int, _ visit: Visit) async throws -> RecordHistory? {
+        guard let journal = visit.database as? any RecordJournalling else { return nil }
+        let recordID = RecordID(recordName: name, zoneID: zoneID)
+        // One more than is shown says what the last one changed.
+        let request = RecordJournalRequest(recordID, before: before, limit: PageLimit(records: limit + 1))
+        let page = try await visit.measure { try await journal.journal(request) }
+        if page.entries.isEmpty { return nil }
+        let presenter = try await visit.presenter(of: page.entries, in: zoneID)
+        // A page of the journal also ends at so many bytes: then its last entry is the one that says what the one before changed.
+        let count = page.before == nil ? page.entries.count : page.entries.count - 1
+        let shown = page.entries.prefix(max(1, min(limit, count)))
+        let place = visit.inZone(zoneID).place
+        let isWhole = shown.count == page.entries.count && page.before == nil
+        let versions = try page.entries.map { try FieldDifference.Version($0.fields, parent: $0.parent) }
+        let rows = shown.enumerated().map { index, entry in
+            let previous = index + 1 < page.entries.count ? page.entries[index + 1] : nil
+            return Row(
+                entry, versions[index], after: previous.map { ($0, versions[index + 1]) }, isCut: page.before != nil, presenter, name, place,
+                visit.people)
+        }
+        let link = { (before: Int64?) in place.link("record/history", [("name", name.string)] + (before.map { [("before", String($0))] } ?? [])) }
+        return RecordHistory(
+            rows: rows, kept: page.limits.sentence, beginning: isWhole && shown.last?.act != .created ? Self.beginning(page.limits) : nil,
+            whole: isWhole && before == nil ? nil : Frame.Link(text: "All of its history", href: link(nil)),
+            earlier: isWhole ? nil : shown.last.map { link($0.position) })
+    }
+
+    private static func beginning(_ limits: JournalLimits) -> String {
+        limits.isOff ? "This server keeps no earlier versions." : "What was before is not kept any more, or was before there was a journal."
+    }
+}
+
+extension RecordHistory.Row {
+    /// - Parameter isCut: whether there is more than was read, so that a missing `previous` is only further back.
+    fileprivate init(
+        _ entry: RecordJournalEntry, _ version: FieldDifference.Version, after previous: (entry: RecordJournalEntry, version: FieldDifference.Version)?,
+        isCut: Bool, _ presenter: ValuePresenter, _ name: Name, _ place: Place, _ people: People
+    ) {
+        act = entry.act.rawValue
+        when = ValueView(.time(entry.signature.timestamp))
+        let device = entry.signature.deviceID.isEmpty || entry.signature.deviceID == "iCloud" ? "" : " on \(entry.signature.deviceID)"
+        who = people.name(of: entry.signature.userRecordName) + device
+        tag = entry.recordChangeTag
+        isNow = entry.replaced == nil
+        request = entry.requestID.map { Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)])) }
+        let all: [FieldDifference]
+        switch (entry.act, previous) {
+        case (.deleted, _): (all, remark) = ([], nil)
+        case (.created, _):
+            all = FieldDifference.all(from: .nothing, to: version, presenter)
+            remark = all.isEmpty ? "without fields" : nil
+        case (.modified, nil): (all, remark) = ([], isCut ? "What it was before is further back, under Earlier." : "What it was before is not kept.")
+        case (.modified, let previous?):
+            all = FieldDifference.all(from: previous.version, to: version, presenter)
+            remark = all.isEmpty ? "saved again with the same values" : nil
+        }
+        let limit = all.count <= RecordHistory.fieldLimit + 1 ? all.count : RecordHistory.fieldLimit
+        differences = Array(all.prefix(limit))
+        more = Array(all.dropFirst(limit))
+        moreText = "\(Digits.count(more.count, "more field"))"
+        restore =
+            isNow || entry.act == .deleted
+            ? nil : place.link("record/restore", [("name", name.string), ("position", String(entry.position))])
+    }
+}
+
+extension JournalLimits {
+    /// What is kept, in a sentence.
+    var sentence: String {
+        if isOff { return "This server keeps no earlier versions: skylight serve --journal-days 30 would." }
+        return "Earlier versions are kept for \(Digits.count(days, "day")) after they were replaced, the latest \(Digits.grouped(versions)) of a record."
+    }
+}
+
+extension Visit {
+    /// What shows the values of a record's versions.
+    func presenter(of entries: [RecordJournalEntry], in zoneID: ZoneID) async throws -> ValuePresenter {
+        var presenter = ValuePresenter(place: place, zoneID: zoneID, links: nil)
+        if entries.contains(where: \.fields.mayHoldAssets) {
+            presenter = ValuePresenter(
+                place: place, zoneID: zoneID,
+                links: try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") })
+        }
+        return presenter
+    }
+}

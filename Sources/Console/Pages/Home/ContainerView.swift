@@ -1,0 +1,122 @@
+internal import Accounts
+internal import AssetStore
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// One container as a whole: what it holds, its name, and the way to be rid of it.
+struct ContainerView: Page {
+    static let template = "container"
+    static let tab = Tab.home
+
+    struct EnvironmentRow: ViewModel {
+        let name: String
+        let types: String
+        let records: String
+    }
+
+    let title: String
+    let name: String
+    let rows: [EnvironmentRow]
+    let query: String
+    /// What was typed for the new name.
+    let newName: String
+    let complaint: Complaint?
+    let milliseconds: String
+
+    static func load(_ fields: FormFields, console: Console) async throws -> ContainerView {
+        try await page(try await container(fields, console), console: console)
+    }
+
+    /// Gives the container the name that was typed.
+    static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
+        let container = try await container(fields, console)
+        let typed = fields["newName"]?.trimmedSpaces ?? ""
+        do {
+            guard let name = ContainerID(typed) else {
+                throw RecordError(.badRequest, "A container's name starts with iCloud. and goes on with letters, digits, dots and hyphens: iCloud.com.example.App")
+            }
+            if name == container { return .redirect("/") }
+            let editing = try editing(console)
+            // Known before anything that is under way is ended for it.
+            let others = try await console.engine.containers().filter { $0 != container }
+            if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) { throw RecordError.containerExists(taken) }
+            try await console.assets.withClosed([container, name]) { try await editing.renameContainer(container, to: name) }
+            try await console.accounts.moveSavedQueries(of: container, to: name)
+        } catch let error as RecordError {
+            return .page(try await page(container, newName: typed, complaint: error, console: console))
+        }
+        return .redirect("/")
+    }
+
+    /// Deletes the container whose name was typed.
+    static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
+        let container = try await container(fields, console)
+        do {
+            guard Name(fields["typed"]?.trimmedSpaces ?? "") == Name(container.description) else {
+                throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to say that it is meant")
+            }
+            let editing = try editing(console)
+            try await console.assets.withClosed([container]) { try await editing.deleteContainer(container) }
+            try await console.accounts.removeSavedQueries(of: container)
+        } catch let error as RecordError {
+            return .page(try await page(container, complaint: error, console: console))
+        }
+        return .redirect("/")
+    }
+
+    // MARK: Parts
+
+    private static func editing(_ console: Console) throws -> any ContainerEditing {
+        guard let editing = console.engine as? any ContainerEditing else { throw RecordError(.badRequest, "This engine's containers can't be changed") }
+        return editing
+    }
+
+    /// - Throws: ``MissingPage`` when there is no such container. None is made by looking.
+    private static func container(_ fields: FormFields, _ console: Console) async throws -> ContainerID {
+        guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.containers().contains(container) else {
+            throw MissingPage("There is no container of this name. It may have been renamed or deleted.")
+        }
+        return container
+    }
+
+    private static func page(
+        _ container: ContainerID, newName: String? = nil, complaint: RecordError? = nil, console: Console
+    ) async throws -> ContainerView {
+        let stopwatch = Stopwatch()
+        let developer = try People(console.accounts, actingAs: nil).actor
+        let caller = Caller(userRecordName: developer.userRecordName)
+        var environments = Environment.allCases
+        if let listing = console.engine as? any EnvironmentListing { environments = try await listing.environments(of: container) }
+        var rows: [EnvironmentRow] = []
+        for environment in environments {
+            let address = DatabaseAddress(container: container, environment: environment, scope: .private)
+            rows.append(try await EnvironmentRow(try await console.engine.database(address, as: caller), stopwatch))
+        }
+        let home = Place(
+            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+        return ContainerView(
+            title: container.description, name: container.description, rows: rows,
+            query: home.link(Tab.query.rawValue), newName: newName ?? container.description, complaint: complaint.map { Complaint($0) },
+            milliseconds: stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension ContainerView.EnvironmentRow {
+    fileprivate init(_ database: any RecordDatabase, _ stopwatch: Stopwatch) async throws {
+        name = database.address.environment.rawValue
+        guard let editing = database as? any SchemaEditing else {
+            (types, records) = ("–", "–")
+            return
+        }
+        let names = try await stopwatch.measure { try await editing.schema().types.keys.filter { $0 != Schema.usersType } }
+        types = Digits.count(names.count, "record type")
+        guard let measuring = database as? any SchemaMeasuring else {
+            records = "–"
+            return
+        }
+        var count = 0
+        for name in names { count += try await stopwatch.measure { try await measuring.valueCounts(of: [], in: name).records } }
+        records = "\(Digits.count(count, "record")) of all users"
+    }
+}

@@ -1,0 +1,142 @@
+internal import DataTransfer
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Takes files, previews them, and imports them behind the page.
+enum ImportActions {
+    /// What importing the sent file, or one that was sent before, would do.
+    /// - Parameter remark: why it is shown, where that was not asked for.
+    static func preview(
+        _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, remark: String? = nil
+    ) async throws -> Answer {
+        let visit = visit.inChosenZone
+        let form = ImportForm(visit.fields, visit: visit)
+        var upload: ImportUploads.Upload?
+        do {
+            if let file {
+                upload = try await uploads.keep(file.bytes, fileName: file.name, format: form.format)
+            } else if let text = visit.fields.text("text") {
+                upload = try await uploads.keep(Array(text.utf8), fileName: "", format: form.format)
+            } else if let id = visit.fields.text("upload") {
+                upload = try uploads.upload(id, as: form.format)
+            }
+            guard let upload else { throw RecordError(.badRequest, "Choose a file, or paste rows: there is nothing to import yet") }
+            if form.typeName.isEmpty { throw RecordError(.badRequest, "Say which record type the rows are to be") }
+            let preview = try await preview(form, upload, visit)
+            return .page(ImportingView(form, upload, preview, remark: remark, visit: visit))
+        } catch let error as RecordError {
+            return .page(ImportingView(form, upload, complaint: error, visit: visit))
+        }
+    }
+
+    /// Begins the import that was previewed. When it would be another one by now, shows the preview anew.
+    static func run(
+        _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, runs: BackgroundRuns
+    ) async throws -> Answer {
+        let visit = visit.inChosenZone
+        let form = ImportForm(visit.fields, visit: visit)
+        let id = visit.fields["upload"] ?? ""
+        let hasOtherRows = file != nil || visit.fields.text("text") != nil
+        if !hasOtherRows, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
+        let upload = hasOtherRows ? nil : try uploads.upload(id, as: form.format)
+        let mark = upload.map { form.mark($0, nameField: form.nameField ?? "", at: visit.place) }
+        guard let upload, let mark, Name(mark) == Name(visit.fields["previewed"] ?? "") else {
+            let remark = "Nothing was imported: this is not what was shown when the button was pressed. This is what would come of it now."
+            return try await preview(visit, file: file, uploads: uploads, remark: remark)
+        }
+        let preview = try await preview(form, upload, visit)
+        if preview.problemCount > 0, !form.skipsBadRows {
+            let error = RecordError(.badRequest, "Nothing was imported: some rows can't be. Tick that they are left out, or mend the file and choose it again")
+            return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
+        }
+        let zoneID = visit.place.zoneID ?? .default
+        let options = form.options(zoneID, format: upload.format, columns: preview.columns)
+        let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
+        let back = Frame.Link(text: "The records", href: visit.place.link("query", [("type", form.typeName)]))
+        let run = BackgroundRun(
+            heading: "Import \(upload.fileName)", verb: "imported", total: preview.goodRows, place: visit.place, back: back)
+        do {
+            try uploads.take(upload, for: run.id)
+        } catch {
+            // Both clicks of a double click come here.
+            guard let begun = uploads.run(importing: id) else { throw error }
+            return .redirect(visit.place.link("run", [("id", begun)]))
+        }
+        do {
+            try runs.start(run) { run in
+                defer { uploads.discard(upload) }
+                try await withTaskExecutorPreference(WorkThread()) { try await work(importer, upload, run) }
+            }
+        } catch {
+            uploads.putBack(upload)
+            throw error
+        }
+        return .redirect(visit.place.link("run", [("id", run.id)]))
+    }
+
+    private static func work(_ importer: Importer, _ upload: ImportUploads.Upload, _ run: BackgroundRun) async throws {
+        do {
+            let report = try await importer.run { progress in
+                run.update { state in
+                    state.phase = progress.phase.words
+                    if progress.phase == .saving { (state.done, state.achieved) = (progress.count, progress.count) }
+                }
+            }
+            for problem in report.skipped {
+                run.add(BackgroundRun.Problem(subject: "line \(problem.line)", href: nil, code: nil, reason: problem.reason))
+            }
+            run.update { state in
+                (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.skippedCount)
+                if report.madeType { state.notes.append("The record type \(report.recordType) was made.") }
+                let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
+                if !made.isEmpty { state.notes.append("Indexes made: \(made.joined(separator: ", ")).") }
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw error
+        }
+    }
+
+    private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) async throws -> ImportPreview {
+        guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema, so nothing can be imported") }
+        let zoneID = visit.place.zoneID ?? .default
+        let database = visit.database
+        return try await LongWork.run(on: upload.size) {
+            try reading {
+                let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
+                let columns = try Importer([upload.url], options: open, into: database).columns()
+                let options = form.options(zoneID, format: upload.format, columns: columns)
+                return try Importer([upload.url], options: options, into: database).preview(schema, sampleLimit: ImportingView.sampleLimit)
+            }
+        }
+    }
+
+    /// Says what goes wrong with a file as errors of forms are said.
+    private static func reading<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as ImportError {
+            throw RecordError(.badRequest, error.description)
+        }
+    }
+}
+
+extension ImportProgress.Phase {
+    fileprivate var words: String {
+        switch self {
+        case .reading: "finding the types of the columns"
+        case .checking: "trying every row"
+        case .saving: "saving"
+        }
+    }
+}
+
+extension Visit {
+    /// The same visit in the zone that a form names, else in the one of its address or the usual one.
+    fileprivate var inChosenZone: Visit {
+        if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) { return inZone(zoneID) }
+        return place.zoneID != nil ? self : usualZoneID.map(inZone) ?? self
+    }
+}

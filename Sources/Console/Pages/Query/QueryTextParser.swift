@@ -1,0 +1,221 @@
+internal import JSON
+internal import Records
+
+/// Reads a query's text as the rows of a form.
+struct QueryTextParser {
+    private let tokens: [QueryTextToken]
+    private let type: RecordType
+    /// Where the text ends.
+    private let end: Int
+    private var position = 0
+
+    /// - Throws: ``QueryTextError`` with the place that could not be read.
+    static func rows(of text: String, type: RecordType) throws(QueryTextError) -> (filters: [QueryForm.Filter], sorts: [QueryForm.Sort]) {
+        var parser = QueryTextParser(
+            tokens: try QueryTextLexer.tokens(of: text), type: type, end: text.unicodeScalars.count)
+        return try parser.rows()
+    }
+
+    private init(tokens: [QueryTextToken], type: RecordType, end: Int) {
+        self.tokens = tokens
+        self.type = type
+        self.end = end
+    }
+
+    private mutating func rows() throws(QueryTextError) -> (filters: [QueryForm.Filter], sorts: [QueryForm.Sort]) {
+        var filters: [QueryForm.Filter] = []
+        var sorts: [QueryForm.Sort] = []
+        _ = skip(["where"])
+        if position < tokens.count, !isAtSort {
+            repeat {
+                if filters.count == QueryForm.rowLimit { throw problem("A query has \(QueryForm.rowLimit) filters at most.") }
+                filters.append(try filter())
+            } while skip(["and"])
+        }
+        if isAtSort {
+            position += 2
+            repeat {
+                if sorts.count == QueryForm.rowLimit { throw problem("A query sorts by \(QueryForm.rowLimit) fields at most.") }
+                sorts.append(try sort())
+            } while skip(kind: .comma)
+        }
+        if position < tokens.count {
+            throw problem(
+                sorts.isEmpty
+                    ? "‘\(tokens[position].text)’ is unexpected here. Filters are joined by ‘and’; ‘sort by’ comes after them. A value of several words stands in \"…\"."
+                    : "‘\(tokens[position].text)’ is unexpected here. Fields to sort by stand between commas, each with ‘descending’ behind it or nothing.")
+        }
+        return (filters, sorts)
+    }
+
+    // MARK: Clauses
+
+    private mutating func filter() throws(QueryTextError) -> QueryForm.Filter {
+        let name = try name("a field to compare")
+        let field = type.queryField(named: name)
+        let start = position
+        if let row = try nearby(name, field) { return row }
+        guard let comparator = comparator() else {
+            throw problem("After \(name) comes a comparison: \(Self.comparisons(of: field)).")
+        }
+        try check(comparator, fits: field, name: name, at: start)
+        let place = position
+        let value = try comparator.takesList ? list(field) : scalar(field)
+        if let field {
+            do {
+                _ = try FilterValueReader(field: field, comparator: comparator).input(value)
+            } catch {
+                throw problem((error as? FilterValueProblem)?.reason ?? "\(error)", at: place)
+            }
+        }
+        return QueryForm.Filter(field: name, comparator: comparator, value: value, distance: "")
+    }
+
+    /// `place within 500 m of 47.45, -122.31`, and `place near 47.45, -122.31` for any distance.
+    private mutating func nearby(_ name: Name, _ field: QueryField?) throws(QueryTextError) -> QueryForm.Filter? {
+        let start = position
+        var distance = ""
+        if skip(["within"]) {
+            let place = position
+            distance = try value("a distance in metres").text
+            if distance.lowercased().hasSuffix("km"), let kilometres = Double(distance.dropLast(2)) {
+                distance = Self.text(ofMetres: kilometres * 1000)
+            } else if distance.lowercased().hasSuffix("m"), Double(distance.dropLast()) != nil {
+                distance.removeLast()
+            } else if skip(["km"]), let kilometres = Double(distance) {
+                distance = Self.text(ofMetres: kilometres * 1000)
+            } else if !skip(["m"]), !skip(["metres"]) {
+                _ = skip(["meters"])
+            }
+            guard let metres = Double(distance), metres.isFinite, metres >= 0 else {
+                throw problem("‘\(distance)’ is no distance. Write it in metres, as within 5000 m of 47.45, -122.31.", at: place)
+            }
+            guard skip(["of"]) else { throw problem("After the distance comes ‘of’ and a place, as within 5000 m of 47.45, -122.31.") }
+        } else if !skip(["near"]) {
+            return nil
+        }
+        try check(.near, fits: field, name: name, at: start)
+        return QueryForm.Filter(field: name, comparator: .near, value: try place(), distance: distance)
+    }
+
+    private mutating func sort() throws(QueryTextError) -> QueryForm.Sort {
+        let name = try name("a field to sort by")
+        let origin = skip(["from"]) ? try place() : ""
+        let isDescending = skip(["descending"]) || skip(["desc"])
+        if !isDescending, !skip(["ascending"]) { _ = skip(["asc"]) }
+        return QueryForm.Sort(field: name, isDescending: isDescending, origin: origin)
+    }
+
+    private func check(_ comparator: Comparator, fits field: QueryField?, name: Name, at start: Int) throws(QueryTextError) {
+        guard let field, !field.comparators.contains(where: { $0.comparator == comparator }) else { return }
+        throw problem(
+            "\(name) is of type \(field.definition.type.schemaName), which ‘\(QueryText.words(of: comparator))’ does not compare. It is compared by \(Self.comparisons(of: field)).",
+            at: start)
+    }
+
+    private static func comparisons(of field: QueryField?) -> String {
+        let known = field?.comparators.map(\.comparator) ?? QueryText.phrases.map(\.comparator)
+        return known.map { $0 == .near ? "within … m of" : QueryText.words(of: $0) }.joined(separator: ", ")
+    }
+
+    // MARK: Pieces
+
+    private var isAtSort: Bool { has(["sort", "by"]) || has(["order", "by"]) }
+
+    private mutating func name(_ what: String) throws(QueryTextError) -> Name {
+        guard position < tokens.count, tokens[position].kind == .word || tokens[position].kind == .name, !tokens[position].text.isEmpty else {
+            throw problem("Here comes the name of \(what).")
+        }
+        let isReserved = tokens[position].kind == .word && QueryText.reserved.contains(tokens[position].text.lowercased())
+        if isReserved { throw problem("Here comes the name of \(what). One that is called ‘\(tokens[position].text)’ stands in backquotes.") }
+        position += 1
+        return Name(tokens[position - 1].text)
+    }
+
+    /// The longest comparison that stands here, also one in CloudKit's own words.
+    private mutating func comparator() -> Comparator? {
+        guard position < tokens.count else { return nil }
+        if tokens[position].kind == .comparison {
+            position += 1
+            return QueryText.phrases.first { $0.words == [tokens[position - 1].text] }?.comparator
+        }
+        for (words, comparator) in QueryText.phrases.sorted(by: { $0.words.count > $1.words.count }) where skip(words) { return comparator }
+        guard tokens[position].kind == .word, let comparator = Comparator(rawValue: tokens[position].text) else { return nil }
+        position += 1
+        return comparator
+    }
+
+    private mutating func value(_ what: String) throws(QueryTextError) -> QueryTextToken {
+        guard position < tokens.count, tokens[position].kind == .word || tokens[position].kind == .quoted else {
+            throw problem("Here comes \(what).")
+        }
+        position += 1
+        return tokens[position - 1]
+    }
+
+    private mutating func scalar(_ field: QueryField?) throws(QueryTextError) -> String {
+        if field?.definition.type.valueType == .location { return try place() }
+        let token = try value("a value. One of several words, or with a comma, stands in \"…\"")
+        return token.text.isEmpty ? "\"\"" : token.text
+    }
+
+    /// Two numbers, with or without a comma between them, or something in quotation marks that holds them.
+    private mutating func place() throws(QueryTextError) -> String {
+        let start = position
+        let first = try value("a place: latitude and longitude in degrees, as 47.45, -122.31")
+        var text = first.text
+        if first.kind == .word, Double(first.text) != nil {
+            _ = skip(kind: .comma)
+            text += ", " + (try value("the longitude of the place, in degrees").text)
+        }
+        do {
+            _ = try FilterValueReader.location(text)
+        } catch {
+            throw problem((error as? FilterValueProblem)?.reason ?? "\(error)", at: start)
+        }
+        return text
+    }
+
+    private mutating func list(_ field: QueryField?) throws(QueryTextError) -> String {
+        guard skip(kind: .open) else { throw problem("Here come values in parentheses, as (one, two, \"three, four\").") }
+        var values: [String] = []
+        while !skip(kind: .close) {
+            values.append(try value("a value. Those of a list stand between commas; one with a comma stands in \"…\"").text)
+            guard skip(kind: .comma) else {
+                guard skip(kind: .close) else { throw problem("Here comes a comma and one more value, or ‘)’.") }
+                break
+            }
+        }
+        if values.isEmpty { throw problem("The list is empty: it takes one value at least.", at: position - 1) }
+        return field?.definition.type.valueType == .location ? values.joined(separator: "; ") : QueryForm.listText(values)
+    }
+
+    private static func text(ofMetres metres: Double) -> String {
+        metres.rounded() == metres && abs(metres) < 1e15 ? String(Int64(metres)) : metres.description
+    }
+
+    // MARK: Going on
+
+    private func has(_ words: [String]) -> Bool {
+        guard position + words.count <= tokens.count else { return false }
+        return zip(tokens[position...], words).allSatisfy { $0.kind == .word && $0.text.lowercased() == $1.lowercased() }
+    }
+
+    private mutating func skip(_ words: [String]) -> Bool {
+        guard has(words) else { return false }
+        position += words.count
+        return true
+    }
+
+    private mutating func skip(kind: QueryTextToken.Kind) -> Bool {
+        guard position < tokens.count, tokens[position].kind == kind else { return false }
+        position += 1
+        return true
+    }
+
+    /// - Parameter index: the token that is meant; `nil` for the next one.
+    private func problem(_ reason: String, at index: Int? = nil) -> QueryTextError {
+        let index = index ?? position
+        return QueryTextError(offset: index < tokens.count ? tokens[index].offset : end, reason: reason)
+    }
+}

@@ -1,0 +1,93 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import Records
+internal import Traffic
+
+/// Sends a request of the log again.
+struct RequestReplay {
+    /// What sending it again may do.
+    enum Kind: Sendable {
+        case read, write
+
+        /// Those that answer to POST too and change nothing.
+        private static let reading: Set<String> = [
+            "records/query", "records/lookup", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup", "zones/changes",
+            "users/caller", "users/current",
+            "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/query/statistics", "skylight/records/counts",
+            "skylight/records/explain", "skylight/records/journal", "skylight/records/list", "skylight/records/query", "skylight/records/referrers",
+            "skylight/schema", "skylight/schema/builds", "skylight/schema/counts", "skylight/schema/diff", "skylight/schema/history",
+            "skylight/schema/usage", "skylight/schema/validate", "skylight/zones/participants",
+        ]
+
+        /// - Returns: `nil` for a request that can't be sent again: not all of it is kept, or its answer is a stream or about a file.
+        init?(_ request: ServedRequest, body: RequestBodies.Body?) {
+            guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"), request.method == "GET" || request.method == "POST",
+                (body?.bytes.count ?? 0) == request.bytesIn
+            else { return nil }
+            let isSkylightRead = request.operation.hasPrefix("skylight/") && request.method == "GET"
+            // What no service is known for is refused again, and changes nothing.
+            let isUnknown = request.operation.hasPrefix("/")
+            self = Self.reading.contains(request.operation) || isSkylightRead || isUnknown ? .read : .write
+        }
+    }
+
+    let served: ServedRequest
+    let body: [UInt8]
+    let kind: Kind
+
+    /// - Throws: `RecordError` NOT_FOUND when the log does not hold the request, BAD_REQUEST when it can't be sent again.
+    init(_ id: String?, in log: RequestLog) throws {
+        guard let id, let request = log.request(id) else {
+            throw RecordError(.notFound, "The log does not hold this request any more")
+        }
+        let body = log.bodies(of: request.id)?.request
+        guard let kind = Kind(request, body: body) else {
+            throw RecordError(
+                .badRequest, "This request can't be sent again: not all of its body is kept, or its answer is a stream or about a file")
+        }
+        served = request
+        self.body = body?.bytes ?? []
+        self.kind = kind
+    }
+
+    /// Asks before what changes something.
+    func confirmation(_ visit: Visit) -> ConfirmationView {
+        let user = served.userRecordName.map(visit.people.name) ?? "nobody"
+        let place = served.address.map { " in \($0.container), \($0.words)" } ?? ""
+        var lines = ["\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, does again what it did: it changes what is stored."]
+        if served.address?.environment == .production { lines.append("This is production.") }
+        return ConfirmationView(
+            title: "Send \(served.operation) again?", lines: lines, action: visit.place.link("requests/replay"),
+            fields: [Frame.Hidden(name: "id", value: served.id)], button: "Send it again", cancel: visit.place.link("requests", [("id", served.id)]))
+    }
+
+    /// Sends it to the web services in this process.
+    /// - Parameters:
+    ///   - original: the request for the replay, whose host it goes to.
+    /// - Returns: by what the log knows the new request.
+    func send(
+        to services: any HTTPResponder<ServingRequestContext>, from original: Request, _ context: ServingRequestContext
+    ) async throws -> String {
+        var headers = HTTPFields()
+        headers[.userAgent] = "Skylight"
+        if !body.isEmpty { headers[.contentType] = "application/json" }
+        let named: [(String, String?)] = [
+            ("X-Skylight-Client", ClientIdentity.replayName), ("X-Skylight-User", served.userRecordName?.string), ("X-Skylight-Device", served.client.deviceID),
+        ]
+        for (name, value) in named {
+            if let value, let field = HTTPField.Name(name) { headers[field] = value }
+        }
+        let head = HTTPRequest(
+            method: served.method == "GET" ? .get : .post, scheme: "http", authority: original.head.authority, path: served.target, headerFields: headers)
+        let fresh = ServingRequestContext(source: ApplicationRequestContextSource(channel: context.channel, logger: context.logger))
+        do {
+            _ = try await services.respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), context: fresh)
+        } catch is any HTTPResponseError {
+            // A refusal is an answer too, and is in the log.
+        }
+        return fresh.requestID
+    }
+}

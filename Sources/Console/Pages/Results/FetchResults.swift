@@ -1,0 +1,49 @@
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Records that were asked for by name, as a file. Those that are not there are in it too, with the reason.
+struct FetchResults {
+    let visit: Visit
+    let format: ResultFormat
+    let origin: String
+
+    /// The records that the fields of the request name: one a line in `names`, all of one zone.
+    /// - Throws: `RecordError` BAD_REQUEST when there are none, or more than a request may have.
+    func response() async throws -> Response {
+        guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
+        let names = FetchView.names(in: visit.fields)
+        if names.isEmpty { throw RecordError(.badRequest, "Name the records: one a line in 'names'") }
+        return try await response(names.map { RecordID(recordName: Name($0), zoneID: zoneID) }, keys: visit.fields["return"] == "system" ? [] : nil)
+    }
+
+    /// - Parameter keys: the fields to return; `nil` for all.
+    func response(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {
+        guard recordIDs.count <= FetchView.nameLimit else {
+            throw RecordError(
+                .badRequest, "A request may name \(FetchView.nameLimit) records, and these are \(Digits.grouped(recordIDs.count)); ask in several steps")
+        }
+        let results = try await visit.database.fetch(recordIDs, desiredKeys: keys)
+        let records = results.compactMap { try? $0.get() }
+        let address = try await visit.addresses(in: records, origin: origin)
+        let items = zip(recordIDs, results).map { RecordFileWriter.Item($0.recordName, $1) }
+        let writer = RecordFileWriter(format: format, columns: try columns(of: records, missing: records.count < results.count))
+        let text = try writer.head() + writer.rows(items, isFirst: true, address: address) + writer.end()
+        let types = Set(records.map(\.recordType))
+        return .file(text, format: format, name: types.count == 1 ? types.first?.string ?? "records" : "records")
+    }
+
+    /// A column for every field that one of the records has.
+    private func columns(of records: [StoredRecord], missing: Bool) throws -> RecordFileWriter.Columns {
+        guard format == .csv else { return RecordFileWriter.Columns(fields: []) }
+        var names: Set<Name> = []
+        for record in records { names.formUnion(try record.fields.decoded().map(\.name)) }
+        var columns = RecordFileWriter.Columns(fields: names.sorted())
+        columns.showsTypes = true
+        columns.showsZones = Set(records.map(\.recordID.zoneID)).count > 1
+        columns.showsOwners = columns.showsZones && visit.place.address.scope == .shared
+        columns.showsErrors = missing
+        return columns
+    }
+}

@@ -1,0 +1,144 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// What is done to the records that were picked on a page.
+enum PickedActions {
+    /// Names that a question shows.
+    private static let shownNames = 12
+
+    /// Where a button leads that does not make a file.
+    static func answer(_ visit: Visit) async throws -> Answer {
+        let picked = try visit.pickedRecords()
+        if visit.fields["do"] == "delete" { return .page(try await confirmDeletion(of: picked, visit: visit)) }
+        let zones = grouped(picked, in: visit.place)
+        guard zones.count > 1 else { return .redirect(fetchLink(picked, visit: visit)) }
+        return .page(
+            PickedZonesView(
+                title: "Fetch \(Digits.count(picked.count, "record"))", back: back(visit),
+                zones: zones.map { group in
+                    let zoneID = group[0].recordID.zoneID
+                    let owner = visit.ownerName(zoneID).map { " \($0)" } ?? ""
+                    return Frame.Link(
+                        text: "\(Digits.count(group.count, "record")) of \(visit.zoneName(zoneID))\(owner)", href: fetchLink(group, visit: visit))
+                }))
+    }
+
+    private static func fetchLink(_ picked: [PickedRecord], visit: Visit) -> String {
+        visit.place.inZone(picked[0].recordID.zoneID).link(
+            "fetch", [("names", picked.map(\.recordID.recordName.string).joined(separator: "\n"))])
+    }
+
+    /// By zone, in the order of the page.
+    private static func grouped(_ picked: [PickedRecord], in place: Place) -> [[PickedRecord]] {
+        var groups: [[PickedRecord]] = []
+        for record in picked {
+            if let index = groups.firstIndex(where: { place.isSame($0[0].recordID.zoneID, record.recordID.zoneID) }) {
+                groups[index].append(record)
+            } else {
+                groups.append([record])
+            }
+        }
+        return groups
+    }
+
+    private static func back(_ visit: Visit) -> String {
+        SchemaActions.local(visit.fields["back"]) ?? visit.place.link("query")
+    }
+
+    // MARK: Deleting
+
+    private static func confirmDeletion(of picked: [PickedRecord], visit: Visit) async throws -> ConfirmationView {
+        let names = picked.prefix(shownNames).map(\.recordID.recordName.string).joined(separator: ", ")
+        let left = picked.count - shownNames
+        var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. One that was saved since you looked stays."]
+        if let tracing = visit.database as? any ReferenceTracing {
+            var cascading: Set<RecordID> = []
+            var blocked = 0
+            for record in picked {
+                let referrers = try await tracing.referrers(to: record.recordID, limit: 1000)
+                for referrer in referrers where referrer.action == .deleteSelf {
+                    cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
+                }
+                if referrers.contains(where: { $0.action == .validate }) { blocked += 1 }
+            }
+            cascading.subtract(picked.map(\.recordID))
+            if !cascading.isEmpty {
+                lines.append("\(Digits.count(cascading.count, "more record")) whose reference says DELETE_SELF \(cascading.count == 1 ? "goes" : "go") with them.")
+            }
+            if blocked > 0 { lines.append("A reference that says VALIDATE will keep \(Digits.grouped(blocked)) of them from being deleted.") }
+        }
+        let fields = picked.map { Frame.Hidden(name: PickedRecord.fieldName, value: $0.text(in: visit.place)) }
+        return ConfirmationView(
+            title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines, action: visit.place.link("picked/delete"),
+            fields: fields + [Frame.Hidden(name: "back", value: back(visit))], button: "Delete \(Digits.count(picked.count, "record"))",
+            cancel: back(visit))
+    }
+
+    /// Deletes the records as they were when they were picked. Those that were saved since stay, and the page says which.
+    static func delete(_ visit: Visit) async throws -> Answer {
+        let picked = try visit.pickedRecords()
+        var refused: [PickedRefusal] = []
+        var deleted = 0
+        for group in grouped(picked, in: visit.place) {
+            let zoneID = group[0].recordID.zoneID
+            let operations = group.map { record in
+                RecordOperation(.delete, recordName: record.recordID.recordName, zoneID: zoneID, recordChangeTag: record.recordChangeTag)
+            }
+            let results = try await visit.measure { try await visit.database.modify(ModifyRequest(operations, zoneID: zoneID, atomic: false)) }
+            for (record, result) in zip(group, results) {
+                switch result {
+                case .success: deleted += 1
+                case .failure(let error): refused.append(PickedRefusal(record, error, visit: visit))
+                }
+            }
+        }
+        if refused.isEmpty { return .redirect(Self.noticed(back(visit))) }
+        return .page(
+            PickedDeletionView(
+                title: "\(Digits.count(refused.count, "record")) not deleted", deleted: deleted == 0 ? "None was deleted." : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
+                refused: refused, back: back(visit)))
+    }
+
+    /// The page that was left, which says what was done.
+    private static func noticed(_ page: String) -> String {
+        let parameter = Notice.recordsDeleted.parameter
+        return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(parameter.name)=\(parameter.value)"
+    }
+}
+
+/// Picked records that are of several zones, when each has to be asked by itself.
+struct PickedZonesView: Page {
+    static let template = "picked_zones"
+    static let tab = Tab.fetch
+
+    let title: String
+    let back: String
+    let zones: [Frame.Link]
+}
+
+/// What is left of picked records after a deletion.
+struct PickedDeletionView: Page {
+    static let template = "picked_deleted"
+    static let tab = Tab.query
+
+    let title: String
+    let deleted: String
+    let refused: [PickedRefusal]
+    let back: String
+}
+
+/// Why a picked record is still there.
+struct PickedRefusal: ViewModel {
+    let recordName: String
+    let href: String
+    let code: String
+    let reason: String
+
+    init(_ record: PickedRecord, _ error: RecordError, visit: Visit) {
+        recordName = record.recordID.recordName.string
+        href = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
+        code = error.code.rawValue
+        reason = error.reason
+    }
+}

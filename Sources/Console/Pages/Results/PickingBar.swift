@@ -1,0 +1,20 @@
+internal import JSON
+
+/// What can be done with the records that are picked in a table.
+struct PickingBar: ViewModel {
+    let action: String
+    /// The page to come back to.
+    let back: String
+    let formats: [Choice]
+    /// Changes all records that match, whatever is picked.
+    let changeAll: String
+    let newRecord: String
+
+    init(back form: QueryForm, visit: Visit) {
+        action = visit.place.link("picked")
+        back = visit.place.link("query", form.parameters)
+        changeAll = visit.place.link("bulk", form.changed { _ in }.parameters)
+        newRecord = visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? [])
+        formats = ResultFormat.allCases.map { Choice($0.rawValue, $0.label, isSelected: false) }
+    }
+}

@@ -1,0 +1,86 @@
+internal import RecordStore
+internal import Records
+
+/// How far a work on many records is, and what came of it.
+struct RunView: Page {
+    static let template = "run"
+    static let tab = Tab.query
+
+    struct ProblemRow: ViewModel {
+        let subject: String
+        let href: String?
+        let code: String?
+        let reason: String
+    }
+
+    let title: String
+    let isLive: Bool
+    /// What the region says when it is over.
+    let announcement: String
+    let phase: String?
+    let done: String
+    let total: String
+    let value: String
+    let maximum: String
+    let percent: String
+    let verb: String
+    let achieved: String
+    let skipped: String?
+    let state: String
+    let tone: String
+    let failure: String?
+    let notes: [String]
+    let problems: [ProblemRow]
+    let problemTitle: String?
+    let moreProblems: String?
+    let cancel: String
+    let id: String
+    let back: Frame.Link
+    let milliseconds: String
+
+    static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
+        let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
+        let state = run.now
+        return RunView(run, state, visit)
+    }
+
+    private init(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) {
+        title = run.heading
+        isLive = state.ending == nil
+        announcement = "\(run.heading): over"
+        phase = state.phase
+        done = Digits.grouped(state.done)
+        total = Digits.grouped(state.total)
+        let isOver = state.ending == .done
+        value = String(isOver ? max(state.total, 1) : state.done)
+        maximum = String(max(state.total, 1))
+        percent = String(isOver ? 100 : state.total == 0 ? 0 : min(100, state.done * 100 / state.total))
+        verb = run.verb
+        achieved = Digits.grouped(state.achieved)
+        skipped = state.skipped == 0 ? nil : Digits.grouped(state.skipped)
+        (self.state, tone) =
+            switch state.ending {
+            case nil: ("under way", "modified")
+            case .done: state.problemCount == 0 ? ("done", "good") : ("done, with errors", "warn")
+            case .cancelled: ("cancelled", "warn")
+            case .failed: ("broken off", "bad")
+            }
+        failure = if case .failed(let reason)? = state.ending { reason } else { nil }
+        notes = state.notes
+        problems = state.problems.map { ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason) }
+        problemTitle = state.problemCount == 0 ? nil : Digits.count(state.problemCount, "error")
+        let left = state.problemCount - state.problems.count
+        moreProblems = left > 0 ? "… and \(Digits.grouped(left)) more" : nil
+        cancel = visit.place.link("run/cancel")
+        id = run.id
+        back = run.back
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+
+    /// Ends a work where it stands. What it did stays done.
+    static func cancel(_ visit: Visit, runs: BackgroundRuns) throws -> String {
+        let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
+        run.cancel()
+        return visit.place.link("run", [("id", run.id)])
+    }
+}

@@ -1,0 +1,29 @@
+internal import Accounts
+internal import Records
+
+/// Saves queries under names, and removes them.
+enum SavedQueryActions {
+    static func save(_ visit: Visit) async throws -> String {
+        let name = visit.fields["name"]?.trimmedSpaces ?? ""
+        if name.isEmpty { throw RecordError(.badRequest, "The query needs a name to be saved under") }
+        // Read as a form and written again: nothing else gets into the file.
+        let form = QueryForm(FormFields(encoded: (visit.fields["question"] ?? "").utf8)).changed { _ in }
+        if form.type == nil { throw RecordError(.badRequest, "The query names no record type") }
+        let zone = visit.place.zoneParameters.first?.value
+        try await visit.accounts.save(
+            SavedQuery(
+                name: name, container: visit.place.address.container, scope: visit.place.address.scope, zone: zone,
+                question: String(FormFields.url("", form.parameters).dropFirst())))
+        return back(visit, .querySaved)
+    }
+
+    static func remove(_ visit: Visit) async throws -> String {
+        try await visit.accounts.removeSavedQuery(visit.fields["name"] ?? "", of: visit.place.address.container)
+        return back(visit, .queryRemoved)
+    }
+
+    private static func back(_ visit: Visit, _ notice: Notice) -> String {
+        let page = SchemaActions.local(visit.fields["back"]) ?? visit.place.link("query")
+        return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(notice.parameter.name)=\(notice.parameter.value)"
+    }
+}

@@ -1,0 +1,113 @@
+internal import RecordStore
+internal import Records
+internal import Workbench
+
+/// Two tokens side by side: which is the older one, and what lies between.
+struct TokenComparison: ViewModel {
+    struct Row: ViewModel {
+        let name: String
+        let first: String
+        let second: String
+        let differs: Bool
+    }
+
+    let verdict: String
+    let explanation: String?
+    let rows: [Row]
+    let link: Frame.Link?
+
+    /// - Parameters:
+    ///   - first: the token of the first field, and what is known of it.
+    ///   - second: that of the second one.
+    init(
+        _ first: (bytes: [UInt8], finding: TokenFinding?), _ second: (bytes: [UInt8], finding: TokenFinding?), visit: Visit
+    ) {
+        let bytes = ByteComparison(first.bytes, second.bytes)
+        let left = first.finding?.explanation
+        let right = second.finding?.explanation
+        rows = Self.rows(left, right, bytes: bytes, visit: visit)
+        if bytes.areEqual {
+            (verdict, explanation, link) = ("They are the same token", "The same position always gives the same token.", nil)
+            return
+        }
+        guard let left, let right else {
+            let known = left != nil ? "Only the first was given out here." : right != nil ? "Only the second was given out here." : nil
+            verdict = "Which one is older can't be told"
+            explanation = [known, "Tokens have no order that shows in their bytes; only the server that gave them out knows their positions."].compactMap { $0 }.joined(separator: " ")
+            link = nil
+            return
+        }
+        guard left.subject == right.subject, left.scope == right.scope, left.userRecordName == right.userRecordName, left.subject != .zone(nil) else {
+            verdict = "They can't be compared"
+            explanation = Self.difference(left, right)
+            link = nil
+            return
+        }
+        let isFirstOlder = left.position <= right.position
+        let (older, newer) = isFirstOlder ? (left, right) : (right, left)
+        let olderText = ChangeToken(bytes: isFirstOlder ? first.bytes : second.bytes).text
+        if left.position == right.position {
+            verdict = "They stand at the same position"
+            explanation = "They differ in how far their pull had come: a page of an unfinished pull has a token of its own."
+        } else {
+            verdict = "The \(isFirstOlder ? "first" : "second") is older"
+            explanation = Self.between(older, newer)
+        }
+        var place = visit.place.with { $0.zone = .all }
+        if case .zone(let zoneID?) = left.subject { place = visit.place.inZone(zoneID) }
+        link = older.standing == .good ? Frame.Link(text: "Fetch changes since the older one", href: place.link("changes", [("since", "1"), ("token", olderText)])) : nil
+    }
+
+    /// How much a client with the older token lacks of what one with the newer token has.
+    private static func between(_ older: TokenExplanation, _ newer: TokenExplanation) -> String {
+        let distance = "\(Digits.grouped(newer.position - older.position)) positions lie between them"
+        guard let all = older.changesAfter, let rest = newer.changesAfter else {
+            return "\(distance). What changed meanwhile can't be told, because \(older.changesAfter == nil ? "the older one" : "the newer one") is not good any more."
+        }
+        let noun = if case .database = older.subject { "zone" } else { "record" }
+        let count = Digits.count(max(0, all - rest), noun)
+        return "\(distance); \(count) changed last between them, and \(Digits.grouped(rest)) after the newer one. "
+            + "A feed lists each \(noun) once, at its latest change, so what changed in between and again later counts as later."
+    }
+
+    private static func difference(_ left: TokenExplanation, _ right: TokenExplanation) -> String {
+        if left.scope != right.scope || left.userRecordName != right.userRecordName { return "They are of two databases." }
+        switch (left.subject, right.subject) {
+        case (.database, .zone), (.zone, .database): return "One is a database token, which says which zones to ask; the other is a position in one zone."
+        default: return "They are of two zones, and each zone counts for itself."
+        }
+    }
+
+    private static func rows(_ left: TokenExplanation?, _ right: TokenExplanation?, bytes: ByteComparison, visit: Visit) -> [Row] {
+        var rows: [Row] = []
+        func add(_ name: String, _ first: String?, _ second: String?) {
+            let (first, second) = (first ?? "–", second ?? "–")
+            rows.append(Row(name: name, first: first, second: second, differs: !first.utf8.elementsEqual(second.utf8)))
+        }
+        func all(_ name: String, _ text: (TokenExplanation) -> String?) {
+            if left != nil || right != nil { add(name, left.flatMap(text), right.flatMap(text)) }
+        }
+        all("kind") { explanation in
+            switch explanation.subject {
+            case .database: "database token"
+            case .zone(let zoneID): zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token of a zone that is gone"
+            }
+        }
+        all("database") { explanation in
+            [explanation.scope.rawValue, explanation.userRecordName.map { "of \(visit.people.name(of: $0))" }].compactMap { $0 }.joined(separator: " ")
+        }
+        all("position") { Digits.grouped($0.position) }
+        all("stands at") { $0.moment.map { "\($0.utcText) UTC, \($0.agoText(at: .now()))" } }
+        all("changes after it") { $0.changesAfter.map { Digits.grouped($0) } }
+        all("standing") { explanation in
+            switch explanation.standing {
+            case .good: "good"
+            case .expired: "expired"
+            case .foreign: "not for here"
+            }
+        }
+        add("length", Digits.bytes(Int64(bytes.left)), Digits.bytes(Int64(bytes.right)))
+        add("beginning in common", Digits.bytes(Int64(bytes.common)), Digits.bytes(Int64(bytes.common)))
+        return rows
+    }
+}

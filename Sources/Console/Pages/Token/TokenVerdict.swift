@@ -1,0 +1,87 @@
+internal import RecordStore
+internal import Records
+
+/// A token of this server in words: whether it is good, what it says, and what a client does now.
+struct TokenVerdict: ViewModel {
+    struct Fact: ViewModel {
+        let name: String
+        let value: ValueView
+    }
+
+    let verdict: String
+    /// `good` or `bad`.
+    let tone: String
+    let reason: String?
+    let facts: [Fact]
+    let steps: [String]
+    /// Where to go on.
+    let links: [Frame.Link]
+
+    init(_ explanation: TokenExplanation, text: String, visit: Visit) {
+        facts = Self.facts(explanation, visit: visit)
+        let isGood = explanation.standing == .good
+        tone = isGood ? "good" : "bad"
+        var place: Place?
+        switch explanation.subject {
+        case .database: place = visit.place.with { $0.zone = .all }
+        case .zone(let zoneID): place = zoneID.map { visit.place.inZone($0) }
+        }
+        switch explanation.standing {
+        case .good:
+            verdict = "This token is good"
+            reason = nil
+            links = place.map { [Frame.Link(text: "Fetch changes since this token", href: $0.link("changes", [("since", "1"), ("token", text)]))] } ?? []
+            switch explanation.subject {
+            case .database:
+                steps = ["Ask the database for its changes since this token, then each zone it names with that zone's own token."]
+            case .zone:
+                steps =
+                    explanation.progress == .complete
+                    ? ["Ask the zone for its changes since this token. Asking again with the same token repeats the same answer."]
+                    : ["The pull was not finished: ask on with this token until moreComing is false, and keep the last token."]
+            }
+        case .expired(let why):
+            verdict = "This token has expired"
+            reason = why
+            steps = TokenAdvice.expired
+            links = place.map { [Frame.Link(text: "Fetch changes without a token", href: $0.link("changes"))] } ?? []
+        case .foreign(let why):
+            verdict = "This token is not for this database"
+            reason = why
+            steps = ["Use it where it was given out, or start here without a token."]
+            let there = visit.place.home(of: explanation, people: visit.people)
+            links = there == visit.place.with { $0.zone = .unspecified } ? [] : [Frame.Link(text: "Look at it where it belongs", href: there.link("token", [("token", text)]))]
+        }
+    }
+
+    private static func facts(_ explanation: TokenExplanation, visit: Visit) -> [Fact] {
+        var facts: [Fact] = []
+        func add(_ name: String, _ form: ValueView.Form, note: String? = nil) { facts.append(Fact(name: name, value: ValueView(form, note: note))) }
+        switch explanation.subject {
+        case .database: add("kind", .text("database token"), note: "it says which zones to ask, and no zone takes it")
+        case .zone(let zoneID):
+            add("kind", .text("zone token"), note: "‘I have everything up to here’")
+            if let zoneID {
+                let name = visit.zoneName(zoneID)
+                let isHere = visit.zones.contains { visit.place.isSame($0.zoneID, zoneID) }
+                add("zone", isHere ? .link(name, href: visit.place.inZone(zoneID).link("changes"), hint: nil) : .text(name))
+            } else {
+                add("zone", .text("not in the store any more"))
+            }
+        }
+        add("database", .text(explanation.scope.rawValue), note: explanation.userRecordName.map { "of \(visit.people.name(of: $0))" })
+        add("position", .text(Digits.grouped(explanation.position)), note: explanation.position == 0 ? "before the first change" : nil)
+        if let moment = explanation.moment { add("stands at", .time(moment), note: moment.agoText(at: .now())) }
+        switch explanation.progress {
+        case .complete: add("progress", .text("complete"), note: "everything up to the position was seen")
+        case .firstPull: add("progress", .text("page of a first pull"), note: "deletions from before its start are not listed")
+        case .pull(let since): add("progress", .text("page of a pull"), note: "that began at position \(Digits.grouped(since))")
+        case .reversePull: add("progress", .text("page of a reverse pull"), note: "from new to old")
+        }
+        if let count = explanation.changesAfter {
+            let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }
+            add(noun, .text(Digits.grouped(count)), note: count == 0 ? "it is the current one" : nil)
+        }
+        return facts
+    }
+}

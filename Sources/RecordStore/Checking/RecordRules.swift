@@ -1,0 +1,131 @@
+internal import JSON
+internal import Records
+
+/// What can be said of a record by itself, and what else must be there for it.
+struct RecordRules {
+    /// A reference or a parent.
+    struct Link: Hashable {
+        let field: Name
+        /// As the record says it.
+        let target: RecordID
+        let action: Reference.Action?
+        let isInOtherZone: Bool
+
+        var isParent: Bool { action == nil }
+    }
+
+    /// What a record's own `parent` goes by in findings.
+    private static let parentField: Name = "parent"
+    /// Core Data's own field, which names the entity.
+    private static let entityField: Name = "CD_entityName"
+    private static let entityPrefix = "CD_"
+    /// Bytes of fields from which a record is said to be nearly too large.
+    static let largeSize = BatchModifier.recordSizeLimit / 10 * 9
+
+    let record: StoredRecord
+    private let fields: [Field]
+
+    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    init(_ record: StoredRecord) throws {
+        self.record = record
+        fields = try record.fields.decoded()
+    }
+
+    var findings: [RecordFinding] {
+        [size, entityName].compactMap(\.self) + links.filter(\.isInOtherZone).map(acrossZones)
+    }
+
+    private var size: RecordFinding? {
+        let size = record.fields.bytes.count
+        guard size >= Self.largeSize else { return nil }
+        return finding(
+            .nearSizeLimit,
+            "Its fields take \(size) bytes of the \(BatchModifier.recordSizeLimit) that a record may have without its assets: a save that adds a little is "
+                + "refused. Put what is large into an asset, or into records of its own")
+    }
+
+    private var entityName: RecordFinding? {
+        guard record.recordType.string.hasPrefix(Self.entityPrefix) else { return nil }
+        let entity = record.recordType.string.dropFirst(Self.entityPrefix.count)
+        switch fields.first(where: { $0.name == Self.entityField })?.value {
+        case .string(let name)?:
+            if Name(name) == Name(String(entity)) { return nil }
+            return finding(
+                .entityName, field: Self.entityField,
+                "The type is '\(record.recordType)' and \(Self.entityField) says '\(name)': Core Data makes an object of that entity, which must be '\(entity)' "
+                    + "or a sub-entity of it, and leaves the record out where its model knows none")
+        case let other:
+            return finding(
+                .entityName, field: Self.entityField,
+                "The type is '\(record.recordType)' and \(Self.entityField) \(other == nil ? "is missing" : "is no string"): Core Data can't tell the entity and "
+                    + "leaves the record out. It expects '\(entity)'")
+        }
+    }
+
+    private func acrossZones(_ link: Link) -> RecordFinding {
+        finding(
+            .referenceAcrossZones, field: link.field, target: link.target,
+            "The reference points to '\(link.target.recordName)' in zone '\(link.target.zoneID.zoneName)': what follows references stops at the zone, such as "
+                + "a share, a deletion and a sync of this zone alone")
+    }
+
+    /// All references, and the parent.
+    var links: [Link] {
+        var links = fields.flatMap { field in
+            field.value.elements.compactMap { value -> Link? in
+                guard case .reference(let reference) = value else { return nil }
+                let zoneID = zone(of: reference)
+                return Link(
+                    field: field.name, target: RecordID(recordName: reference.recordName, zoneID: zoneID), action: reference.action,
+                    isInOtherZone: zoneID != record.recordID.zoneID)
+            }
+        }
+        if let parent = record.parent {
+            let target = RecordID(recordName: parent, zoneID: record.recordID.zoneID)
+            links.append(Link(field: Self.parentField, target: target, action: nil, isInOtherZone: false))
+        }
+        return links
+    }
+
+    /// The zone of a reference's target, with the owner of the record's where it names none.
+    private func zone(of reference: Reference) -> ZoneID {
+        guard let zoneID = reference.zoneID else { return record.recordID.zoneID }
+        guard let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) else {
+            return ZoneID(zoneName: zoneID.zoneName, ownerRecordName: record.recordID.zoneID.ownerRecordName)
+        }
+        return zoneID
+    }
+
+    var assets: [(field: Name, asset: Asset)] {
+        fields.flatMap { field in field.value.assets.map { (field.name, $0) } }
+    }
+
+    /// What to say of a link whose target is not there.
+    func dangling(_ link: Link) -> RecordFinding {
+        let target = link.target.recordName
+        let place = link.isInOtherZone ? "in zone '\(link.target.zoneID.zoneName)'" : "in its zone"
+        if link.isParent {
+            return finding(
+                .danglingParent, field: link.field, target: link.target,
+                "Its parent '\(target)' is not \(place): a share of the parent will not show the record, and an app that builds a tree has no place for it")
+        }
+        let consequence =
+            switch link.action {
+            case .deleteSelf?: "With DELETE_SELF it should have gone with its target: the target was saved under another name, or never"
+            case .validate?: "A save of this record will be refused as long as its reference says VALIDATE"
+            default: "The target was deleted, or not saved yet; an app that follows the reference finds nothing"
+            }
+        return finding(.danglingReference, field: link.field, target: link.target, "The reference points to '\(target)', which is not \(place). \(consequence)")
+    }
+
+    func missing(_ asset: Asset, in field: Name) -> RecordFinding {
+        finding(
+            .missingAsset, field: field,
+            "The file \(asset.fileChecksum) is not stored: a download fails with NOT_FOUND. Upload the same file again; skylight assets verify says more")
+    }
+
+    private func finding(_ kind: RecordFinding.Kind, field: Name? = nil, target: RecordID? = nil, _ explanation: String) -> RecordFinding {
+        RecordFinding(
+            kind: kind, recordID: record.recordID, recordType: record.recordType, fieldName: field, target: target, explanation: explanation)
+    }
+}

@@ -1,0 +1,11 @@
+public import Records
+
+extension InMemoryRecordEngine: ContainerEditing {
+    public func deleteContainer(_ container: ContainerID) async throws {
+        try move(container, to: nil)
+    }
+
+    public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
+        try move(container, to: name)
+    }
+}

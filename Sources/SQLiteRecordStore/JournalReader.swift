@@ -1,0 +1,75 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Walks from a record's present state to its earlier ones.
+struct JournalReader {
+    private static let columns = "position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields"
+
+    private let db: Database
+    private let catalog: SchemaCatalog
+    private let limits: JournalLimits
+    private let oldest: Timestamp
+    private let present: RecordJournalEntry
+
+    /// - Returns: `nil` when there is neither a record of the name nor its deletion.
+    init?(of name: Name, in zone: ZoneRow, _ limits: JournalLimits, at now: Timestamp, _ catalog: SchemaCatalog, _ db: Database) throws {
+        guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog) else { return nil }
+        let request = try DatabaseValue.fetchOne(db, cachedSQL: "SELECT request FROM records WHERE id = ?", [row.id])
+        present = RecordJournalEntry(
+            act: Self.act(isDeleted: row.isDeleted, isBorn: row.born == row.position), position: row.position,
+            recordChangeTag: row.record.recordChangeTag, recordType: row.record.recordType, signature: row.record.modified,
+            requestID: request.flatMap { RequestMark.requestID(of: $0) }, fields: row.record.fields, parent: row.record.parent)
+        self.db = db
+        self.catalog = catalog
+        self.limits = limits
+        oldest = limits.oldest(at: now)
+    }
+
+    private static func act(isDeleted: Bool, isBorn: Bool) -> RecordJournalEntry.Act {
+        isDeleted ? .deleted : isBorn ? .created : .modified
+    }
+
+    /// Calls `body` with each state, the latest first, until it says stop.
+    /// - Parameter before: only changes before this position; of the others no fields are read.
+    func each(before: Int64?, _ body: (RecordJournalEntry) throws -> Database.Step) throws {
+        var position = present.position
+        if before.map({ position < $0 }) ?? true, try body(present) == .stop { return }
+        for _ in 0..<(limits.isOff ? 0 : limits.versions) {
+            guard let next = try JournalRows.position(before: position, db) else { return }
+            if before.map({ next < $0 }) ?? true {
+                guard let entry = try entry(before: position), try body(entry) == .next else { return }
+            }
+            position = next
+        }
+    }
+
+    /// The state that a change left.
+    func entry(at position: Int64) throws -> RecordJournalEntry? {
+        var found: RecordJournalEntry?
+        // Whatever is later than the change is passed over unread.
+        try each(before: position.addingSaturated(1)) { entry in
+            if entry.position == position { found = entry }
+            return .stop
+        }
+        return found
+    }
+
+    /// The state before a change; `nil` when it is not kept any longer.
+    private func entry(before position: Int64) throws -> RecordJournalEntry? {
+        guard let row = try Row.fetchOne(db, cachedSQL: "SELECT \(Self.columns) FROM journal WHERE id = ?", [position]),
+            row["until"] >= oldest.milliseconds
+        else { return nil }
+        let own: Int64 = row["position"]
+        let isDeleted = RowReader.State(rawValue: row["state"]).isDeleted
+        return RecordJournalEntry(
+            act: Self.act(isDeleted: isDeleted, isBorn: row["born"] == own), position: own, recordChangeTag: StoredRow.changeTag(of: own),
+            recordType: catalog.typeNames[row["type"]] ?? "",
+            signature: Signature(
+                timestamp: Timestamp(milliseconds: row["modifiedAt"]), userRecordName: Name(row["modifiedBy"] as String), deviceID: row["modifiedOn"]),
+            replaced: Timestamp(milliseconds: row["until"]), requestID: RequestMark.requestID(of: row["request"] as DatabaseValue),
+            fields: (row["fields"] as Data?).map { FieldsText(bytes: Array($0)) } ?? .empty, parent: (row["parent"] as String?).map { Name($0) })
+    }
+}

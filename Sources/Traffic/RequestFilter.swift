@@ -1,0 +1,70 @@
+public import JSON
+public import Records
+
+/// Which requests are wanted. What is not set is not asked for.
+public struct RequestFilter: Sendable, Hashable {
+    public var container: ContainerID?
+    public var environment: Environment?
+    public var scope: DatabaseScope?
+    public var operation: String?
+    public var userRecordName: Name?
+    /// ``ClientIdentity/id`` of the client.
+    public var client: String?
+    /// Only those that failed, as a whole or in items.
+    public var errorsOnly = false
+    /// Only those that give away a mistake of the client.
+    public var smellsOnly = false
+    /// Words that must stand somewhere in what is said of the request, whatever their case; bodies are not searched. Words after the first
+    /// ``wordLimit`` are not looked at.
+    public var text = "" {
+        didSet { words = text.utf8.split(separator: UInt8(ascii: " ")).prefix(Self.wordLimit).map { $0.map(\.lowercased) } }
+    }
+    private var words: [[UInt8]] = []
+
+    /// Words of ``text`` that are looked for.
+    public static let wordLimit = 16
+
+    public init() {}
+
+    public func matches(_ request: ServedRequest) -> Bool {
+        if let container, request.container != container { return false }
+        if let environment, request.environment != environment { return false }
+        if let scope, request.scope != scope { return false }
+        if let operation, request.operation != operation { return false }
+        if let userRecordName, request.userRecordName != userRecordName { return false }
+        if let client, request.client.id != client { return false }
+        if errorsOnly, !request.hasErrors { return false }
+        if smellsOnly, request.smells.isEmpty { return false }
+        if words.isEmpty { return true }
+        let texts = request.texts
+        return words.allSatisfy { word in texts.contains { $0.contains(ignoringCase: word) } }
+    }
+}
+
+extension ServedRequest {
+    /// What a search looks through.
+    fileprivate var texts: [String] {
+        var texts = [id, method, target, operation, client.id, String(status)]
+        texts += [client.userAgent, userRecordName?.string, recordType?.string, rehearsals].compactMap(\.self)
+        texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + smells.map(\.title)
+        for error in itemErrors + [error].compactMap(\.self) { texts += [error.code.rawValue, error.reason, error.name?.string ?? ""] }
+        return texts
+    }
+}
+
+extension UInt8 {
+    /// ASCII alone: other letters are found as they are written.
+    fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+}
+
+extension String {
+    fileprivate func contains(ignoringCase word: [UInt8]) -> Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            guard let first = word.first, bytes.count >= word.count else { return word.isEmpty }
+            return (0...(bytes.count - word.count)).contains { start in
+                bytes[start].lowercased == first && word.indices.allSatisfy { bytes[start + $0].lowercased == word[$0] }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+public import JSON
+internal import Records
+
+// Requests as `/skylight/1/requests` says them (docs/requests.md).
+
+extension JSONWriter {
+    /// A request, without its bodies.
+    public mutating func value(_ request: ServedRequest) {
+        object { $0.members(of: request) }
+    }
+
+    /// A request with what is kept of its bodies, as texts; of those that are gone nothing.
+    public mutating func value(_ request: ServedRequest, bodies: RequestBodies?) {
+        object { writer in
+            writer.members(of: request)
+            writer.member("requestBody", bodies?.request)
+            writer.member("responseBody", bodies?.response)
+        }
+    }
+
+    private mutating func members(of request: ServedRequest) {
+        member("id", request.id)
+        member("started", request.started.milliseconds)
+        name("milliseconds")
+        value((request.milliseconds * 100).rounded() / 100)
+        member("method", request.method)
+        member("target", request.target)
+        member("operation", request.operation)
+        optional("container", request.container?.description)
+        optional("environment", request.environment?.rawValue)
+        optional("database", request.scope?.rawValue)
+        optional("userRecordName", request.userRecordName?.string)
+        name("client")
+        value(request.client)
+        array("zoneIDs", request.zoneIDs) { $0.value($1) }
+        member("status", Int64(request.status))
+        if let error = request.error {
+            name("error")
+            value(error)
+        }
+        array("itemErrors", request.itemErrors) { $0.value($1) }
+        member("records", Int64(request.records))
+        member("bytesIn", Int64(request.bytesIn))
+        member("bytesOut", Int64(request.bytesOut))
+        array("pulls", request.pulls) { $0.value($1) }
+        optional("recordType", request.recordType?.string)
+        if request.isStream { member("stream", true) }
+        if request.isBrokenOff { member("brokenOff", true) }
+        optional("rehearsals", request.rehearsals)
+        array("smells", request.smells) { writer, smell in writer.value(smell.rawValue) }
+    }
+
+    mutating func value(_ client: ClientIdentity) {
+        object { writer in
+            writer.member("id", client.id)
+            writer.optional("name", client.name)
+            writer.optional("deviceID", client.deviceID)
+            writer.optional("userAgent", client.userAgent)
+        }
+    }
+
+    mutating func value(_ error: ServedRequest.ItemError) {
+        object { writer in
+            writer.optional("name", error.name?.string)
+            writer.member("serverErrorCode", error.code.rawValue)
+            writer.member("reason", error.reason)
+        }
+    }
+
+    mutating func value(_ pull: ServedRequest.Pull) {
+        object { writer in
+            if let zoneID = pull.zoneID {
+                writer.name("zoneID")
+                writer.value(zoneID)
+            }
+            writer.optional("sent", pull.sent?.text)
+            writer.optional("given", pull.given?.text)
+            writer.member("moreComing", pull.moreComing)
+            writer.member("changes", Int64(pull.changes))
+            if let types = pull.recordTypes { writer.array("desiredRecordTypes", types.sorted()) { $0.value($1) } }
+            if let keys = pull.keys { writer.array("desiredKeys", keys.sorted()) { $0.value($1) } }
+            if pull.reverse { writer.member("reverse", true) }
+            if let error = pull.error {
+                writer.name("error")
+                writer.value(error)
+            }
+        }
+    }
+
+    private mutating func member(_ name: Name, _ body: RequestBodies.Body?) {
+        guard let body else { return }
+        self.name(name)
+        object { writer in
+            writer.member("bytes", Int64(body.total))
+            writer.member("cut", body.isCut)
+            // What is not UTF-8, a character cut in two included, is replaced.
+            writer.member("text", String(decoding: body.bytes, as: UTF8.self))
+        }
+    }
+
+    mutating func optional(_ name: Name, _ text: String?) {
+        if let text { member(name, text) }
+    }
+
+    /// An array, left out where it is empty.
+    mutating func array<Element>(_ name: Name, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
+        if elements.isEmpty { return }
+        self.name(name)
+        array { writer in
+            for element in elements { write(&writer, element) }
+        }
+    }
+}

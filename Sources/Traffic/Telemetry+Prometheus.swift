@@ -1,0 +1,65 @@
+internal import Records
+
+extension Telemetry {
+    /// The numbers in the text format that Prometheus reads (its documentation, "Exposition formats", version 0.0.4).
+    public var prometheusText: String {
+        let operations = operations.sorted { $0.key < $1.key }
+        var text = PrometheusText()
+        text.metric("skylight_requests_total", "counter", "Requests to the web services that were answered, by HTTP status; 0 where the connection ended first.")
+        for (name, operation) in operations {
+            for (status, count) in operation.statuses.sorted(by: { $0.key < $1.key }) {
+                text.sample("skylight_requests_total", [("operation", name), ("status", String(status))], String(count))
+            }
+        }
+        text.metric("skylight_item_errors_total", "counter", "Items of requests that failed alone, inside of answers with status 200.")
+        for (name, operation) in operations {
+            for (code, count) in operation.itemErrors.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                text.sample("skylight_item_errors_total", [("operation", name), ("code", code.rawValue)], String(count))
+            }
+        }
+        text.metric("skylight_request_duration_seconds", "histogram", "From a request's head to its answer; without streams, which last as long as their clients want.")
+        for (name, operation) in operations where operation.latency.count > 0 { text.histogram("skylight_request_duration_seconds", name, operation.latency) }
+        let sums: [(metric: String, help: String, value: (Operation) -> Int64)] = [
+            ("skylight_request_bytes_total", "Bytes of the bodies of requests.", \.bytesIn),
+            ("skylight_response_bytes_total", "Bytes of the bodies of answers, before compression.", \.bytesOut),
+            ("skylight_records_returned_total", "Records and changes in answers.", \.records),
+        ]
+        for (metric, help, value) in sums {
+            text.metric(metric, "counter", help)
+            for (name, operation) in operations { text.sample(metric, [("operation", name)], String(value(operation))) }
+        }
+        return text.text
+    }
+}
+
+/// Lines of the format: names and help texts are ours, the values of labels may be anybody's.
+private struct PrometheusText {
+    var text = ""
+
+    mutating func metric(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    }
+
+    mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: String) {
+        let list = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
+        text += "\(name){\(list)} \(value)\n"
+    }
+
+    /// Each step counts all that took at most so long, those of the steps before included.
+    mutating func histogram(_ name: String, _ operation: String, _ latency: LatencyHistogram) {
+        var total = 0
+        for (bound, count) in zip(LatencyHistogram.bounds, latency.counts) {
+            total += count
+            sample("\(name)_bucket", [("operation", operation), ("le", Self.seconds(bound))], String(total))
+        }
+        sample("\(name)_bucket", [("operation", operation), ("le", "+Inf")], String(latency.count))
+        sample("\(name)_sum", [("operation", operation)], Self.seconds(latency.sum))
+        sample("\(name)_count", [("operation", operation)], String(latency.count))
+    }
+
+    private static func seconds(_ milliseconds: Double) -> String { (milliseconds / 1000).description }
+
+    private static func escaped(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+}

@@ -1,0 +1,43 @@
+internal import AssetStore
+internal import Hummingbird
+
+/// A request's target as it is noted: without what opens a door to whoever reads it.
+///
+/// Clients that were made for iCloud send their tokens for it in the address. This server lets them pass unread, but they are good
+/// elsewhere, and notes are shown and copied.
+struct NotedTarget {
+    /// With its query.
+    let text: String
+    /// The same without.
+    let path: String
+
+    private static let hidden = "hidden"
+    /// In small letters.
+    private static let secrets: Set<String> = ["ckapitoken", "ckwebauthtoken", "cksession"]
+
+    init(_ request: Request) {
+        let target = request.head.path ?? request.uri.path
+        let isAsset = request.uri.path.hasPrefix(AssetPath.root)
+        path = isAsset ? Self.withoutTicket(request.uri.path) : request.uri.path
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+            text = isAsset ? path : target
+            return
+        }
+        let parameters = target[mark...].utf8.dropFirst().split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+        let query = parameters.map { Self.withoutSecret(Substring($0)) }.joined(separator: "&")
+        text = "\(isAsset ? path : String(target[..<mark]))?\(query)"
+    }
+
+    private static func withoutSecret(_ parameter: Substring) -> String {
+        let name = parameter.utf8.firstIndex(of: UInt8(ascii: "=")).map { parameter[..<$0] } ?? parameter
+        guard secrets.contains((name.removingPercentEncodingStrictly ?? String(name)).lowercased()) else { return String(parameter) }
+        return "\(name)=\(hidden)"
+    }
+
+    /// `/assets/{container}/{environment}/upload` and no ticket after it: who has that may upload.
+    private static func withoutTicket(_ path: String) -> String {
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        let kept = parts.prefix(4).map { String(Substring($0)) }
+        return "/" + (parts.count > 4 ? kept + [hidden] : kept).joined(separator: "/")
+    }
+}

@@ -1,0 +1,112 @@
+internal import AssetStore
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Records
+internal import Traffic
+
+/// Notes what clients ask of databases, and what they are answered, refused requests included; and says in each answer what its request is
+/// known by.
+///
+/// What is not a client's is not noted: preflights, the bytes of assets on their way out, and services about the server, such as the ones that
+/// show the notes. Requests that the guards of host and origin turn away never come here: no foreign page writes into the log.
+struct RequestNoting: RouterMiddleware {
+    typealias Context = ServingRequestContext
+
+    private static let answerHeader = HTTPField.Name("X-Skylight-Request")
+
+    let log: RequestLog
+
+    func handle(
+        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+    ) async throws -> Response {
+        guard request.isWebServiceRequest else { return try await next(request, context) }
+        guard log.isOn, Self.isNoted(request) else { return Self.identifying(try await next(request, context), context) }
+        let note = RequestNote(request, context, in: log)
+        do {
+            let response = try await RequestNote.$current.withValue(note) { try await next(request, context) }
+            return Self.identifying(noted(response, request, note), context)
+        } catch let refusal as Refusal {
+            note.failed(refusal, context)
+            note.finish(status: refusal.status) { complete(&$0, of: request) }
+            throw refusal
+        } catch {
+            note.finish { complete(&$0, of: request) }
+            throw error
+        }
+    }
+
+    private static func isNoted(_ request: Request) -> Bool {
+        if request.method == .options { return false }
+        let path = request.uri.path
+        if path.hasPrefix(AssetPath.root) { return request.method == .post || request.method == .put }
+        return !path.hasPrefix("/skylight/") || path.hasPrefix(SkylightServices.root + "iCloud.")
+    }
+
+    private static func identifying(_ response: Response, _ context: ServingRequestContext) -> Response {
+        var response = response
+        if let answerHeader { response.headers[answerHeader] = context.requestID }
+        return response
+    }
+
+    private func noted(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
+        let rehearsals = RehearsalMiddleware.answerHeader.flatMap { response.headers[$0] }
+        let (status, body) = (response.status, response.body)
+        if let length = body.contentLength {
+            // Before it is sent, so that whoever has the answer finds the note.
+            note.finish(status: status) { noted in
+                noted.bytesOut = length
+                noted.rehearsals = rehearsals
+                complete(&noted, of: request)
+            }
+            return response
+        }
+        note.update { noted in
+            noted.isStream = true
+            noted.rehearsals = rehearsals
+            complete(&noted, of: request)
+        }
+        var response = response
+        response.body = ResponseBody { writer in
+            do {
+                try await body.write(NotingWriter(parent: writer, note: note))
+                note.finish(status: status)
+            } catch {
+                note.finish(status: status) { $0.isBrokenOff = true }
+                throw error
+            }
+        }
+        return response
+    }
+
+    /// Says what can be told from the path alone, of a request that was refused before it reached a service.
+    private func complete(_ noted: inout ServedRequest, of request: Request) {
+        if noted.container != nil { return }
+        if let path = AssetPath(request.uri.path) {
+            (noted.container, noted.environment, noted.operation) = (path.container, path.environment, Self.fileOperation)
+        } else if let path = try? WebServicePath(request.uri.path) {
+            noted.place(path)
+            if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = request.uri.path }
+            noted.userRecordName = CallerResolver.userRecordName(in: request)
+        }
+    }
+
+    /// What the bytes of an asset are noted as.
+    private static let fileOperation = "assets/file"
+}
+
+/// Passes on a body that is made while it is sent, and notes it.
+private struct NotingWriter: ResponseBodyWriter {
+    var parent: any ResponseBodyWriter
+    let note: RequestNote
+
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        note.streamed(buffer.readableBytesView)
+        try await parent.write(buffer)
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
+        try await parent.finish(trailingHeaders)
+    }
+}

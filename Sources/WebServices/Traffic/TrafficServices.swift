@@ -1,0 +1,134 @@
+internal import Accounts
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// What the server saw: `/skylight/1/requests`, `/skylight/1/requests/{id}`, `/skylight/1/requests/live` and `/skylight/1/clients`
+/// (docs/requests.md). By GET; none of these is noted itself.
+struct TrafficServices: Sendable {
+    static let names = ["clients", "requests", "requests/live"]
+
+    private static let root = "requests/"
+    private static let pageLimit = 100
+    private static let widestPage = 1000
+
+    let log: RequestLog
+
+    /// Whether there is a service of this name, or may be a request.
+    static func has(_ action: String) -> Bool {
+        names.contains(action) || action.hasPrefix(root)
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND for a request that is not kept, BAD_REQUEST for a filter that can't be; ``Refusal`` 405 for a method
+    ///   other than GET and, where the answer ends, HEAD.
+    func answer(_ action: String, to request: Request) async throws -> Response {
+        try SkylightServices.check(request.method, of: action, allowing: .get, .head)
+        let parameters = try RequestObject(parametersOf: request)
+        var writer = JSONWriter()
+        switch action {
+        case "requests": try list(parameters, into: &writer)
+        case "requests/live":
+            // The answer to HEAD would have the length of a stream that never ends, and nobody who reads it.
+            try SkylightServices.check(request.method, of: action, allowing: .get)
+            let lastEvent = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
+            let after = try lastEvent ?? parameters.string("after")
+            return LiveRequests(log: log, filter: try filter(parameters), after: after.flatMap { $0.isEmpty ? nil : $0 }).response()
+        case "clients": try clients(parameters, into: &writer)
+        default: try one(String(action.dropFirst(Self.root.count)), parameters, into: &writer)
+        }
+        return .json(writer.bytes)
+    }
+
+    private func list(_ parameters: RequestObject, into writer: inout JSONWriter) throws {
+        let filter = try filter(parameters)
+        let limit = min(try parameters.wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widestPage)
+        // One more tells whether there is a page after.
+        let after = try parameters.string("after")
+        let found = log.latest(limit + 1, before: after, where: filter.matches)
+        // Nothing would look like the last page.
+        if let after, found.isEmpty, log.cursor(of: after) == nil {
+            throw RecordError(
+                .notFound, "There is no request '\(after)' to go on 'after': it is kept no more, nor what came before it; begin anew without 'after'")
+        }
+        writer.object { writer in
+            writer.name("requests")
+            writer.array { writer in
+                for request in found.prefix(limit) { writer.value(request) }
+            }
+            if found.count > limit, let last = found.prefix(limit).last { writer.member("last", last.id) }
+        }
+    }
+
+    private func one(_ id: String, _ parameters: RequestObject, into writer: inout JSONWriter) throws {
+        guard let request = log.request(id) else {
+            throw RecordError(
+                .notFound, "There is no request '\(id)': it was never made, or it is kept no more; the latest \(log.capacity) are at most")
+        }
+        if try parameters.flag("bodies") { writer.value(request, bodies: log.bodies(of: request.id)) } else { writer.value(request) }
+    }
+
+    private func clients(_ parameters: RequestObject, into writer: inout JSONWriter) throws {
+        let filter = try filter(parameters)
+        let clients = log.clients.clients.filter { client in
+            (filter.container.map { $0 == client.address.container } ?? true)
+                && (filter.environment.map { $0 == client.address.environment } ?? true)
+                && (filter.scope.map { $0 == client.address.scope } ?? true)
+                && (filter.userRecordName.map { $0 == client.userRecordName } ?? true)
+                && (filter.client.map { $0 == client.id.client } ?? true)
+        }
+        writer.object { writer in
+            writer.name("clients")
+            writer.array { writer in
+                for client in clients { writer.value(client) }
+            }
+        }
+    }
+
+    // MARK: Filters
+
+    private func filter(_ parameters: RequestObject) throws -> RequestFilter {
+        var filter = RequestFilter()
+        if let text = try parameters.string("container") {
+            guard let container = ContainerID(text) else {
+                throw RecordError.unexpectedInput("Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
+            }
+            filter.container = container
+        }
+        if let text = try parameters.string("environment") {
+            guard let environment = Environment(rawValue: text) else {
+                throw RecordError.unexpectedInput("Expected 'environment' to be development or production, found '\(text)'")
+            }
+            filter.environment = environment
+        }
+        if let text = try parameters.string("database") {
+            guard let scope = DatabaseScope(rawValue: text) else {
+                throw RecordError.unexpectedInput("Expected 'database' to be public, private or shared, found '\(text)'")
+            }
+            filter.scope = scope
+        }
+        filter.operation = try parameters.string("operation")
+        filter.client = try parameters.string("client")
+        // Also of a user who comes later. Unlike a request of that user, looking for one makes none.
+        filter.userRecordName = try parameters.string("user").map { User.recordName(ofHandle: $0) }
+        filter.errorsOnly = try parameters.flag("errors")
+        filter.smellsOnly = try parameters.flag("smells")
+        filter.text = try parameters.string("text") ?? ""
+        return filter
+    }
+}
+
+extension RequestObject {
+    /// A parameter that is there or says yes.
+    fileprivate func flag(_ name: Name) throws -> Bool {
+        guard let text = try string(name) else { return false }
+        switch text {
+        case "1", "true", "": return true
+        case "0", "false": return false
+        default: throw RecordError.unexpectedInput("Expected '\(name)' to be 1 or 0, found '\(text)'")
+        }
+    }
+}

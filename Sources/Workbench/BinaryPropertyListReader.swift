@@ -1,0 +1,143 @@
+/// Reads objects from where the list's table of offsets says they are.
+struct BinaryPropertyListReader {
+    private static let headerLength = 8
+    private static let trailerLength = 32
+
+    private let bytes: [UInt8]
+    private let offsetLength: Int
+    private let referenceLength: Int
+    private let count: Int
+    /// Where the table of offsets begins, and with it everything ends that is an object.
+    private let end: Int
+    let top: Int
+    /// Bytes that objects took so far.
+    private var taken = 0
+
+    init(_ bytes: [UInt8]) throws(BinaryPropertyListError) {
+        let trailer = bytes.count - Self.trailerLength
+        guard trailer > Self.headerLength else { throw BinaryPropertyListError("it ends before its table of objects", at: bytes.count) }
+        self.bytes = bytes
+        offsetLength = Int(bytes[trailer + 6])
+        referenceLength = Int(bytes[trailer + 7])
+        func number(_ offset: Int) -> UInt64 { bytes[(trailer + offset)..<(trailer + offset + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
+        guard (1...8).contains(offsetLength), (1...8).contains(referenceLength) else {
+            throw BinaryPropertyListError("its end is not that of a property list: the text is cut or damaged", at: trailer + 6)
+        }
+        let (count, top, end) = (number(8), number(16), number(24))
+        guard count > 0, count <= UInt64(BinaryPropertyList.objectLimit) else {
+            throw BinaryPropertyListError("it says that it has \(count) objects", at: trailer + 8)
+        }
+        guard top < count else { throw BinaryPropertyListError("its top object is none of its \(count) objects", at: trailer + 16) }
+        guard end >= UInt64(Self.headerLength), end <= UInt64(trailer), UInt64(trailer) - end >= count * UInt64(offsetLength) else {
+            throw BinaryPropertyListError("its table of objects is not where it should be", at: trailer + 24)
+        }
+        (self.count, self.top, self.end) = (Int(count), Int(top), Int(end))
+    }
+
+    mutating func objects() throws(BinaryPropertyListError) -> [BinaryPropertyList.Object] {
+        var objects: [BinaryPropertyList.Object] = []
+        objects.reserveCapacity(count)
+        for index in 0..<count {
+            let place = end + index * offsetLength
+            let offset = try integer(at: place, length: offsetLength, before: bytes.count)
+            guard offset >= UInt64(Self.headerLength), offset < UInt64(end) else {
+                throw BinaryPropertyListError("object \(index) lies outside of the list", at: place)
+            }
+            objects.append(try object(at: Int(offset)))
+        }
+        return objects
+    }
+
+    private mutating func object(at offset: Int) throws(BinaryPropertyListError) -> BinaryPropertyList.Object {
+        let marker = bytes[offset]
+        try take(1, at: offset)
+        let low = Int(marker & 0x0F)
+        switch marker {
+        case 0x00: return .null
+        case 0x08: return .bool(false)
+        case 0x09: return .bool(true)
+        case 0x10...0x14:
+            let length = 1 << low
+            try take(length, at: offset)
+            return try number(at: offset + 1, length: length)
+        case 0x22, 0x23:
+            let length = 1 << low
+            try take(length, at: offset)
+            let bits = try integer(at: offset + 1, length: length, before: end)
+            return .real(length == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits))
+        case 0x33:
+            try take(8, at: offset)
+            return .date(Double(bitPattern: try integer(at: offset + 1, length: 8, before: end)))
+        case 0x80...0x8F:
+            try take(low + 1, at: offset)
+            guard low < 8 else { throw BinaryPropertyListError("a UID of \(low + 1) bytes", at: offset) }
+            return .uid(try integer(at: offset + 1, length: low + 1, before: end))
+        case 0x40...0x4F:
+            let (start, length) = try extent(of: 1, low, at: offset)
+            return .data(Array(bytes[start..<(start + length)]))
+        case 0x50...0x5F, 0x70...0x7F:
+            let (start, length) = try extent(of: 1, low, at: offset)
+            return .string(String(decoding: bytes[start..<(start + length)], as: UTF8.self))
+        case 0x60...0x6F:
+            let (start, length) = try extent(of: 2, low, at: offset)
+            let units = stride(from: start, to: start + length, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+            return .string(String(decoding: units, as: UTF16.self))
+        case 0xA0...0xAF: return .array(try references(low, at: offset))
+        case 0xB0...0xCF: return .set(try references(low, at: offset))
+        case 0xD0...0xDF:
+            let all = try references(low, at: offset, each: 2)
+            return .dictionary(keys: Array(all.prefix(all.count / 2)), values: Array(all.suffix(all.count / 2)))
+        default: throw BinaryPropertyListError("an object of the unknown kind 0x\(Hexadecimal.text(of: [marker]))", at: offset)
+        }
+    }
+
+    /// Where the content of an object lies, and how long it is in bytes.
+    private mutating func extent(of unit: Int, _ low: Int, at offset: Int) throws(BinaryPropertyListError) -> (start: Int, length: Int) {
+        var (start, count) = (offset + 1, UInt64(low))
+        if low == 0x0F {
+            // A longer count stands behind the marker, as an integer object.
+            guard start < end, (0x10...0x13).contains(bytes[start]) else { throw BinaryPropertyListError("a length that is no integer", at: offset) }
+            let length = 1 << Int(bytes[start] & 0x0F)
+            try take(1 + length, at: offset)
+            count = try integer(at: start + 1, length: length, before: end)
+            start += 1 + length
+        }
+        guard count <= UInt64(bytes.count) else { throw BinaryPropertyListError("an object that is longer than the list", at: offset) }
+        let length = Int(count) * unit
+        guard start + length <= end else { throw BinaryPropertyListError("an object that goes beyond the end of the list", at: offset) }
+        try take(length, at: offset)
+        return (start, length)
+    }
+
+    private mutating func references(_ low: Int, at offset: Int, each: Int = 1) throws(BinaryPropertyListError) -> [Int] {
+        let (start, length) = try extent(of: referenceLength * each, low, at: offset)
+        var references: [Int] = []
+        references.reserveCapacity(length / referenceLength)
+        for place in stride(from: start, to: start + length, by: referenceLength) {
+            let reference = try integer(at: place, length: referenceLength, before: end)
+            guard reference < UInt64(count) else { throw BinaryPropertyListError("a reference to object \(reference) of \(count)", at: place) }
+            references.append(Int(reference))
+        }
+        return references
+    }
+
+    /// Integers of 8 bytes have a sign, shorter ones have none, and 16 bytes hold what is too large for 8.
+    private func number(at offset: Int, length: Int) throws(BinaryPropertyListError) -> BinaryPropertyList.Object {
+        if length < 16 { return .integer(Int64(bitPattern: try integer(at: offset, length: length, before: end))) }
+        let high = try integer(at: offset, length: 8, before: end)
+        let low = try integer(at: offset + 8, length: 8, before: end)
+        if high == 0 { return low <= UInt64(Int64.max) ? .integer(Int64(low)) : .unsigned(low) }
+        if high == .max, Int64(bitPattern: low) < 0 { return .integer(Int64(bitPattern: low)) }
+        throw BinaryPropertyListError("an integer of more than 64 bits", at: offset)
+    }
+
+    private func integer(at offset: Int, length: Int, before end: Int) throws(BinaryPropertyListError) -> UInt64 {
+        guard offset + length <= end else { throw BinaryPropertyListError("a number that goes beyond the end of the list", at: offset) }
+        return bytes[offset..<(offset + length)].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private mutating func take(_ length: Int, at offset: Int) throws(BinaryPropertyListError) {
+        taken += length
+        if taken > bytes.count { throw BinaryPropertyListError("objects that overlap", at: offset) }
+    }
+}

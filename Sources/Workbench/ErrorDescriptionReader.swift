@@ -1,0 +1,181 @@
+/// Reads the errors that descriptions nest: `<CKError 0x…: "Partial Failure" (2/1011); …; partial errors: { name = <CKError …> }>` and
+/// `Error Domain=CKErrorDomain Code=2 "…" UserInfo={…}`.
+///
+/// Each error gets the text that is its own: what stands between its beginning and its end and belongs to no error within. Brackets decide that,
+/// and those within quotation marks don't count; logs are cut and messages hold quotation marks of their own, so nothing is ever refused.
+struct ErrorDescriptionReader {
+    private static let heads = ["<CKError", "<CKUnderlyingError", "Error Domain=", "CKErrorDomain error "].map { Array($0.utf8) }
+
+    private struct Found {
+        var error: ReadError
+        var text: [UInt8] = []
+    }
+
+    private struct Open {
+        let index: Int
+        /// Brackets that are open around it.
+        let level: Int
+    }
+
+    private static let followers = [UInt8(ascii: ";"), UInt8(ascii: ","), UInt8(ascii: ">"), UInt8(ascii: "}"), UInt8(ascii: ")")]
+    private static let quotationLimit = 4_000
+
+    private let text: [UInt8]
+    private let closings: [Int]
+    private var found: [Found] = []
+    private var open: [Open] = []
+
+    init(_ text: String) {
+        // Pages have other quotation marks; descriptions within descriptions have theirs escaped.
+        var plain = text
+        for mark in ["“", "”", "\\\""] { plain = plain.replacing(mark, with: "\"") }
+        self.text = Array(plain.utf8)
+        closings = Self.closings(self.text)
+    }
+
+    mutating func errors() -> [ReadError] {
+        var (index, level) = (0, 0)
+        while index < text.count {
+            if let head = head(at: index), found.count <= ErrorText.errorLimit {
+                var error = ReadError(depth: open.count)
+                error.subject = open.isEmpty ? nil : Self.subject(String(decoding: found[open[open.count - 1].index].text.suffix(400), as: UTF8.self))
+                found.append(Found(error: error))
+                open.append(Open(index: found.count - 1, level: level))
+                if head == UInt8(ascii: "<") { level += 1 }
+                append(text[index])
+                index += 1
+                continue
+            }
+            let byte = text[index]
+            switch byte {
+            case UInt8(ascii: "\""):
+                if let end = endOfQuotation(from: index) {
+                    for other in text[index...end] { append(other) }
+                    index = end + 1
+                    continue
+                }
+            case UInt8(ascii: "{"), UInt8(ascii: "<"): level += 1
+            case UInt8(ascii: "}"), UInt8(ascii: ">"): level = max(0, level - 1)
+            default: break
+            }
+            append(byte)
+            index += 1
+            while let last = open.last, isOver(last, at: level) {
+                open.removeLast()
+                // Where an error stands in quotation marks, the second one begins no quotation.
+                if index < text.count, text[index] == UInt8(ascii: "\"") {
+                    append(text[index])
+                    index += 1
+                }
+            }
+        }
+        return found.map { Self.reading($0) }
+    }
+
+    /// One in angle brackets ends with its bracket, another one with the brackets around it.
+    private func isOver(_ error: Open, at level: Int) -> Bool {
+        let isBracketed = found[error.index].text.first == UInt8(ascii: "<")
+        return isBracketed ? level <= error.level : level < error.level
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        if let last = open.last { found[last.index].text.append(byte) }
+    }
+
+    private func head(at index: Int) -> UInt8? {
+        let byte = text[index]
+        guard byte == UInt8(ascii: "<") || byte == UInt8(ascii: "E") || byte == UInt8(ascii: "C") else { return nil }
+        return Self.heads.contains { text[index...].starts(with: $0) } ? byte : nil
+    }
+
+    /// Where a quotation that begins here ends. `nil` where it holds errors itself, or goes on for too long to be one.
+    private func endOfQuotation(from start: Int) -> Int? {
+        guard start + 1 < text.count, head(at: start + 1) == nil else { return nil }
+        let end = closings[start + 1]
+        return end < text.count && end - start < Self.quotationLimit ? end : nil
+    }
+
+    /// For each byte, the next quotation mark with something behind it that can follow a value.
+    private static func closings(_ text: [UInt8]) -> [Int] {
+        var closings = [Int](repeating: text.count, count: text.count)
+        var next = text.count
+        for index in text.indices.reversed() {
+            if text[index] == UInt8(ascii: "\"") {
+                let follower = index + 1 < text.count ? text[index + 1] : UInt8(ascii: ";")
+                if follower <= 0x20 || followers.contains(follower) { next = index }
+            }
+            closings[index] = next
+        }
+        return closings
+    }
+
+    /// The item before the equals sign: `name:(zone:owner) =`, `"<CKRecordID: 0x…; recordName=name, zoneID=…>" =`.
+    private static func subject(_ text: String) -> String? {
+        let line = (text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).last.map(String.init) ?? "").trimmed
+        let assigned = (line.hasSuffix("\"") ? String(line.dropLast()) : line).trimmed
+        guard assigned.hasSuffix("=") else { return nil }
+        let named = String(assigned.dropLast()).trimmed
+        let item = named.hasSuffix("\"") ? String(named.dropLast()) : named
+        if item.hasSuffix(">"), let start = item.ranges(of: "<CK").last {
+            let identity = item[start.lowerBound...]
+            let name = identity.firstMatch(of: /recordName\s*=\s*([^,;>"]+)/) ?? identity.firstMatch(of: /zoneName\s*=\s*([^,;>"]+)/)
+            return name.map { String($0.1).trimmed }
+        }
+        // Behind the item before it, or the bracket that holds them all.
+        let last = item.split(omittingEmptySubsequences: false) { "{,;=".contains($0) }.last.map(String.init) ?? item
+        let subject = (last.split(separator: ":(").first.map(String.init) ?? last).trimmed.filter { $0 != "\"" }
+        return subject.isEmpty || subject.contains("NSUnderlyingError") || subject.contains("UserInfo") ? nil : subject
+    }
+
+    // MARK: What an error says of itself
+
+    private static func reading(_ found: Found) -> ReadError {
+        var error = found.error
+        let text = String(decoding: found.text, as: UTF8.self)
+        if let head = text.prefixMatch(of: /<CK(Underlying)?Error[^:"]*:\s*"([^"]{0,200})"\s*\(([0-9]{1,9})(?:\/([0-9]{1,9}))?\)/) {
+            let isInternal = head.1 != nil
+            error.domain = isInternal ? "CKInternalErrorDomain" : "CKErrorDomain"
+            error.name = String(head.2)
+            error.number = Int(head.3)
+            error.internalNumber = head.4.flatMap { Int($0) }
+        } else if let head = text.prefixMatch(of: /Error Domain=(\S{1,200}) Code=(-?[0-9]{1,9})/) {
+            error.domain = String(head.1)
+            error.number = Int(head.2)
+            error.message = text.prefixMatch(of: /Error Domain=\S+ Code=\S+ "([^"]*(?:"[^"]*)*?)"(?: UserInfo|\s*$)/).map { String($0.1) }
+        } else if let head = text.prefixMatch(of: /CKErrorDomain error ([0-9]{1,4})/) {
+            error.domain = "CKErrorDomain"
+            error.number = Int(head.1)
+        } else {
+            error.domain = "CKErrorDomain"
+        }
+        error.message = quoted(text, /server message\s*=\s*"/) ?? quoted(text, /ServerErrorDescription\s*=\s*"/) ?? bare(text, /ServerErrorDescription\s*=\s*([^,;}]+)/)
+            ?? error.message ?? quoted(text, /\([0-9]+(?:\/[0-9]+)?\);\s*"/)
+        error.uuid = bare(text, /(?:RequestUUID|\buuid)\s*=\s*"?([0-9A-Fa-f-]{8,64})/)
+        error.operationID = bare(text, /(?:OperationID|\bop)\s*=\s*"?([0-9A-Fa-f]{4,64})/)
+        error.container = bare(text, /(?:ContainerID|container ID)\s*=\s*"?([A-Za-z0-9.\-]{1,200})/)
+        error.retryAfter = bare(text, /(?:CKRetryAfter\s*=\s*"?|[Rr]etry after )([0-9]+(?:\.[0-9]+)?)/).flatMap { Double($0) }
+        error.clientTag = bare(text, /clientEtag\s*=\s*"?([A-Za-z0-9]+)/)
+        error.serverTag = bare(text, /serverEtag\s*=\s*"?([A-Za-z0-9]+)/)
+        return error
+    }
+
+    private static func bare(_ text: String, _ pattern: Regex<(Substring, Substring)>) -> String? {
+        text.firstMatch(of: pattern).map { String($0.1).trimmed }
+    }
+
+    /// What stands between the quotation mark with which the pattern ends and the last one before a semicolon, a bracket or the end.
+    private static func quoted(_ text: String, _ pattern: some RegexComponent) -> String? {
+        guard let range = text.firstRange(of: pattern), let match = text[range.upperBound...].prefixMatch(of: /(.*?)"\s*(?=[;,>}\n]|$)/.dotMatchesNewlines()) else {
+            return nil
+        }
+        let message = String(match.1).trimmed
+        return message.isEmpty ? nil : message
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        guard let start = firstIndex(where: { !$0.isWhitespace }), let end = lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(self[start...end])
+    }
+}

@@ -1,0 +1,29 @@
+/// Bytes as people look at them: sixteen in a line, with their offset and the characters they could be.
+public struct HexDump: Sendable, Hashable {
+    public struct Line: Sendable, Hashable {
+        /// Eight hexadecimal digits.
+        public let offset: String
+        /// Pairs of digits, in two groups of eight.
+        public let digits: String
+        /// A dot for what is no printable ASCII.
+        public let characters: String
+    }
+
+    public let lines: [Line]
+    /// Bytes behind the last line.
+    public let leftOut: Int
+
+    /// - Parameter limit: bytes that are shown.
+    public init(_ bytes: [UInt8], limit: Int = 1_024) {
+        let shown = bytes.prefix(limit)
+        leftOut = bytes.count - shown.count
+        lines = stride(from: 0, to: shown.count, by: 16).map { start in
+            let part = shown[start..<min(start + 16, shown.count)]
+            let offset = String(start, radix: 16)
+            let halves = [part.prefix(8), part.dropFirst(8)].filter { !$0.isEmpty }.map { Hexadecimal.text(of: $0, inGroupsOf: 1) }
+            return Line(
+                offset: String(repeating: "0", count: max(0, 8 - offset.count)) + offset, digits: halves.joined(separator: "  "),
+                characters: String(decoding: part.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,144 @@
+/// What a developer has in hand and pastes, before anything is known of it.
+public struct PastedText: Sendable, Hashable {
+    /// Longest text that is read, in UTF-8 bytes.
+    public static let limit = 1 << 20
+    /// Tokens that are read out of one text.
+    public static let tokenLimit = 1_000
+
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    /// What the text is. Its form is found, not asked for; what can't be read says why.
+    public var reading: PastedReading {
+        if text.utf8.count > Self.limit {
+            return .unreadable(UnreadableText("The text is longer than the \(Self.limit) bytes that are read"))
+        }
+        let bytes = Self.trimmed(Array(text.utf8))
+        if bytes.isEmpty { return .empty }
+        do throws(UnreadableText) {
+            if let dump = try Self.lengthDump(bytes) { return .bytes(dump) }
+            if let found = Self.tokens(bytes) { return found }
+            return .bytes(try Self.value(Self.unquoted(bytes), layers: 2))
+        } catch {
+            return .unreadable(error)
+        }
+    }
+}
+
+// MARK: Forms
+
+extension PastedText {
+    /// Names of members that hold tokens, in answers, in requests and in what programs print of them.
+    private static let tokenNames: [String: FoundToken.Kind] = [
+        "syncToken": .changeToken, "metaSyncToken": .changeToken, "serverChangeToken": .changeToken, "previousServerChangeToken": .changeToken,
+        "changeToken": .changeToken, "continuationMarker": .continuationMarker,
+    ]
+
+    /// The tokens of JSON, whole or cut out of its middle. `nil` for a text that is no JSON.
+    private static func tokens(_ text: [UInt8]) -> PastedReading? {
+        let isWhole = text.first == UInt8(ascii: "{") || text.first == UInt8(ascii: "[")
+        guard isWhole || text.contains(UInt8(ascii: "\"")) else { return nil }
+        let json = LooseJSON(text, members: Set(tokenNames.keys).union(["zoneName"]))
+        let members = json.members.filter { tokenNames[$0.name] != nil && $0.isString && !$0.text.isEmpty }
+        if members.isEmpty, !isWhole { return nil }
+        let zones = json.zoneNames
+        let tokens = members.prefix(tokenLimit).map { member in
+            FoundToken(
+                tokenNames[member.name] ?? .changeToken, path: json.path(of: member), text: member.text,
+                bytes: try? value(trimmed(Array(member.text.utf8)), layers: 2).bytes, zoneName: zones[member.container])
+        }
+        return .json(tokens, leftOut: members.count - tokens.count)
+    }
+
+    /// One value by itself.
+    /// - Parameter layers: how often what is percent-encoded is decoded: addresses within addresses are encoded twice.
+    private static func value(_ text: [UInt8], layers: Int) throws(UnreadableText) -> PastedBytes {
+        if let data = described(text) { return try value(data, layers: layers) }
+        if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { return try dataDump(Array(text.dropFirst().dropLast())) }
+        if layers > 0, let decoded = PercentEncoding.decoded(text) {
+            let inner = try value(trimmed(decoded), layers: layers - 1)
+            return PastedBytes(inner.bytes, [.percentEncoded] + inner.forms, gap: inner.gap)
+        }
+        if let count = printedCount(text) {
+            throw UnreadableText(
+                "‘\(count) bytes’ is all that Swift prints of Data. Print data.base64EncodedString() instead, and paste that")
+        }
+        let compact = text.filter { !isSpace($0) }
+        if compact.starts(with: "0x".utf8) { return PastedBytes(try Hexadecimal.bytes(of: compact.dropFirst(2)), [.hex]) }
+        if compact.count % 2 == 0, compact.allSatisfy({ Hexadecimal.digit($0) != nil }) {
+            return PastedBytes(try Hexadecimal.bytes(of: compact), [.hex])
+        }
+        let (bytes, form) = try Base64.bytes(of: compact)
+        return PastedBytes(bytes, [form])
+    }
+
+    /// `{length = 42, bytes = 0x62706c69 73743030 … 00000000 00000146}`, `nil` for anything else.
+    private static func lengthDump(_ text: [UInt8]) throws(UnreadableText) -> PastedBytes? {
+        guard text.first == UInt8(ascii: "{"), text.last == UInt8(ascii: "}") else { return nil }
+        let inner = String(decoding: text.dropFirst().dropLast(), as: UTF8.self)
+        guard let match = inner.wholeMatch(of: /\s*length\s*=\s*([0-9]{1,9})\s*,\s*bytes\s*=\s*(?:0x)?([^,}]*)/), let length = Int(match.1) else {
+            return nil
+        }
+        let dump = try dataDump(Array(match.2.utf8))
+        if let gap = dump.gap {
+            guard length >= dump.bytes.count else { throw contradiction(length, dump.bytes.count) }
+            return PastedBytes(dump.bytes, [.lengthDump], gap: PastedBytes.Gap(offset: gap.offset, count: length - dump.bytes.count))
+        }
+        if dump.bytes.count > length { throw contradiction(length, dump.bytes.count) }
+        let gap = dump.bytes.count < length ? PastedBytes.Gap(offset: dump.bytes.count, count: length - dump.bytes.count) : nil
+        return PastedBytes(dump.bytes, [.lengthDump], gap: gap)
+    }
+
+    private static func contradiction(_ length: Int, _ count: Int) -> UnreadableText {
+        UnreadableText("It says that there are \(length) bytes, and spells out \(count)")
+    }
+
+    /// Groups of hexadecimal digits; dots stand for what was cut out of the middle.
+    private static func dataDump(_ text: [UInt8]) throws(UnreadableText) -> PastedBytes {
+        let pieces = String(decoding: text, as: UTF8.self).replacing("…", with: "...").split(separator: "...", omittingEmptySubsequences: false)
+        guard pieces.count <= 2 else { throw UnreadableText("A dump is cut in one place at most, and this one is in \(pieces.count - 1)") }
+        var bytes: [UInt8] = []
+        var gap: PastedBytes.Gap?
+        for (index, piece) in pieces.enumerated() {
+            if index == 1 { gap = PastedBytes.Gap(offset: bytes.count, count: nil) }
+            bytes += try Hexadecimal.bytes(of: piece.utf8.filter { !isSpace($0) })
+        }
+        return PastedBytes(bytes, [.dataDump], gap: gap)
+    }
+
+    /// What a printed `CKServerChangeToken` shows of its data; `nil` for anything else.
+    private static func described(_ text: [UInt8]) -> [UInt8]? {
+        guard text.starts(with: "<CKServerChangeToken".utf8),
+            let match = String(decoding: text, as: UTF8.self).firstMatch(of: /data\s*=\s*([A-Za-z0-9+\/=_-]+|<[0-9A-Fa-f\s.…]*>)/)
+        else { return nil }
+        return Array(match.1.utf8)
+    }
+
+    /// The number in `42 bytes`.
+    private static func printedCount(_ text: [UInt8]) -> Int? {
+        guard text.count < 40 else { return nil }
+        return String(decoding: text, as: UTF8.self).wholeMatch(of: /(?:Optional\()?([0-9]{1,9}) bytes\)?/).flatMap { Int($0.1) }
+    }
+
+    // MARK: Edges
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    private static func trimmed(_ text: [UInt8]) -> [UInt8] {
+        guard let start = text.firstIndex(where: { !isSpace($0) }), let end = text.lastIndex(where: { !isSpace($0) }) else { return [] }
+        return Array(text[start...end])
+    }
+
+    /// Without the quotation marks and the comma that are copied along.
+    private static func unquoted(_ text: [UInt8]) -> [UInt8] {
+        var text = text
+        while let last = text.last, last == UInt8(ascii: ",") || last == UInt8(ascii: ";") { text.removeLast() }
+        for mark in [UInt8(ascii: "\""), UInt8(ascii: "'")] where text.count > 1 && text.first == mark && text.last == mark {
+            text = Array(text.dropFirst().dropLast())
+        }
+        return trimmed(text)
+    }
+}

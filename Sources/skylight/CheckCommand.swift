@@ -1,0 +1,110 @@
+import ArgumentParser
+import JSON
+import Records
+import RecordStore
+
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Look at every record for what an app stumbles over later: references to nothing, records near 1 MB and the like.",
+        discussion: """
+            Names references and parents whose target is not there, references into other zones, records near the size limit, types of Core Data \
+            (CD_…) whose CD_entityName does not fit, and assets whose file is not stored. Nothing is changed. Ends with exit code 1 when something \
+            is found.
+
+            Examples:
+              skylight check --container iCloud.com.example.Shopping
+              skylight check --container iCloud.com.example.Shopping --user ada --zone Lists --json
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Option(name: .customLong("database"), help: "The database whose records to look at.")
+    var scope: DatabaseScope = .private
+
+    @Option(help: ArgumentHelp("Only this zone. (default: all)", valueName: "name"))
+    var zone: String?
+
+    @Option(help: ArgumentHelp("The owner of --zone in a shared database: a handle or a user record name.", valueName: "handle"))
+    var owner: String?
+
+    @OptionGroup var store: StoreOptions
+
+    func validate() throws {
+        if owner != nil, zone == nil { throw ValidationError("--owner says whose --zone is meant: give both, or neither.") }
+    }
+
+    func run() async throws {
+        let progress = try await store.withStore(isNew: false) { store in try await check(store) }
+        if self.store.json { sayEnd(progress) } else { say(progress) }
+        if progress.findings > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+
+    private func check(_ store: OpenStore) async throws -> RecordCheck.Progress {
+        let address = database.address(scope)
+        guard let target = try await store.existingDatabase(address, as: database.user) as? any RecordListing else {
+            throw CommandFailure(.failed, "This store can't list its records")
+        }
+        let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }
+        let zoneID = zone.map { ZoneID(zoneName: Name($0), ownerRecordName: ownerName) }
+        let place = store.assetPlace(of: address)
+        let bar = ProgressBar()
+        defer { bar.finish() }
+        return try await RecordCheck(target, zoneID: zoneID, isStored: { try await place.holds($0) }).run { progress in
+            bar.show("Checking", fraction: progress.total.map { $0 == 0 ? 1 : Double(progress.records) / Double($0) }, count: progress.records, "records")
+        } found: { finding in
+            bar.finish()
+            if self.store.json { sayLine(finding) } else { say(finding) }
+        }
+    }
+
+    // MARK: Saying
+
+    private func say(_ finding: RecordFinding) {
+        let field = finding.fieldName.map { " · \($0)" } ?? ""
+        Output.say("\(finding.kind.rawValue)  \(finding.recordType) '\(finding.recordID.recordName)' in zone \(finding.recordID.zoneID.zoneName)\(field)")
+        Output.say("    \(finding.explanation).")
+    }
+
+    private func say(_ progress: RecordCheck.Progress) {
+        let records = "\(Output.grouped(progress.records)) record\(progress.records == 1 ? "" : "s")"
+        let looked = "\(records) in \(Output.grouped(progress.zones)) zone\(progress.zones == 1 ? "" : "s")"
+        Output.say("\(looked) of the \(scope.rawValue) database: \(progress.findings == 0 ? "nothing found" : "\(Output.grouped(progress.findings)) found").")
+    }
+
+    /// A line for each, so that it is told of at once and nothing is held.
+    private func sayLine(_ finding: RecordFinding) {
+        Output.say { writer in
+            writer.member("finding", finding.kind.rawValue)
+            writer.member("recordName", finding.recordID.recordName)
+            writer.member("recordType", finding.recordType)
+            writer.name("zoneID")
+            writer.value(finding.recordID.zoneID)
+            if let field = finding.fieldName { writer.member("fieldName", field) }
+            if let target = finding.target {
+                writer.name("target")
+                writer.object { writer in
+                    writer.member("recordName", target.recordName)
+                    writer.name("zoneID")
+                    writer.value(target.zoneID)
+                }
+            }
+            writer.member("explanation", finding.explanation)
+        }
+    }
+
+    private func sayEnd(_ progress: RecordCheck.Progress) {
+        Output.say { writer in
+            writer.member("check", "finished")
+            writer.member("zones", Int64(progress.zones))
+            writer.member("records", Int64(progress.records))
+            writer.member("findings", Int64(progress.findings))
+        }
+    }
+}
+
+extension Optional {
+    fileprivate func mapAsync<Value>(_ transform: (Wrapped) async throws -> Value) async rethrows -> Value? {
+        guard let self else { return nil }
+        return try await transform(self)
+    }
+}

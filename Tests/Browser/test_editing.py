@@ -1,0 +1,330 @@
+"""Records made, changed and copied; conflicts; changes of many; files imported; containers renamed and deleted."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+BASE = "iCloud.com.example.Editing"
+
+
+@pytest.fixture
+def place(server, request):
+    """A container of the test's own, with a zone Notes and records that have a field of many types."""
+    container = BASE + re.sub(r"[^A-Za-z]", "", request.node.name)
+    server.save(
+        container, "Notes",
+        {"recordType": "Room", "recordName": "Room/kitchen", "fields": {"title": {"value": "Kitchen"}}},
+        {"recordType": "Room", "recordName": "Room/hall", "fields": {"title": {"value": "Hall"}}},
+        {
+            "recordType": "Note", "recordName": "milk", "fields": {
+                "title": {"value": "Milk"}, "rank": {"value": 1, "type": "INT64"}, "weight": {"value": 1.5, "type": "DOUBLE"},
+                "due": {"value": 1795197600250, "type": "TIMESTAMP"}, "place": {"value": {"latitude": 47.45, "longitude": -122.31}, "type": "LOCATION"},
+                "room": {"value": {"recordName": "Room/kitchen", "action": "NONE"}, "type": "REFERENCE"}, "data": {"value": "AP9/", "type": "BYTES"},
+                "tags": {"value": ["a", "b"], "type": "STRING_LIST"},
+            },
+        },
+    )
+    return f"/c/{container}/development/private"
+
+
+def fields(server, place, name, zone="Notes"):
+    container = place.split("/")[2]
+    answer = server.ask(f"/{container}/development/private/records/lookup", {"zoneID": {"zoneName": zone}, "records": [{"recordName": name}]})
+    return {field: value["value"] for field, value in answer["records"][0].get("fields", {}).items()}
+
+
+def box(page, name):
+    """The input of a field with one value."""
+    return page.get_by_role("textbox", name=name, exact=True)
+
+
+def check(page):
+    """Axe finds nothing, and nothing sticks out, in either light and at either width."""
+    for scheme in ["light", "dark"]:
+        for width in [1440, 390]:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": 860})
+            results = Axe().run(page)
+            assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1440, "height": 860})
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_record_is_edited(open_page, server, place, scripts):
+    page = open_page(place + "/record?zone=Notes&name=milk", java_script_enabled=scripts)
+    page.get_by_role("link", name="Edit", exact=True).click()
+    box(page, "title").fill('Two\nlines of "milk"')
+    box(page, "rank").fill("9007199254740993")
+    page.get_by_label("place, latitude").fill("48")
+    box(page, "data").fill("00ff")
+    page.get_by_label("How data is written").select_option("hex")
+    if scripts:
+        # The notation was changed behind what was typed, which was no base64 of what is meant.
+        box(page, "data").fill("00ff")
+    page.get_by_role("button", name="Remove value 1 of tags").click()
+    page.get_by_role("button", name="+ value").first.click()
+    page.get_by_label("tags, value 2").fill("c")
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    now = fields(server, place, "milk")
+    assert now["title"] == 'Two\nlines of "milk"' and now["rank"] == 9007199254740993 and now["place"]["latitude"] == 48
+    assert now["data"] == "AP8=" and now["tags"] == ["b", "c"] and now["weight"] == 1.5
+
+
+def test_a_value_that_is_none_is_said_beside_its_field_and_nothing_is_lost(open_page, place):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk")
+    box(page, "title").fill("typed")
+    box(page, "rank").fill("many")
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("alert")).to_contain_text("One thing is to be put right first")
+    expect(box(page, "rank")).to_have_attribute("aria-invalid", "true")
+    expect(box(page, "rank")).to_have_value("many")
+    expect(box(page, "title")).to_have_value("typed")
+    check(page)
+
+
+def test_moments_are_typed_on_this_clock_too(open_page, server, place):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk", timezone_id="Asia/Tokyo")
+    utc, here = page.get_by_label("due, in UTC"), page.get_by_label("due, on this clock")
+    expect(utc).to_have_value("2026-11-20 18:00:00.250")
+    expect(here).to_have_value("2026-11-21T03:00:00.25")
+    here.fill("2026-11-21T09:30")
+    expect(utc).to_have_value("2026-11-21 00:30:00")
+    utc.fill("2026-01-01")
+    expect(here).to_have_value("2026-01-01T09:00")
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    assert fields(server, place, "milk")["due"] == 1767225600000
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_reference_is_looked_for(open_page, server, place, scripts):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk", java_script_enabled=scripts)
+    room = page.get_by_label("room, name of the record")
+    room.fill("Room/h")
+    if scripts:
+        expect(page.locator("datalist option[value='Room/hall']")).to_have_count(1)
+    page.get_by_role("button", name="Find a record for room").click()
+    found = page.get_by_role("group", name="Records found for room")
+    expect(found.get_by_role("button")).to_have_count(1)
+    if scripts:
+        check(page)
+    found.get_by_role("button", name="Room/hall").click()
+    expect(page.get_by_label("room, name of the record")).to_have_value("Room/hall")
+    page.get_by_label("What room does when its target is deleted").select_option("DELETE_SELF")
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    assert fields(server, place, "milk")["room"] == {"recordName": "Room/hall", "action": "DELETE_SELF"}
+
+
+def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, place):
+    page = open_page(place + "/type?type=Note")
+    page.get_by_role("link", name="New record").click()
+    check(page)
+    page.get_by_label("zone", exact=True).select_option("Notes")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("recordName").fill("bread")
+    box(page, "title").fill("Bread")
+    page.get_by_label("new field", exact=True).fill("price")
+    page.get_by_label("Type of the new field").select_option("DOUBLE")
+    page.get_by_role("button", name="Add the field").click()
+    expect(page.locator(".line", has_text="price").get_by_text("new field", exact=True)).to_be_visible()
+    box(page, "price").fill("2.5")
+    check(page)
+    page.get_by_role("button", name="Create the record").last.click()
+    expect(page.get_by_role("status")).to_contain_text("The record is made.")
+    assert fields(server, place, "bread") == {"title": "Bread", "price": 2.5}
+    page.get_by_role("link", name="Duplicate").click()
+    expect(page.get_by_role("status")).to_contain_text("A copy of bread, not saved yet.")
+    page.get_by_label("recordName").fill("rolls")
+    page.get_by_role("button", name="Create the record").last.click()
+    assert fields(server, place, "rolls") == {"title": "Bread", "price": 2.5}
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk", java_script_enabled=scripts)
+    box(page, "title").fill("mine")
+    box(page, "weight").fill("7")
+    container = place.split("/")[2]
+    record = {"recordType": "Note", "recordName": "milk", "fields": {"title": {"value": "theirs"}, "rank": {"value": 9}}}
+    server.ask(f"/{container}/development/private/records/modify", {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "forceUpdate", "record": record}]})
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved milk before you")
+    title = page.locator("tr.contested")
+    expect(title).to_have_count(1)
+    for text in ["mine", "Milk", "theirs"]:
+        expect(title).to_contain_text(text)
+    # The three versions stand side by side.
+    places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: what it was", "title: the server's"]]
+    assert len({place["y"] for place in places}) == 1 and len({place["x"] for place in places}) == 3
+    if scripts:
+        check(page)
+    page.get_by_role("radio", name="title: yours").check()
+    page.get_by_role("button", name="Save what is chosen").click()
+    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    now = fields(server, place, "milk")
+    assert (now["title"], now["rank"], now["weight"]) == ("mine", 9, 7)
+
+
+def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
+    container = place.split("/")[2]
+    for start in range(0, 600, 200):
+        server.save(
+            container, "Notes",
+            *({"recordType": "Item", "recordName": f"item {n:04}", "fields": {"shelf": {"value": "left" if n % 2 else "right"}, "n": {"value": n}}} for n in range(start, start + 200)),
+        )
+    page = open_page(place + "/query?type=Item&zone=Notes&filter1=shelf&is1=EQUALS&value1=left")
+    page.get_by_role("link", name="Change all that match…").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("shelf is left")
+    # A choice made before the scripts are there waits for the button Choose.
+    page.wait_for_load_state()
+    page.get_by_label("Field to change").select_option("n")
+    box(page, "n").fill("-1")
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_role("heading", name="300 records would be saved with another n")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(20)
+    check(page)
+    assert fields(server, place, "item 0001")["n"] == 1
+    page.get_by_role("button", name="Set n of 300 records").click()
+    expect(page.locator("#run .state")).to_have_text("done", timeout=30_000)
+    check(page)
+    assert fields(server, place, "item 0001")["n"] == -1 and fields(server, place, "item 0002")["n"] == 2
+    page.get_by_role("link", name="Back to the query").click()
+    page.get_by_role("link", name="Change all that match…").click()
+    page.wait_for_load_state()
+    page.get_by_label("what to do").select_option("delete")
+    page.get_by_role("button", name="Dry run").click()
+    page.get_by_role("button", name="Delete 300 records").click()
+    expect(page.locator("#run")).to_contain_text("300")
+    expect(page.locator("#run .state")).to_have_text("done", timeout=30_000)
+    assert fields(server, place, "item 0001") == {} and fields(server, place, "item 0002")["n"] == 2
+
+
+def test_arrow_keys_only_step_through_what_can_be_done(open_page, place):
+    page = open_page(place + "/bulk?type=Note&zone=Notes")
+    page.wait_for_load_state()
+    here = page.url
+    page.get_by_label("what to do").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("what to do")).to_have_value("delete")
+    expect(page.get_by_label("what to do")).to_be_focused()
+    assert page.url == here
+    page.get_by_role("button", name="Choose").click()
+    page.wait_for_url("**change=delete**")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_bytes_are_the_same_in_either_notation(open_page, server, place, scripts):
+    container = place.split("/")[2]
+    server.save(container, "Notes", {"recordType": "Blob", "recordName": "blob", "fields": {"data": {"value": "AAEC", "type": "BYTES"}, "n": {"value": 1}}})
+    page = open_page(place + "/record/edit?zone=Notes&name=blob", java_script_enabled=scripts)
+    page.get_by_label("How data is written").select_option("hex")
+    box(page, "n").fill("2")
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    assert fields(server, place, "blob") == {"data": "AAEC", "n": 2}
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp_path):
+    file = tmp_path / "airports.csv"
+    file.write_text("iata,elevation,opened,lat,lon\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\nBAD,high,1900-01-01,1,1\n")
+    page = open_page(place + "/importing", java_script_enabled=scripts)
+    if scripts:
+        check(page)
+    page.get_by_label("file", exact=True).set_input_files(file)
+    page.get_by_label("record type").fill("Airport")
+    page.get_by_label("Zone", exact=True).select_option("Notes")
+    page.get_by_role("button", name="Show what would happen").click()
+    expect(page.get_by_role("heading", name="3 rows would become records")).to_be_visible()
+    # A column of numbers and one word is text: nothing is lost, and the preview shows it.
+    expect(page.get_by_role("region", name="Fields and columns").locator("tr", has_text="elevation")).to_contain_text("STRING")
+    page.get_by_label("record names").select_option("iata")
+    page.get_by_role("button", name="Show it again").click()
+    expect(page.get_by_role("region", name="The first records")).to_contain_text("SEA")
+    if scripts:
+        check(page)
+    page.get_by_role("button", name="Import 3 records").click()
+    state = page.locator("#run .state")
+    expect(state).to_have_text("done", timeout=30_000)
+    assert fields(server, place, "AMS")["location"] == {"latitude": 52.31, "longitude": 4.76}
+    page.get_by_role("link", name="The records").click()
+    expect(page.locator(".foot")).to_contain_text("3 records")
+
+
+def test_rows_that_can_not_be_imported_are_listed(open_page, server, place):
+    page = open_page(place + "/importing")
+    page.get_by_text("or paste rows").click()
+    page.get_by_label("Rows to import").fill(json.dumps([{"title": "a", "rank": 1}, {"title": "b", "rank": "x"}]))
+    page.get_by_label("record type").fill("Note")
+    page.get_by_role("button", name="Show what would happen").click()
+    expect(page.get_by_role("heading", name="1 row can’t be imported")).to_be_visible()
+    check(page)
+    page.get_by_role("button", name="Import 1 record").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was imported")
+    page.get_by_label("leave out the rows").check()
+    page.get_by_role("button", name="Import 1 record").click()
+    expect(page.locator("#run .state")).to_have_text("done, with errors", timeout=30_000)
+    expect(page.locator("#run")).to_contain_text("1 error")
+
+
+def test_a_dropped_file_is_the_one_to_import(open_page, place):
+    page = open_page(place + "/importing")
+    page.get_by_label("record type").fill("Dropped")
+    data = page.evaluate_handle(
+        "() => { const data = new DataTransfer(); data.items.add(new File(['title\\nMilk\\n'], 'dropped.csv', { type: 'text/csv' })); return data }"
+    )
+    page.dispatch_event("main", "drop", {"dataTransfer": data})
+    expect(page.locator(".filename")).to_have_text("dropped.csv")
+    expect(page.get_by_role("heading", name="1 row would become records")).to_be_visible()
+
+
+def test_a_zone_is_copied_to_another_user(open_page, server, place):
+    container = place.split("/")[2]
+    server.ask(f"/{container}/development/private/zones/list?skylightUser=grace", {})
+    page = open_page(place + "/zone?zone=Notes")
+    page.get_by_role("link", name="Copy…").click()
+    check(page)
+    page.get_by_role("button", name="Copy the zone").click()
+    expect(page.get_by_role("alert")).to_contain_text("The zone is there already")
+    page.get_by_label("zone", exact=True).fill("Copied")
+    page.get_by_label("User").select_option("grace")
+    page.get_by_role("button", name="Copy the zone").click()
+    expect(page.locator("#run .state")).to_have_text("done", timeout=30_000)
+    page.get_by_role("link", name="The copy").click()
+    expect(page.locator("tbody tr")).to_have_count(3)
+    assert "user=grace" in page.url and "zone=Copied" in page.url
+
+
+def test_a_container_is_renamed_and_deleted(open_page, server, place):
+    container = place.split("/")[2]
+    page = open_page(f"/container?container={container}")
+    check(page)
+    page.get_by_label("New name").fill(container + ".renamed")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("link", name=container + ".renamed", exact=True)).to_be_visible()
+    page.goto(f"/container?container={container}.renamed")
+    expect(page.locator(".facts")).to_contain_text("3 records of all users")
+    page.get_by_label("Type its name").fill("yes")
+    page.get_by_role("button", name="Delete the container").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was deleted")
+    page.get_by_label("Type its name").fill(container + ".renamed")
+    page.get_by_role("button", name="Delete the container").click()
+    expect(page.get_by_role("heading", name="Containers")).to_be_visible()
+    assert page.get_by_role("link", name=container + ".renamed", exact=True).count() == 0
+
+
+def test_an_editor_is_used_by_keyboard(open_page, server, place):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk")
+    box(page, "title").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Typed")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("status")).to_contain_text("The record is saved.")
+    assert fields(server, place, "milk")["title"] == "Typed"

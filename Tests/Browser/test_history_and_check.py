@@ -1,0 +1,130 @@
+"""What became of a record and the way back to it, and the check of all records: with scripts and without, light and dark, wide and narrow."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+CONTAINER = "iCloud.com.example.History"
+THERE = f"/c/{CONTAINER}/development/private"
+
+
+def save(server, name, fields, record_type="Plan", zone="Plans", parent=None):
+    record = {"recordType": record_type, "recordName": name, "fields": fields}
+    if parent:
+        record["parent"] = {"recordName": parent}
+    server.save(CONTAINER, zone, record)
+
+
+def delete(server, name):
+    operation = {"operationType": "forceDelete", "record": {"recordName": name}}
+    server.ask(f"/{CONTAINER}/development/private/records/modify", {"zoneID": {"zoneName": "Plans"}, "operations": [operation]})
+
+
+@pytest.fixture(scope="module")
+def plans(server):
+    """A record with four versions, one that is gone, and some that are not in order."""
+    save(server, "walls", {"title": {"value": "Walls", "type": "STRING"}, "cost": {"value": 1200, "type": "INT64"}})
+    save(server, "walls", {"title": {"value": "Walls and a door", "type": "STRING"}, "notes": {"value": "timber " * 60, "type": "STRING"}}, parent="house")
+    save(server, "walls", {"cost": {"value": None, "type": "INT64"}})
+    save(server, "walls", {"title": {"value": "Walls, a door", "type": "STRING"}})
+    save(server, "roof", {"near": {"value": {"recordName": "nowhere", "action": "NONE"}, "type": "REFERENCE"}}, parent="attic")
+    save(server, "note", {"CD_entityName": {"value": "Nota", "type": "STRING"}}, record_type="CD_Note")
+    save(server, "gone", {"title": {"value": "Cellar", "type": "STRING"}})
+    delete(server, "gone")
+    return server
+
+
+def sticks_out(page):
+    main = "document.querySelector('main')"
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth") or page.evaluate(f"{main}.scrollWidth > {main}.clientWidth")
+
+
+@pytest.mark.parametrize("path", ["record?zone=Plans&name=walls", "record/history?zone=Plans&name=walls", "record?zone=Plans&name=gone", "check?zone=Plans"])
+def test_axe_finds_nothing_and_nothing_sticks_out(open_page, plans, path):
+    page = open_page(f"{THERE}/{path}", reduced_motion="reduce")
+    for scheme in ["light", "dark"]:
+        for width in [1600, 380]:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 860})
+            results = Axe().run(page)
+            assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+            assert not sticks_out(page), f"{width} wide"
+
+
+def test_a_version_is_restored_without_scripts(open_page, plans):
+    save(plans, "door", {"title": {"value": "Oak", "type": "STRING"}})
+    save(plans, "door", {"title": {"value": "Pine", "type": "STRING"}, "cost": {"value": 9, "type": "INT64"}})
+    page = open_page(f"{THERE}/record?zone=Plans&name=door", java_script_enabled=False)
+    latest = page.locator(".versions > li").first
+    expect(latest).to_contain_text("modified")
+    expect(latest.locator(".differences > div", has_text="title").locator("del")).to_have_text("Oak")
+    expect(latest.locator(".differences > div", has_text="title").locator("ins")).to_have_text("Pine")
+    page.get_by_role("link", name="Restore…").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Restore door?")
+    expect(page.locator(".differences > div")).to_have_count(2)
+    page.get_by_role("button", name="Restore this version").click()
+    expect(page.get_by_role("status")).to_contain_text("The record is restored")
+    expect(page.locator(".fields tbody tr")).to_have_count(1)
+    expect(page.locator(".fields tbody")).to_contain_text("Oak")
+    expect(page.locator(".versions > li")).to_have_count(3)
+
+
+def test_what_somebody_else_saved_meanwhile_is_not_overwritten(browser, plans):
+    save(plans, "window", {"title": {"value": "one", "type": "STRING"}})
+    save(plans, "window", {"title": {"value": "two", "type": "STRING"}})
+    # A context of its own: Chromium says to its console that the answer is a conflict, as it should be.
+    context = browser.new_context(base_url=plans.address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{THERE}/record/history?zone=Plans&name=window")
+    page.get_by_role("link", name="Restore…").click()
+    save(plans, "window", {"title": {"value": "three", "type": "STRING"}})
+    page.get_by_role("button", name="Restore this version").click()
+    expect(page.locator("main")).to_contain_text("was changed since you looked at it")
+    page.get_by_role("link", name="Back").click()
+    expect(page.locator(".versions > li")).to_have_count(3)
+    expect(page.locator(".versions ins").first).to_have_text("three")
+    context.close()
+
+
+def test_a_record_that_is_gone_comes_back(open_page, plans):
+    save(plans, "cellar", {"title": {"value": "Cellar", "type": "STRING"}})
+    delete(plans, "cellar")
+    page = open_page(f"{THERE}/record?zone=Plans&name=cellar")
+    expect(page.locator(".versions > li").first).to_contain_text("deleted")
+    page.get_by_role("link", name="Restore its last version…").click()
+    assert Axe().run(page).violations_count == 0
+    page.get_by_role("button", name="Restore this version").click()
+    expect(page.get_by_role("status")).to_contain_text("The record is restored")
+    expect(page.locator(".fields tbody")).to_contain_text("Cellar")
+
+
+def test_a_change_leads_to_its_request(open_page, plans):
+    page = open_page(f"{THERE}/record?zone=Plans&name=walls")
+    page.locator(".versions").get_by_role("link", name="request").first.click()
+    expect(page.locator("main")).to_contain_text("records/modify")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_check_names_what_it_finds(open_page, plans, scripts):
+    page = open_page(f"{THERE}/check?zone=Plans", java_script_enabled=scripts)
+    page.get_by_role("button", name="Check").click()
+    if not scripts:
+        # The page renews itself every two seconds while the check goes on.
+        page.wait_for_timeout(2500)
+    expect(page.get_by_role("button", name="Check again")).to_be_visible(timeout=20_000)
+    findings = page.locator(".findings")
+    expect(findings.filter(has_text="References to nothing").locator("tbody tr")).to_have_count(1)
+    expect(findings.filter(has_text="Parents that are not there").locator("tbody")).to_contain_text("attic")
+    expect(findings.filter(has_text="Core Data entities").locator("tbody")).to_contain_text("Nota")
+    if scripts:
+        assert Axe().run(page).violations_count == 0
+    findings.filter(has_text="References to nothing").get_by_role("link", name="roof").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("roof")
+
+
+def test_a_check_of_a_zone_in_order_says_so(open_page, plans):
+    save(plans, "a", {"title": {"value": "x", "type": "STRING"}}, zone="Tidy")
+    page = open_page(f"{THERE}/check?zone=Tidy")
+    expect(page.get_by_role("heading", name="What it looks for")).to_be_visible()
+    page.get_by_role("button", name="Check now").click()
+    expect(page.get_by_text("Nothing is wrong with these records.")).to_be_visible(timeout=20_000)

@@ -1,0 +1,245 @@
+"""What the server saw: Requests, Clients, and why a client never got a record. Clients here are a few lines of their own, each with a mistake."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from page_server import Server
+from playwright.sync_api import expect
+
+CONTAINER = "iCloud.com.example.Watched"
+THERE = f"/c/{CONTAINER}/development/private"
+ZONE = {"zoneName": "Notes"}
+
+
+@pytest.fixture(scope="module")
+def watched():
+    """A server of its own: nobody else's requests are in its log."""
+    server = Server()
+    server.save(CONTAINER, "Notes", *[{"recordType": "Note", "recordName": f"note-{number}", "fields": {"title": {"value": f"text {number}"}}} for number in range(5)])
+    yield server
+    server.stop()
+
+
+class Client:
+    """Sends what pyicloud sends: a clientId in the address, JSON as plain text."""
+
+    def __init__(self, server, name):
+        self.address, self.name = server.address, name
+
+    def ask(self, action, body, status=200):
+        address = f"{self.address}/database/1/{CONTAINER}/development/private/{action}?" + urllib.parse.urlencode({"clientId": self.name, "getCurrentSyncToken": "True"})
+        request = urllib.request.Request(address, json.dumps(body).encode(), {"Content-Type": "text/plain", "User-Agent": "pyicloud/2.0"})
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                assert answer.status == status
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            assert error.code == status
+            return json.load(error)
+
+    def pull(self, token=None, limit=200):
+        zone = {"zoneID": ZONE, "resultsLimit": limit}
+        if token:
+            zone["syncToken"] = token
+        return self.ask("changes/zone", {"zones": [zone]})["zones"][0]
+
+    def pull_all(self, token=None):
+        while True:
+            page = self.pull(token)
+            token = page["syncToken"]
+            if not page["moreComing"]:
+                return token
+
+
+def rows(page):
+    return page.locator("tbody[data-rows] tr")
+
+
+def check(page):
+    """Accessible and no wider than the window, in both colours and on both kinds of screen."""
+    for scheme in ["light", "dark"]:
+        for width in [1600, 380]:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": 860})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            results = Axe().run(page)
+            assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+
+
+def test_a_request_appears_within_a_second_with_its_item_errors(open_page, watched):
+    page = open_page(f"{THERE}/requests", at=watched)
+    expect(page.locator("[data-state]")).to_have_text("Live")
+    name = f"pyicloud-{uuid.uuid4()}"
+    client = Client(watched, name)
+    answer = client.ask(
+        "records/modify",
+        {
+            "zoneID": ZONE,
+            "atomic": False,
+            "operations": [
+                {"operationType": "create", "record": {"recordType": "Note", "recordName": "note-0", "fields": {"title": {"value": "my own words"}}}},
+                {"operationType": "forceUpdate", "record": {"recordType": "Note", "recordName": "fine", "fields": {"title": {"value": "my own words"}}}},
+            ],
+        },
+    )
+    assert answer["records"][0]["serverErrorCode"] == "CONFLICT"
+    row = rows(page).filter(has_text=name).first
+    expect(row).to_be_visible(timeout=1000)
+    expect(row).to_contain_text("1 item CONFLICT")
+    row.get_by_role("link", name="records/modify").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("records/modify")
+    main = page.locator("main")
+    expect(main).to_contain_text("record to insert already exists")
+    expect(main).to_contain_text("The answer has status 200 all the same")
+    # Values of records are asked for.
+    expect(main).not_to_contain_text("my own words")
+    page.get_by_role("link", name="Show values").click()
+    expect(page.get_by_label("The request", exact=True)).to_contain_text("my own words")
+    expect(page.get_by_label("The request with curl")).to_contain_text(f"curl {watched.address}")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_replay_gives_the_same_answer(open_page, watched, scripts):
+    name = f"replayed-{scripts}"
+    Client(watched, name).ask("records/lookup", {"zoneID": ZONE, "records": [{"recordName": "note-1"}, {"recordName": "nobody"}]})
+    page = open_page(f"{THERE}/requests?" + urllib.parse.urlencode({"client": name}), at=watched, java_script_enabled=scripts)
+    page.get_by_role("link", name="records/lookup").click()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("main")).to_contain_text("The same answer.")
+    # Something else is stored now.
+    watched.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": "note-1", "fields": {"title": {"value": "changed"}, "more": {"value": scripts}}})
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("main")).to_contain_text("Another answer:")
+    expect(page.locator(".side-changed, .side-added").first).to_be_visible()
+
+
+def test_a_write_is_replayed_only_after_a_question(open_page, watched):
+    Client(watched, "writer").ask(
+        "records/modify",
+        {"zoneID": ZONE, "operations": [{"operationType": "create", "record": {"recordType": "Note", "recordName": "once", "fields": {}}}]},
+    )
+    page = open_page(f"{THERE}/requests?client=writer", at=watched)
+    page.get_by_role("link", name="records/modify").click()
+    page.get_by_role("link", name="Replay…").click()
+    expect(page.get_by_role("heading", name="Send records/modify again?")).to_be_visible()
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("link", name="Replay…").click()
+    page.get_by_role("button", name="Send it again").click()
+    # What was made is there already.
+    expect(page.locator("main")).to_contain_text("Another answer:")
+    expect(page.get_by_label("Both answers")).to_contain_text("CONFLICT")
+
+
+def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
+    good, hasty, never, late = (Client(watched, name) for name in ("good-client", "hasty-client", "never-client", "late-client"))
+    late.pull_all()
+    wanted = f"wanted-{uuid.uuid4()}"
+    watched.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": wanted, "fields": {"title": {"value": "x"}}})
+    good.pull_all()
+    hasty.pull(limit=2)
+    hasty.pull(limit=2)
+    never.ask("records/lookup", {"zoneID": ZONE, "records": [{"recordName": "note-2"}]})
+    page = open_page(f"{THERE}/record?zone=Notes&name={wanted}", at=watched)
+    panel = page.get_by_role("region", name="Clients and this record")
+
+    def row(name):
+        return panel.get_by_role("row").filter(has_text=name)
+
+    expect(row("good-client")).to_contain_text("yes")
+    expect(row("hasty-client")).to_contain_text("no")
+    expect(row("hasty-client")).to_contain_text("the answer said moreComing, and it did not go on")
+    expect(row("never-client")).to_contain_text("It never pulled")
+    expect(row("late-client")).to_contain_text("Not pulled since")
+    row("hasty-client").get_by_role("link", name="hasty-client").click()
+    section = page.get_by_role("region", name="hasty-client as Developer", exact=True)
+    expect(section).to_contain_text("more pages to fetch")
+    expect(section).to_contain_text("moreComing not followed")
+    expect(page.get_by_role("region", name="good-client as Developer", exact=True)).to_contain_text("up to date")
+    # The mistake leads to the request that shows it.
+    section.get_by_role("link", name="once").first.click()
+    expect(page.locator("main")).to_contain_text("what stood on the pages after was not fetched")
+
+
+def test_polling_by_the_clock_is_pointed_out(open_page, watched):
+    client = Client(watched, "clockwork")
+    for _ in range(4):
+        filters = [{"fieldName": "modifiedTimestamp", "comparator": "GREATER_THAN", "fieldValue": {"value": 1, "type": "TIMESTAMP"}}]
+        client.ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}}, status=400)
+    page = open_page(f"{THERE}/requests?remarks=1&client=clockwork", at=watched)
+    expect(page.get_by_role("list", name="Remarks on these requests")).to_contain_text("Pull changes with a token instead")
+    expect(rows(page).first).to_contain_text("polls by clock")
+
+
+def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
+    first = open_page(f"{THERE}/requests?client=busy", at=watched)
+    second = open_page(f"{THERE}/requests?client=busy", at=watched)
+    client = Client(watched, "busy")
+
+    def save(count):
+        for number in range(count):
+            client.ask("records/lookup", {"zoneID": ZONE, "records": [{"recordName": f"n{number}"}]})
+
+    save(10)
+    for page in (first, second):
+        expect(page.locator("[data-count]")).to_have_text("10 new requests")
+    first.get_by_role("button", name="Pause").click()
+    expect(first.locator("[data-state]")).to_have_text("Paused")
+    save(700)
+    expect(second.locator("[data-count]")).to_have_text("710 new requests", timeout=20000)
+    expect(first.locator("[data-count]")).to_have_text("10 new requests")
+    first.get_by_role("button", name="Resume").click()
+    expect(first.locator("[data-count]")).to_have_text("710 new requests", timeout=20000)
+    for page in (first, second):
+        # No more rows than a page can bear, each once.
+        assert rows(page).count() == 500
+        links = page.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")
+        assert len(set(links)) == 500
+    assert [row for row in first.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")] == links
+    expect(first.locator("[data-shown]")).to_have_text("500 requests")
+    # What the table dropped is behind it, and nothing in between is left out.
+    first.get_by_role("link", name="Older ›").click()
+    first.wait_for_url("**before=**")
+    older = first.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")
+    assert len(older) == 100 and not set(older) & set(links)
+    everything = json.load(urllib.request.urlopen(f"{watched.address}/skylight/1/requests?client=busy&resultsLimit=1000", timeout=20))["requests"]
+    ids = [urllib.parse.parse_qs(urllib.parse.urlparse(link).query)["id"][0] for link in links + older]
+    assert ids == [request["id"] for request in everything][:600]
+
+
+def test_requests_without_scripts(open_page, watched):
+    Client(watched, "plain").ask("records/query", {"query": {"recordType": "Nothing"}}, status=404)
+    page = open_page(f"{THERE}/requests", at=watched, java_script_enabled=False)
+    page.get_by_label("errors only").check()
+    page.get_by_label("Client", exact=True).select_option("plain")
+    page.get_by_role("button", name="Show", exact=True).last.click()
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).first).to_contain_text("NOT_FOUND")
+    page.get_by_role("link", name="Clear").click()
+    assert rows(page).count() > 1
+
+
+@pytest.mark.parametrize("path", ["requests", "requests?text=nothing+like+it", "clients", "record?zone=Notes&name=note-3"])
+def test_pages_are_accessible_and_fit(open_page, watched, path):
+    client = Client(watched, "looker")
+    client.pull(limit=2)
+    client.pull(limit=2)
+    check(open_page(f"{THERE}/{path}", at=watched))
+
+
+def test_the_page_of_one_request_is_accessible_and_fits(open_page, watched):
+    client = Client(watched, "detailed")
+    client.pull(limit=2)
+    client.ask("records/modify", {"zoneID": ZONE, "operations": [{"operationType": "create", "record": {"recordType": "Note", "recordName": "note-0", "fields": {"title": {"value": "x"}}}}]})
+    page = open_page(f"{THERE}/requests?client=detailed", at=watched)
+    for operation in ["changes/zone", "records/modify"]:
+        page.goto(f"{THERE}/requests?client=detailed")
+        page.get_by_role("link", name=operation).first.click()
+        if operation == "changes/zone":
+            page.get_by_role("button", name="Replay").click()
+            page.get_by_text("Both answers side by side").click()
+        check(page)

@@ -1,0 +1,69 @@
+import Records
+import Testing
+
+@testable import Console
+
+/// Work behind the pages: how it ends, and how much of it there may be.
+@Suite struct BackgroundRunTests {
+    private static let place: Place? = ContainerID("iCloud.com.example.App").map { container in
+        Place(address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+    }
+
+    private func run(_ total: Int = 1) throws -> BackgroundRun {
+        BackgroundRun(heading: "Work", verb: "done", total: total, place: try #require(Self.place), back: Frame.Link(text: "Back", href: "/"))
+    }
+
+    private func ending(_ run: BackgroundRun) async throws -> BackgroundRun.Ending? {
+        for _ in 0..<500 where !run.isOver { try await Task.sleep(for: .milliseconds(10)) }
+        return run.now.ending
+    }
+
+    /// Goes on until it is cancelled.
+    private static let endless: @Sendable (BackgroundRun) async throws -> Void = { run in
+        while true {
+            run.update { $0.achieved += 1 }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    @Test func aWorkEndsByItselfByAClickOrByAnError() async throws {
+        let runs = BackgroundRuns()
+        let (done, cancelled, failed) = (try run(), try run(), try run())
+        try runs.start(done) { $0.update { $0.achieved = 1 } }
+        try runs.start(cancelled, Self.endless)
+        try runs.start(failed) { _ in throw RecordError(.quotaExceeded, "The disk is full") }
+        #expect(try await ending(done) == .done && done.now.achieved == 1)
+        #expect(try await ending(failed) == .failed("QUOTA_EXCEEDED: The disk is full"))
+        for _ in 0..<500 where cancelled.now.achieved == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(!cancelled.isOver)
+        cancelled.cancel()
+        #expect(try await ending(cancelled) == .cancelled && cancelled.now.achieved > 0, "what is done by then stays done")
+    }
+
+    @Test func onlySoManyRunAtATimeAndAreRemembered() async throws {
+        let runs = BackgroundRuns()
+        let place = try #require(Self.place)
+        let under = try (0..<BackgroundRuns.runningLimit).map { _ in try run() }
+        for run in under { try runs.start(run, Self.endless) }
+        #expect(throws: RecordError.self) { try runs.start(try run()) { _ in } }
+        for run in under { run.cancel() }
+        for run in under { #expect(try await ending(run) == .cancelled) }
+        var latest: [BackgroundRun] = []
+        for _ in 0..<BackgroundRuns.keptLimit {
+            latest.append(try run())
+            try runs.start(try #require(latest.last)) { _ in }
+            _ = try await ending(try #require(latest.last))
+        }
+        for run in latest { #expect(try runs.run(run.id, at: place) === run) }
+        #expect(throws: RecordError.self) { try runs.run(under[0].id, at: place) }
+    }
+
+    @Test func problemsAreCountedAndTheFirstAreKept() throws {
+        let run = try run()
+        for number in 0..<(BackgroundRun.problemLimit + 5) {
+            run.add(BackgroundRun.Problem(subject: "record \(number)", href: nil, code: nil, reason: "no"))
+        }
+        #expect(run.now.problemCount == BackgroundRun.problemLimit + 5 && run.now.problems.count == BackgroundRun.problemLimit)
+        #expect(run.now.problems.first?.subject == "record 0")
+    }
+}

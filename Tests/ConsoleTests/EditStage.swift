@@ -1,0 +1,184 @@
+import Accounts
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// A console over a container with a zone Notes and the type Note, which has a field of every type, and a browser without scripts.
+struct EditStage: Sendable {
+    static let there = "/c/iCloud.com.example.App/development/private"
+    static let notes = ZoneID(zoneName: "Notes")
+
+    let client: any TestClientProtocol
+    let engine: InMemoryRecordEngine
+    private let caller: Caller
+
+    static func run(_ body: @Sendable (EditStage) async throws -> Void) async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let caller = try accounts.caller(named: nil, deviceID: nil)
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            let stage = EditStage(client: client, engine: engine, caller: caller)
+            try await stage.fill()
+            try await body(stage)
+        }
+    }
+
+    private func fill() async throws {
+        let database = try await database()
+        var fields: [Name: FieldDefinition] = [
+            "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]), "rank": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
+            "weight": FieldDefinition(type: .double), "due": FieldDefinition(type: .timestamp), "place": FieldDefinition(type: .location),
+            "room": FieldDefinition(type: .reference), "data": FieldDefinition(type: .bytes), "tags": FieldDefinition(type: .list(.string)),
+            "file": FieldDefinition(type: .asset),
+        ]
+        fields["secret"] = FieldDefinition(type: FieldType(.string, isEncrypted: true))
+        _ = try await database.edit([.addType(RecordType(name: "Note", fields: fields, systemIndexes: [.recordID: .queryable]))])
+        _ = try await database.modifyZones([.create(Self.notes), .create(ZoneID(zoneName: "Other"))])
+        _ = try await self.database(.production).deploy(database.schema(), waitingForIndexes: true)
+    }
+
+    // MARK: The store
+
+    func database(_ environment: Records.Environment = .development) async throws -> any SchemaEditing {
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: environment, scope: .private)
+        return try #require(try await engine.database(address, as: caller) as? any SchemaEditing)
+    }
+
+    @discardableResult
+    func save(_ name: Name, _ fields: [Name: FieldValue], in zoneID: ZoneID = notes) async throws -> StoredRecord {
+        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Note", fields: fields.mapValues { FieldInput($0) })
+        guard case .saved(let record)? = try await database().modify(ModifyRequest([operation], zoneID: zoneID)).first?.get() else { throw Missing() }
+        return record
+    }
+
+    func record(_ name: Name, in zoneID: ZoneID = notes) async throws -> StoredRecord {
+        let results = try await database().fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)
+        return try #require(results.first).get()
+    }
+
+    func values(_ name: Name, in zoneID: ZoneID = notes) async throws -> [Name: FieldValue] {
+        let fields = try await record(name, in: zoneID).fields.decoded()
+        return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Text by its bytes: Swift compares it by what it looks like.
+    static func bytes(of value: FieldValue) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(Field(name: "", value: value))
+        return writer.bytes
+    }
+
+    struct Missing: Error {}
+
+    // MARK: The browser
+
+    func get(_ path: String) async throws -> TestResponse {
+        try await client.execute(uri: path.hasPrefix("/") ? path : "\(Self.there)/\(path)", method: .get) { $0 }
+    }
+
+    func page(_ path: String, _ status: HTTPResponse.Status = .ok) async throws -> String {
+        let answer = try await get(path)
+        #expect(answer.status == status, "\(path)")
+        return Self.text(answer)
+    }
+
+    static func text(_ answer: TestResponse) -> String {
+        let text = String(buffer: answer.body)
+        #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"))
+        return text
+    }
+
+    /// Sends the form of a page that is sent somewhere, with other values in some inputs and one of its buttons pressed.
+    func send(
+        _ path: String, of page: String, _ changes: [String: String?] = [:], button: (name: String, value: String)? = nil
+    ) async throws -> TestResponse {
+        let form = try #require(Form(page, sentTo: path), "There is no form for \(path)")
+        var fields = form.fields.compactMap { name, value -> (String, String)? in
+            guard let change = changes[name] else { return (name, value) }
+            return change.map { (name, $0) }
+        }
+        for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
+            if let value, !form.fields.contains(where: { $0.0 == name }) { fields.append((name, value)) }
+        }
+        if let button { fields.append(button) }
+        let body = fields.map { "\(Self.encoded($0.0))=\(Self.encoded($0.1))" }.joined(separator: "&")
+        if form.isGet {
+            return try await client.execute(uri: "\(form.action)?\(body)", method: .get) { $0 }
+        }
+        return try await client.execute(uri: form.action, method: .post, body: ByteBuffer(string: body)) { $0 }
+    }
+
+    func location(_ answer: TestResponse) throws -> String {
+        #expect(answer.status == .seeOther)
+        return try #require(answer.headers[.location])
+    }
+
+    static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let isPlain = (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    /// What a browser would send of a form.
+    struct Form {
+        let action: String
+        let isGet: Bool
+        var fields: [(String, String)] = []
+
+        init?(_ page: String, sentTo path: String) {
+            let forms = page.matches(of: /<form\b([^>]*)>((?s:.*?))<\/form>/)
+            guard let form = forms.first(where: { form in
+                Self.attribute("action", of: form.output.1).map { $0.split(separator: "?")[0].hasSuffix("/" + path) } ?? false
+            }) else { return nil }
+            action = Self.attribute("action", of: form.output.1) ?? ""
+            isGet = Self.attribute("method", of: form.output.1) == "get"
+            for control in form.output.2.matches(of: /<(input|textarea|select)\b([^>]*)>/) {
+                let attributes = control.output.2
+                guard let name = Self.attribute("name", of: attributes), !attributes.contains(/\bdisabled\b/) else { continue }
+                switch control.output.1 {
+                case "input":
+                    let type = Self.attribute("type", of: attributes) ?? "text"
+                    if type == "file" || (type == "checkbox" || type == "radio") && !attributes.contains(/\schecked\b/) { continue }
+                    fields.append((name, Self.attribute("value", of: attributes) ?? ""))
+                case "textarea":
+                    let rest = form.output.2[control.range.upperBound...]
+                    var text = Self.plain(rest[..<(rest.firstRange(of: "</textarea>")?.lowerBound ?? rest.endIndex)])
+                    // The first line end belongs to the tag, and browsers send line ends in two characters.
+                    if text.utf8.first == UInt8(ascii: "\n") { text = String(decoding: text.utf8.dropFirst(), as: UTF8.self) }
+                    fields.append((name, text.replacing("\n", with: "\r\n")))
+                default:
+                    let rest = form.output.2[control.range.upperBound...]
+                    let options = rest[..<(rest.firstRange(of: "</select>")?.lowerBound ?? rest.endIndex)].matches(of: /<option\b([^>]*)>/)
+                    let chosen = options.first { $0.output.1.contains(/\sselected\b/) } ?? options.first
+                    if let chosen { fields.append((name, Self.attribute("value", of: chosen.output.1) ?? "")) }
+                }
+            }
+        }
+
+        private static func attribute(_ name: String, of tag: Substring) -> String? {
+            guard let match = tag.matches(of: /([a-z-]+)="([^"]*)"/).first(where: { $0.output.1 == name }) else { return nil }
+            return plain(match.output.2)
+        }
+
+        private static func plain(_ html: Substring) -> String {
+            String(html).replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"").replacing("&#39;", with: "'")
+                .replacing("&amp;", with: "&")
+        }
+    }
+}

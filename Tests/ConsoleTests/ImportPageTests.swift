@@ -1,0 +1,186 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+
+/// Files that are imported on a page: the preview, the rows that can't be, and the import behind the page.
+@Suite struct ImportPageTests {
+    private func send(
+        _ stage: EditStage, _ path: String, _ fields: [(String, String)], file: (name: String, text: String)? = nil
+    ) async throws -> TestResponse {
+        var body = ""
+        for (name, value) in fields { body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n" }
+        let (name, text) = file ?? ("", "")
+        body += "--B0undary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(name)\"\r\n"
+        body += "Content-Type: application/octet-stream\r\n\r\n\(text)\r\n--B0undary--\r\n"
+        let headers: HTTPFields = [.contentType: "multipart/form-data; boundary=B0undary"]
+        return try await stage.client.execute(
+            uri: "\(EditStage.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)) { $0 }
+    }
+
+    private func upload(_ page: String) throws -> String {
+        String(try #require(page.firstMatch(of: /name="upload" value="([^"]+)"/)?.output.1))
+    }
+
+    private func mark(_ page: String) throws -> String {
+        String(try #require(page.firstMatch(of: /name="previewed" value="([^"]+)"/)?.output.1))
+    }
+
+    private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
+        let path = try stage.location(answer)
+        for _ in 0..<500 {
+            let page = try await stage.page(path)
+            if !page.contains("data-live=") { return page }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("The import does not end")
+        return ""
+    }
+
+    private static let airports = "iata,elevation,opened,latitude,longitude\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\n"
+
+    @Test func aFileIsPreviewedAndImported() async throws {
+        try await EditStage.run { stage in
+            #expect(try await stage.page("importing").contains("Import records"))
+            let answer = try await send(
+                stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")], file: ("airports.csv", Self.airports))
+            let page = EditStage.text(answer)
+            for text in ["airports.csv", "2 rows would become records", "INT64", "TIMESTAMP", "LOCATION", "The record type Airport is made."] {
+                #expect(page.contains(text), "\(text)")
+            }
+            #expect(try await stage.database().schema().types["Airport"] == nil, "a preview changes nothing")
+            let chosen = [("upload", try upload(page)), ("type", "Airport"), ("zone", "Notes"), ("nameField", "iata")]
+            let named = EditStage.text(try await send(stage, "importing/preview", chosen))
+            #expect(named.contains("A record of the same name is replaced."))
+            let fields = chosen + [("previewed", try mark(named))]
+            let begun = try await send(stage, "importing/run", fields)
+            let over = try await end(stage, begun)
+            #expect(over.contains(">done<") && over.contains("<dt>imported</dt><dd>2</dd>"))
+            let values = try await stage.values("SEA")
+            #expect(values["elevation"] == .int64(433))
+            #expect(values["location"] == .location(Location(latitude: 47.45, longitude: -122.31)))
+            let again = try await send(stage, "importing/run", fields)
+            #expect(try stage.location(again) == stage.location(begun), "a second click leads to the import of the first")
+            let kept = try await send(stage, "importing/preview", chosen)
+            #expect(EditStage.text(kept).contains("not kept any more"), "the file is not kept for longer than it is needed")
+        }
+    }
+
+    /// Two clicks, one import: with names of the server's making a second one would double the records.
+    @Test func aDoubleClickImportsOnce() async throws {
+        try await EditStage.run { stage in
+            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n")))
+            let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            async let one = send(stage, "importing/run", fields)
+            async let two = send(stage, "importing/run", fields)
+            let (first, second) = try await (one, two)
+            #expect(try stage.location(first) == stage.location(second))
+            _ = try await end(stage, first)
+            let changes = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes)).changes
+            #expect(changes.count == 1)
+        }
+    }
+
+    @Test func nothingIsImportedThatWasNotShown() async throws {
+        try await EditStage.run { stage in
+            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n")))
+            let shown = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            func changed(_ name: String, _ value: String) -> [(String, String)] { shown.map { $0.0 == name ? (name, value) : $0 } }
+            let another = EditStage.text(try await send(stage, "importing/run", shown, file: ("b.csv", "title\nBread\nButter\n")))
+            #expect(another.contains("Nothing was imported") && another.contains("2 rows would become records") && another.contains("<td>Bread</td>"))
+            let task = EditStage.text(try await send(stage, "importing/run", changed("type", "Task")))
+            #expect(task.contains("Nothing was imported") && task.contains("The record type Task is made."))
+            for fields in [changed("zone", "Other"), changed("nameField", "title"), shown + [("format", "ndjson")], shown + [("text", "title\nJam")]] {
+                #expect(EditStage.text(try await send(stage, "importing/run", fields)).contains("Nothing was imported"))
+            }
+            #expect(try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes)).changes.isEmpty)
+            #expect(try await stage.database().schema().types["Task"] == nil)
+            // What is shown anew is imported as it is shown.
+            let fields = changed("type", "Task").dropLast() + [("previewed", try mark(task))]
+            #expect(try await end(stage, try await send(stage, "importing/run", Array(fields))).contains("<dt>imported</dt><dd>1</dd>"))
+        }
+    }
+
+    @Test func anImportIsCancelled() async throws {
+        try await EditStage.run { stage in
+            // Enough that the request to cancel comes before their end on a slow machine too.
+            let count = 40_000
+            let rows = "title\n" + (0..<count).map { "note \($0)\n" }.joined()
+            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", rows)))
+            let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            let begun = try await send(stage, "importing/run", fields)
+            let run = try await stage.page(try stage.location(begun))
+            _ = try await stage.send("run/cancel", of: run)
+            #expect(try await end(stage, begun).contains(">cancelled<"))
+            let saved = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes, limit: PageLimit(records: count)))
+            #expect(saved.changes.count < count)
+        }
+    }
+
+    @Test func badRowsAreListedAndLeftOutOnlyWhenThatIsMeant() async throws {
+        try await EditStage.run { stage in
+            let text = "[{\"title\":\"a\",\"rank\":1},{\"title\":\"b\",\"rank\":\"many\"},7,{\"title\":\"d\",\"rank\":4}]"
+            let answer = try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("notes.json", text))
+            let page = EditStage.text(answer)
+            #expect(page.contains("2 rows can’t be imported") && page.contains("the field &#39;rank&#39; holds INT64") && page.contains("Import 2 records"))
+            let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            let refused = try await send(stage, "importing/run", fields)
+            #expect(EditStage.text(refused).contains("Nothing was imported"))
+            let over = try await end(stage, try await send(stage, "importing/run", fields + [("skip", "1")]))
+            #expect(over.contains("<dt>imported</dt><dd>2</dd>") && over.contains("2 errors"))
+        }
+    }
+
+    @Test(arguments: [
+        ("title,rank\r\nMilk,1\r\n", "CSV"), ("title\trank\r\nMilk\t1\r\n", "TSV"), ("[{\"title\":\"Milk\",\"rank\":1}]", "JSON"),
+        ("{\"title\":\"Milk\",\"rank\":1}", "NDJSON"),
+    ])
+    func pastedRowsSayTheirFormatThemselves(text: String, format: String) async throws {
+        try await EditStage.run { stage in
+            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("text", text)]))
+            #expect(page.contains("1 row would become records") && page.contains("selected>\(format)<") && page.contains("<td>Milk</td>"))
+        }
+    }
+
+    @Test(arguments: [
+        ("", "Note", "there is nothing to import yet"), ("title\nMilk\n", "", "Say which record type"), ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
+        ("title\nMilk\n", "9 lives", "must start with a letter"), ("\"never closed", "Note", "never closed"),
+    ])
+    func whatCannotBeReadIsSaid(text: String, type: String, complaint: String) async throws {
+        try await EditStage.run { stage in
+            let answer = try await send(stage, "importing/preview", [("type", type), ("zone", "Notes")], file: text.isEmpty ? nil : ("rows.csv", text))
+            let page = EditStage.text(answer)
+            #expect(page.contains(complaint))
+            // Where the file is kept is nobody's business.
+            #expect(!page.contains("skylight-imports"))
+        }
+    }
+
+    @Test func theNameOfAFileLeadsNowhere() async throws {
+        try await EditStage.run { stage in
+            for name in ["../../../etc/passwd", "..", ".", "/etc/cron.d/x", "..\\..\\x.csv", "a\u{1}b"] {
+                let fields = [("type", "Note"), ("zone", "Notes"), ("format", "csv")]
+                let page = EditStage.text(try await send(stage, "importing/preview", fields, file: (name, "title\nMilk\n")))
+                #expect(page.contains("1 row would become records"), "\(name)")
+                #expect(!page.contains("../") && !page.contains("/etc"), "\(name)")
+            }
+        }
+    }
+
+    @Test func productionTakesWhatItsSchemaHas() async throws {
+        try await EditStage.run { stage in
+            let path = EditStage.there.replacing("development", with: "production")
+            let body = "type=Note&zone=_defaultZone&text=title%2Cnovel%0AMilk%2C1"
+            let answer = try await stage.client.execute(
+                uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: body)) { $0 }
+            let page = EditStage.text(answer)
+            #expect(page.contains("The production schema lacks") && !page.contains(">Import 1 record</button>"))
+            let known = try await stage.client.execute(
+                uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: "type=Note&zone=_defaultZone&text=title%0AMilk")) { $0 }
+            #expect(EditStage.text(known).contains(">Import 1 record</button>"))
+        }
+    }
+}

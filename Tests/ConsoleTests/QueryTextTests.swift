@@ -1,0 +1,141 @@
+import JSON
+import RecordStore
+import Records
+import Testing
+
+@testable import Console
+
+/// A query as text: what is written is read back, and what can't be read is told with its place.
+@Suite struct QueryTextTests {
+    static let note = RecordType(
+        name: "Note",
+        fields: [
+            "title": FieldDefinition(type: .string), "rank": FieldDefinition(type: .int64), "weight": FieldDefinition(type: .double),
+            "at": FieldDefinition(type: .timestamp), "place": FieldDefinition(type: .location), "tags": FieldDefinition(type: .list(.string)),
+            "link": FieldDefinition(type: .reference), "raw": FieldDefinition(type: .bytes), "sort": FieldDefinition(type: .string),
+        ])
+
+    private static func form(_ question: String) -> QueryForm {
+        QueryForm(FormFields(encoded: "type=Note&\(question)".utf8))
+    }
+
+    private static func read(_ text: String) throws -> QueryForm {
+        let rows = try QueryTextParser.rows(of: text, type: note)
+        var form = Self.form("")
+        form.filters = rows.filters
+        form.sorts = rows.sorts
+        return form
+    }
+
+    @Test(arguments: [
+        ("filter1=title&is1=EQUALS&value1=Milk", "title = Milk"),
+        ("filter1=title&is1=NOT_EQUALS&value1=%22%22", "title != \"\""),
+        ("filter1=title&is1=BEGINS_WITH&value1=a+b", "title begins with \"a b\""),
+        ("filter1=title&is1=IN&value1=a,%22b,c%22", "title in (a, \"b,c\")"),
+        ("filter1=title&is1=CONTAINS_ALL_TOKENS&value1=good+morning&filter2=rank&is2=GREATER_THAN&value2=-7", "title has words \"good morning\" and rank > -7"),
+        ("filter1=tags&is1=LIST_CONTAINS&value1=prefix", "tags contains \"prefix\""),
+        ("filter1=tags&is1=NOT_LIST_CONTAINS_ALL&value1=red,green", "tags not contains all of (red, green)"),
+        ("filter1=place&is1=NEAR&value1=47.45,-122.31&within1=500", "place within 500 m of 47.45, -122.31"),
+        ("filter1=place&is1=NEAR&value1=1+2", "place near 1, 2"),
+        ("filter1=at&is1=LESS_THAN&value1=2026-11-20+18:00:00", "at < \"2026-11-20 18:00:00\""),
+        ("filter1=raw&is1=EQUALS&value1=AQI%3D", "raw = \"AQI=\""),
+        ("filter1=sort&is1=EQUALS&value1=and", "`sort` = \"and\""),
+        ("sort1=at&order1=descending&sort2=title", "sort by at descending, title"),
+        ("sort1=place&from1=1,2", "sort by place from 1, 2"),
+        ("filter1=rank&is1=EQUALS&value1=&sort1=rank", "sort by rank"), ("", ""),
+    ])
+    func aFormAsText(question: String, text: String) throws {
+        #expect(QueryText.text(of: Self.form(question), type: Self.note) == text)
+    }
+
+    /// Every comparator of every field with values that are hard to write: read again, the query is the same.
+    @Test func whatIsWrittenIsReadBack() throws {
+        let values = ["x", "a b", "\"", "\"\"", "a\"b", "it's", "a,b", "(x)", "and", "a = b", " lead", "trail ", "`", "é\u{301}", "\u{202E}", "ü, ö", "Sort", "=", "!"]
+        var count = 0
+        for field in QueryField.all(of: Self.note) {
+            for (comparator, _) in field.comparators {
+                for value in Self.values(field, comparator, values) {
+                    var form = Self.form("")
+                    form.filters = [
+                        QueryForm.Filter(field: field.name, comparator: comparator, value: value, distance: comparator == .near ? "12.5" : ""),
+                        QueryForm.Filter(field: "rank", comparator: .lessThanOrEquals, value: "3", distance: ""),
+                    ]
+                    form.sorts = [
+                        QueryForm.Sort(field: "place", isDescending: true, origin: "47.45, -122.31"),
+                        QueryForm.Sort(field: field.name, isDescending: false, origin: field.definition.type == .location ? "1, 2" : ""),
+                    ]
+                    let plan = QueryPlan(form, of: Self.note)
+                    guard plan.canRun else { continue }
+                    let text = QueryText.text(of: form, type: Self.note)
+                    let again = try Self.read(text)
+                    #expect(QueryPlan(again, of: Self.note).query == plan.query, "\(text)")
+                    #expect(QueryText.text(of: again, type: Self.note) == text)
+                    count += 1
+                }
+            }
+        }
+        #expect(count > 300)
+    }
+
+    private static func values(_ field: QueryField, _ comparator: Records.Comparator, _ texts: [String]) -> [String] {
+        if field.readsAsText || field.definition.type.isList || field.definition.type.valueType == .reference {
+            return comparator.takesList ? [QueryForm.listText(texts), QueryForm.listText(["one"])] : texts
+        }
+        return switch field.definition.type.valueType {
+        case .int64: comparator.takesList ? ["1, -2"] : ["-7", "9223372036854775807"]
+        case .double: comparator.takesList ? ["1.5, 2"] : ["-1e-3", "7"]
+        case .timestamp: comparator.takesList ? ["2026-01-01, 2026-01-02 10:00"] : ["2026-01-01", "2026-01-01T10:00:00.5+01:00"]
+        case .location: ["47.45, -122.31", "1 2"]
+        default: ["SGVsbG8="]
+        }
+    }
+
+    @Test(arguments: [
+        ("title == Milk", "title = Milk"), ("title <> 'x'", "title != 'x'"), ("WHERE title=Milk AND rank>=3 ORDER BY at DESC, title asc", "title = Milk and rank >= 3 sort by at descending, title"),
+        ("title BEGINS_WITH x", "title begins with x"), ("place within 2 km of 1 2", "place within 2000 m of 1, 2"),
+        ("place within 1.5km of \"1, 2\"", "place within 1500 m of 1, 2"), ("place NEAR 1,2", "place near 1, 2"), ("  rank\n<\t3 ", "rank < 3"),
+        ("gone = 3", "gone = 3"),
+    ])
+    func otherSpellings(text: String, usual: String) throws {
+        #expect(QueryText.text(of: try Self.read(text), type: Self.note) == usual)
+    }
+
+    @Test(arguments: [
+        ("title", 5, "After title comes a comparison"), ("title = ", 8, "Here comes a value"), ("= 3", 0, "name of a field"), ("rank = x", 7, "no whole number"),
+        ("rank begins with 3", 5, "INT64, which ‘begins with’ does not compare"), ("title = a b", 10, "‘b’ is unexpected"), ("title = \"a", 8, "does not end"),
+        ("title in a", 9, "in parentheses"), ("title in (a", 11, "a comma and one more value"), ("title in ()", 10, "The list is empty"),
+        ("title ! x", 6, "Write != for"), ("sort by", 7, "a field to sort by"), ("title = a sort by at up", 21, "‘up’ is unexpected"),
+        ("place within far of 1, 2", 13, "no distance"), ("place near 100, 2", 11, "no place"), ("title = a and", 13, "a field to compare"),
+        ("tags = red", 5, "contains"), ("and = 3", 0, "stands in backquotes"), ("place within 5 m 1, 2", 17, "comes ‘of’"), ("é\u{301} = \"", 5, "does not end"),
+    ])
+    func whatCannotBeReadIsToldWithItsPlace(text: String, offset: Int, words: String) {
+        #expect {
+            try Self.read(text)
+        } throws: { error in
+            guard let error = error as? QueryTextError else { return false }
+            return error.offset == offset && error.reason.contains(words)
+        }
+    }
+
+    /// Whatever is typed is read or refused; a place is within the text, or at its end.
+    @Test func anythingMayBeTyped() {
+        let pieces = ["title", "rank", "and", "=", "!=", "<", "(", ")", ",", "\"", "\"a b\"", "`", "in", "not", "contains", "any", "of", "sort", "by", "within", "5", "m", "é\u{301}", " "]
+        var state: UInt64 = 7
+        for _ in 0..<4000 {
+            var text = ""
+            for _ in 0..<12 {
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                text += pieces[Int((state >> 33) % UInt64(pieces.count))]
+                if state & 1 == 0 { text += " " }
+            }
+            do {
+                let form = try Self.read(text)
+                _ = QueryText.text(of: form, type: Self.note)
+            } catch let error as QueryTextError {
+                #expect(error.offset >= 0 && error.offset <= text.unicodeScalars.count && !error.reason.isEmpty)
+            } catch {
+                Issue.record(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Accounts
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// The past of a record on its pages, the way back to it, and the page Check, asked as a browser without scripts asks.
+@Suite struct RecordHistoryPageTests {
+    private static let there = "/c/iCloud.com.example.App/development/private"
+    private static let zone = ZoneID(zoneName: "Notes")
+    private static let container = "iCloud.com.example.App"
+
+    private struct Stage: Sendable {
+        let client: any TestClientProtocol
+        let database: any RecordDatabase & RecordJournalling
+
+        func page(_ path: String) async throws -> String {
+            String(buffer: try await client.execute(uri: "\(there)/\(path)", method: .get) { $0 }.body)
+        }
+
+        func post(_ path: String, _ form: String) async throws -> TestResponse {
+            try await client.execute(uri: "\(there)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
+        }
+
+        func save(_ name: Name, _ fields: [Name: FieldValue], type: Name = "Note", parent: RecordOperation.Parent = .unchanged) async throws {
+            try await modify(RecordOperation(.forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) }, parent: parent))
+        }
+
+        func modify(_ operation: RecordOperation) async throws {
+            let request = ModifyRequest([operation], zoneID: zone, requestID: "0f1e2d3c-0000-4000-8000-a5b4c3d2e1f0")
+            for result in try await database.modify(request) { _ = try result.get() }
+        }
+
+        func entries(_ name: Name) async throws -> [RecordJournalEntry] {
+            try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: zone))).entries
+        }
+    }
+
+    private func onStage(journal: JournalLimits = .standard, _ body: @Sendable (Stage) async throws -> Void) async throws {
+        let engine = InMemoryRecordEngine(journal: journal)
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let address = DatabaseAddress(container: try #require(ContainerID(Self.container)), environment: .development, scope: .private)
+        let opened = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
+        let database = try #require(opened as? any RecordDatabase & RecordJournalling)
+        _ = try await database.modifyZones([.create(Self.zone)])
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in try await body(Stage(client: client, database: database)) }
+    }
+
+    @Test func thePageOfARecordShowsWhatChanged() async throws {
+        try await onStage { stage in
+            try await stage.save("r", ["title": .string("<Walls>"), "cost": .int64(1200)])
+            try await stage.save("r", ["title": .string("Walls and a door"), "due": .int64(1)], parent: .record("house"))
+            let page = try await stage.page("record?zone=Notes&name=r")
+            #expect(page.contains("&lt;Walls&gt;") && !page.contains("<Walls>"))
+            #expect(page.matches(of: /<del>[^<]*&lt;Walls&gt;[^<]*<\/del>/).count == 1)
+            #expect(page.contains("class=\"field-changed\"") && page.contains("class=\"field-added\"") && page.contains("class=\"field-removed\""))
+            #expect(page.contains("<dt>parent</dt>") && page.contains("by</span> Developer on Mac"))
+            #expect(page.contains("requests?zone=Notes&amp;id=0f1e2d3c-0000-4000-8000-a5b4c3d2e1f0"))
+            // The present is nothing to go back to.
+            #expect(page.matches(of: /record\/restore\?/).count == 1)
+            #expect(page.contains("kept for 30 days"))
+        }
+    }
+
+    /// A page of the journal ends at so many bytes, also before the page is full.
+    @Test func largeVersionsHaveTheOnesBeforeThem() async throws {
+        try await onStage { stage in
+            for number in 0..<12 {
+                try await stage.save("r", ["rank": .int64(Int64(number)), "data": .bytes([UInt8](repeating: UInt8(number), count: 700_000))])
+            }
+            var path = "record/history?zone=Notes&name=r"
+            var shown = 0
+            for _ in 0..<4 {
+                let page = try await stage.page(path)
+                #expect(!page.contains("is not kept.") && !page.contains("is further back"))
+                let count = page.matches(of: /class="kind (?:modified|created)"/).count
+                shown += count
+                guard let earlier = page.firstMatch(of: /before=([0-9]+)" rel="next"/) else { break }
+                #expect(count > 1)
+                path = "record/history?zone=Notes&name=r&before=\(earlier.output.1)"
+            }
+            #expect(shown == 12)
+        }
+    }
+
+    @Test func aLongHistoryHasPagesOfItsOwn() async throws {
+        try await onStage { stage in
+            for number in 0..<30 { try await stage.save("r", ["rank": .int64(Int64(number))]) }
+            let record = try await stage.page("record?zone=Notes&name=r")
+            #expect(record.matches(of: /class="kind modified"/).count == 4 && record.contains("All of its history"))
+            let first = try await stage.page("record/history?zone=Notes&name=r")
+            #expect(first.matches(of: /class="kind modified"/).count == 25 && first.contains("rel=\"next\">Earlier"))
+            let before = try await stage.entries("r")[24].position
+            let second = try await stage.page("record/history?zone=Notes&name=r&before=\(before)")
+            #expect(second.matches(of: /class="kind modified"/).count == 4 && second.matches(of: /class="kind created"/).count == 1)
+            #expect(!second.contains("rel=\"next\"") && second.contains("« Latest"))
+            // A page goes on from the version before its last.
+            #expect(!first.contains("What it was before is not kept"))
+        }
+    }
+
+    @Test func aVersionIsRestoredOntoWhatWasSeen() async throws {
+        try await onStage { stage in
+            try await stage.save("r", ["title": .string("first"), "cost": .int64(1)])
+            try await stage.save("r", ["title": .string("second")])
+            let entries = try await stage.entries("r")
+            let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(entries[1].position)")
+            #expect(ask.contains("<h1>Restore r?</h1>") && ask.contains("name=\"tag\" value=\"\(entries[0].recordChangeTag)\""))
+            #expect(ask.matches(of: /class="field-added"/).count == 1 && ask.matches(of: /class="field-changed"/).count == 1)
+            let form = "name=r&position=\(entries[1].position)&tag=\(entries[0].recordChangeTag)"
+            let answer = try await stage.post("record/restore?zone=Notes", form)
+            #expect(answer.status == .seeOther)
+            let location = try #require(answer.headers[.location])
+            #expect(location.hasSuffix("/record?zone=Notes&name=r&notice=record-restored"))
+            #expect(try await stage.entries("r").first?.fields == entries[1].fields)
+            // The same again comes too late.
+            let late = try await stage.post("record/restore?zone=Notes", form)
+            #expect(late.status == .conflict)
+            let words = String(buffer: late.body)
+            #expect(words.contains("was changed since you looked at it"))
+            #expect(try await stage.entries("r").count == 3)
+        }
+    }
+
+    @Test func whatIsGoneOffersItsLastVersion() async throws {
+        try await onStage { stage in
+            try await stage.save("r", ["title": .string("Cellar")])
+            try await stage.modify(RecordOperation(.forceDelete, recordName: "r"))
+            let page = try await stage.page("record?zone=Notes&name=r")
+            #expect(page.contains("NOT_FOUND") && page.contains("Restore its last version…") && page.contains("class=\"kind deleted\""))
+            let position = try await stage.entries("r")[1].position
+            let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(position)")
+            #expect(ask.contains("is made again") && !ask.contains("name=\"tag\""))
+            #expect(try await stage.post("record/restore?zone=Notes", "name=r&position=\(position)").status == .seeOther)
+            let back = try await stage.page("record?zone=Notes&name=r&notice=record-restored")
+            #expect(back.contains("The record is restored, as a save of now."))
+            let never = try await stage.page("record?zone=Notes&name=never")
+            #expect(!never.contains("Restore") && !never.contains("<h2 id=\"past\">"))
+        }
+    }
+
+    @Test(arguments: [
+        ("record/restore?zone=Notes&name=r&position=99", 404), ("record/restore?zone=Notes&name=r&position=x", 400), ("record/restore?zone=Notes", 400),
+        ("record/restore?zone=Nowhere&name=r&position=1", 404), ("record/history?zone=Notes&name=r&before=x", 400), ("record/history?zone=Notes", 400),
+        ("record/history?zone=Notes&name=never", 200),
+    ])
+    func whatIsAskedWronglyIsSaid(path: String, status: Int) async throws {
+        try await onStage { stage in
+            try await stage.save("r", [:])
+            let answer = try await stage.client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
+            #expect(answer.status.code == status)
+            #expect(String(buffer: answer.body).contains("<main id=\"main\""))
+        }
+    }
+
+    @Test func withoutAJournalThePageSaysSo() async throws {
+        try await onStage(journal: .off) { stage in
+            try await stage.save("r", ["a": .int64(1)])
+            try await stage.save("r", ["a": .int64(2)])
+            let page = try await stage.page("record?zone=Notes&name=r")
+            #expect(page.contains("keeps no earlier versions") && !page.contains("record/restore?"))
+        }
+    }
+
+    @Test func aCheckIsStartedAndTellsWhatItFound() async throws {
+        try await onStage { stage in
+            try await stage.save("a", ["link": .reference(Reference(recordName: "<nobody>"))])
+            try await stage.save("m", ["CD_entityName": .string("note")], type: "CD_Note")
+            let first = try await stage.page("check?zone=Notes")
+            #expect(first.contains("What it looks for") && first.contains("Check now"))
+            #expect(first.contains("<code>skylight check --container iCloud.com.example.App --zone Notes</code>"))
+            let answer = try await stage.post("check/start?zone=Notes", "")
+            #expect(answer.status == .seeOther && answer.headers[.location]?.hasSuffix("/check?zone=Notes") == true)
+            var page = ""
+            for _ in 0..<200 {
+                page = try await stage.page("check?zone=Notes")
+                if !page.contains("data-live") { break }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(page.contains("References to nothing") && page.contains("&lt;nobody&gt;") && page.contains("Core Data entities"))
+            #expect(page.contains("<dt>found</dt><dd class=\"warn\">2</dd>") && page.contains("Check again"))
+            // Another zone has a check of its own.
+            #expect(try await stage.page("check?zone=_defaultZone").contains("What it looks for"))
+            #expect(try await stage.post("check/cancel?zone=Notes", "").status == .seeOther)
+        }
+    }
+
+    @Test func aCheckThatFindsNothingSaysSo() async throws {
+        try await onStage { stage in
+            try await stage.save("a", ["title": .string("x")])
+            _ = try await stage.post("check/start", "")
+            var page = ""
+            for _ in 0..<200 {
+                page = try await stage.page("check")
+                if page.contains("Nothing is wrong with these records.") { break }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(page.contains("Nothing is wrong with these records.") && page.contains("all zones of the private database"))
+        }
+    }
+}

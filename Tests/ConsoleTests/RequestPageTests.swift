@@ -1,0 +1,279 @@
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import RecordStore
+import Records
+import TestSupport
+import Testing
+import Traffic
+
+@testable import Console
+
+/// The page Requests, and that of one request.
+@Suite struct RequestPageTests {
+    @Test func aConsoleThatWasAskedNothingSaysSo() async throws {
+        try await RequestStage.with { stage in
+            let page = try await stage.page("requests")
+            #expect(page.contains("No request yet") && page.contains("/database/1/iCloud.com.example.App/development/private/zones/list"))
+            #expect(try await stage.page("clients").contains("Nobody asked yet"))
+        }
+    }
+
+    @Test func requestsAreFoundByAllThatIsKnownOfThem() async throws {
+        try await RequestStage.with { stage in
+            var failed = stage.request("records/modify", from: "<mac>")
+            failed.itemErrors = [ServedRequest.ItemError(name: "note-7", code: .conflict, reason: "client oplock error updating record")]
+            stage.note(failed, sent: #"{"operations":[]}"#)
+            var refused = stage.request("records/query")
+            refused.status = 400
+            refused.error = ServedRequest.ItemError(name: nil, code: .badRequest, reason: "Field 'recordName' is not marked queryable")
+            stage.note(refused, sent: #"{"query":{"recordType":"Note"}}"#)
+            stage.note(stage.request("records/lookup"), sent: #"{"records":[{"recordName":"needle"}]}"#)
+            var elsewhere = stage.request("zones/list")
+            elsewhere.environment = .production
+            stage.note(elsewhere)
+            func rows(_ query: String) async throws -> [String] {
+                try await stage.page("requests?\(query)").matches(of: /<th scope="row" class="name"><a href="[^"]*">([^<]*)</).map { String($0.output.1) }
+            }
+            #expect(try await rows("") == ["zones/list", "records/lookup", "records/query", "records/modify"])
+            #expect(try await rows("errors=1") == ["records/query", "records/modify"])
+            #expect(try await rows("operation=records/query") == ["records/query"])
+            #expect(try await rows("client=%3Cmac%3E") == ["records/modify"])
+            #expect(try await rows("by=grace") == [])
+            #expect(try await rows("by=nobody") == [])
+            #expect(try await rows("text=NOTE-7") == ["records/modify"])
+            #expect(try await rows("text=needle") == ["records/lookup"], "bodies are searched")
+            #expect(try await rows("in=database") == ["records/lookup", "records/query", "records/modify"])
+            let page = try await stage.page("requests")
+            #expect(page.contains("1 item CONFLICT") && page.contains("private, production"))
+            #expect(page.contains("&lt;mac&gt;") && !page.contains("<mac>"))
+            #expect(try await stage.page("requests?text=nowhere").contains("No such request"))
+        }
+    }
+
+    @Test func longListsHavePages() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<230 { stage.note(stage.request("records/op\(number)")) }
+            var seen: [String] = []
+            var path: String? = "requests"
+            while let next = path {
+                let page = try await stage.page(next)
+                seen += page.matches(of: />records\/op(\d+)</).map { String($0.output.1) }
+                path = page.firstMatch(of: /href="[^"]*\/(requests\?[^"]*)" rel="next"/).map { String($0.output.1).replacing("&amp;", with: "&") }
+            }
+            #expect(seen == (0..<230).reversed().map(String.init))
+        }
+    }
+
+    @Test func whatComesLaterComesOnce() async throws {
+        try await RequestStage.with(log: RequestLog(limit: 500)) { stage in
+            stage.note(stage.request("records/op0"))
+            let first = try await stage.page("requests")
+            var after = String(try #require(first.firstMatch(of: /data-after="([^"]*)"/)).output.1)
+            var seen = 0
+            func rest() async throws -> (numbers: [Int], missed: Int) {
+                var numbers: [Int] = []
+                var missed = 0
+                var hasMore = true
+                while hasMore {
+                    let page = try await stage.page("requests?after=\(after)")
+                    // Newest first within an answer.
+                    numbers += page.matches(of: />records\/op(\d+)</).compactMap { Int($0.output.1) }.reversed()
+                    after = String(try #require(page.firstMatch(of: /data-newest="([^"]*)"/)).output.1)
+                    missed += page.firstMatch(of: /data-missed="(\d+)"/).flatMap { Int($0.output.1) } ?? 0
+                    hasMore = page.contains(" data-more")
+                }
+                return (numbers, missed)
+            }
+            #expect(try await rest().numbers.isEmpty)
+            for number in 1...450 { stage.note(stage.request("records/op\(number)")) }
+            #expect(try await rest().numbers == Array(1...450))
+            seen = 450
+            for number in (seen + 1)...(seen + 700) { stage.note(stage.request("records/op\(number)")) }
+            let late = try await rest()
+            #expect(late.numbers == Array((seen + 201)...(seen + 700)) && late.missed == 200)
+            // Another server has other places, also where it has come further.
+            for other in ["1000000", "-1", "", "0123456789abcdef.50", String(after.dropLast()) + "x"] {
+                #expect(try await stage.page("requests?after=\(other)").contains(" data-another-run"))
+                after = other
+                #expect(try await rest().numbers.count == 500)
+                #expect(try await !stage.page("requests?after=\(after)").contains(" data-another-run"))
+            }
+        }
+    }
+
+    @Test func withoutALogThePagesSayWhyTheyAreEmpty() async throws {
+        try await RequestStage.with(log: RequestLog(limit: 0)) { stage in
+            try await stage.save("wanted")
+            stage.note(stage.request("records/query"))
+            for page in ["requests", "clients", "telemetry", "record?zone=Notes&name=wanted"] {
+                let text = try await stage.page(page)
+                #expect(text.contains("The server was started without a log of requests") || text.contains("the server was started without a log of requests"), "\(page)")
+                #expect(!text.contains("Nobody asked yet") && !text.contains("Nothing was asked yet") && !text.contains("No client has asked"))
+            }
+        }
+    }
+
+    @Test func aBodyThatWasNeverReadIsNotSentAgain() async throws {
+        try await RequestStage.with(answering: Self.echo("{}")) { stage in
+            var refused = stage.request("records/query")
+            refused.status = 413
+            refused.hasUnreadBody = true
+            let noted = stage.note(refused)
+            let page = try await stage.page("requests?id=\(noted.id)")
+            #expect(page.contains("The request failed before that was read to its end") && !page.contains(">Replay") && !page.contains("<code data-copy-source>curl"))
+            #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .badRequest)
+        }
+    }
+
+    @Test func readsBeyondTheProtocolNeedNoQuestion() async throws {
+        try await RequestStage.with(answering: Self.echo("{}")) { stage in
+            for (operation, isWrite) in [("skylight/records/explain", false), ("skylight/schema/diff", false), ("skylight/schema/edit", true), ("skylight/records/revert", true)] {
+                let noted = stage.note(stage.request(operation), sent: "{}")
+                let page = try await stage.page("requests?id=\(noted.id)")
+                #expect(page.contains(">Replay…</a>") == isWrite, "\(operation)")
+            }
+        }
+    }
+
+    @Test func valuesAreHiddenUntilTheyAreAskedFor() async throws {
+        try await RequestStage.with { stage in
+            let sent = #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n1","fields":{"title":{"value":"my secret","type":"STRING"},"raw":"also secret"}}}]}"#
+            let request = stage.note(stage.request("records/modify"), sent: sent, answered: #"{"records":[{"recordName":"n1","fields":{"title":{"value":"my secret"}}}]}"#)
+            let hidden = try await stage.page("requests?id=\(request.id)")
+            #expect(!hidden.contains("secret") && hidden.contains("‹9 characters hidden›") && hidden.contains("n1"))
+            #expect(hidden.contains("Show the values to see the request as a command"))
+            let shown = try await stage.page("requests?id=\(request.id)&values=1")
+            #expect(shown.contains("my secret") && shown.contains("also secret") && shown.contains("--data-raw &#39;{"))
+            let query = stage.note(
+                stage.request("records/query"), sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"title","fieldValue":{"value":"my secret"}}]}}"#)
+            #expect(try await !stage.page("requests?id=\(query.id)").contains("secret"))
+            let cut = String(repeating: "x", count: 80_000)
+            let long = stage.note(stage.request("records/modify"), sent: #"{"a":1,"fields":{"b":"secret","c":"\#(cut)"}}"#)
+            let page = try await stage.page("requests?id=\(long.id)")
+            #expect(page.contains("the first 65.5 kB are kept") && !page.contains("secret") && page.contains("Not all of the body is kept"))
+        }
+    }
+
+    @Test func theFindBoxLeadsToARequest() async throws {
+        try await RequestStage.with { stage in
+            let request = stage.note(stage.request("records/query"))
+            let found = try await stage.client.execute(uri: "\(RequestStage.there)/find?q=\(request.id.uppercased())", method: .get) { $0 }
+            #expect(found.headers[.location] == "\(RequestStage.there)/requests?id=\(request.id)")
+        }
+    }
+
+    @Test func textIsFoundInWhatComesLaterToo() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<2500 { stage.note(stage.request("records/op\(number)"), sent: number % 500 == 7 ? #"{"needle":1}"# : "{}") }
+            var after = "-1"
+            var found: [String] = []
+            var hasMore = true
+            while hasMore {
+                let page = try await stage.page("requests?text=needle&after=\(after)")
+                found += page.matches(of: />records\/op(\d+)</).map { String($0.output.1) }.reversed()
+                after = String(try #require(page.firstMatch(of: /data-newest="([^"]*)"/)).output.1)
+                hasMore = page.contains(" data-more")
+            }
+            #expect(found == ["7", "507", "1007", "1507", "2007"])
+        }
+    }
+
+    @Test func aRequestThatIsGoneHasAPage() async throws {
+        try await RequestStage.with { stage in
+            let answer = try await stage.client.execute(uri: "\(RequestStage.there)/requests?id=nothing", method: .get) { $0 }
+            #expect(answer.status == .notFound && String(buffer: answer.body).contains("The log does not hold the request"))
+        }
+    }
+
+    @Test func pullsAreTheirPositions() async throws {
+        try await RequestStage.with { stage in
+            for name in ["a", "b", "c"] as [Name] { try await stage.save(name) }
+            let middle = try await stage.pull(limit: 2)
+            try await stage.pull(since: middle)
+            let latest = try #require(stage.log.latest(1).first)
+            let page = try await stage.page("requests?id=\(latest.id)")
+            #expect(page.contains("Pulls") && page.contains("nothing more") && page.contains(", in between"))
+            let before = try #require(stage.log.latest(2).last)
+            let first = try await stage.page("requests?id=\(before.id)")
+            #expect(first.contains("the beginning") && first.contains("more coming"))
+        }
+    }
+
+    // MARK: Replay
+
+    private static func echo(_ body: String, status: HTTPResponse.Status = .ok) -> @Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response {
+        { request, context, log in
+            var served = ServedRequest(
+                id: context.requestID, started: .now(), method: request.method.rawValue, target: request.head.path ?? "", operation: "records/query",
+                client: ClientIdentity(name: HTTPField.Name("X-Skylight-Client").flatMap { request.headers[$0] }, deviceID: nil, userAgent: nil))
+            served.status = status.code
+            let sent = try await request.bodyBytes()
+            served.bytesIn = sent.count
+            served.bytesOut = body.utf8.count
+            served.userRecordName = HTTPField.Name("X-Skylight-User").flatMap { request.headers[$0] }.map { Name($0) }
+            log.note(served, bodies: RequestBodies(request: RequestBodies.Body(sent), response: RequestBodies.Body(Array(body.utf8))))
+            return Response.text(body, status: status)
+        }
+    }
+
+    @Test func aReadIsSentAgainAndBothAnswersCompared() async throws {
+        let answer = #"{"records":[{"recordName":"a"}],"x":1}"#
+        try await RequestStage.with(answering: Self.echo(answer)) { stage in
+            let same = stage.note(stage.request("records/query"), sent: #"{"query":{"recordType":"Note"}}"#, answered: answer)
+            let sent = try await stage.post("requests/replay", "id=\(same.id)")
+            #expect(sent.status == .seeOther)
+            let location = try #require(sent.headers[.location])
+            let replay = try #require(stage.log.latest(1).first)
+            #expect(location == "\(RequestStage.there)/requests?id=\(same.id)&with=\(replay.id)")
+            #expect(replay.client.isReplay && replay.userRecordName == stage.user.userRecordName && replay.target == same.target)
+            #expect(stage.log.bodies(of: replay.id)?.request == stage.log.bodies(of: same.id)?.request)
+            #expect(try await stage.page("requests?id=\(same.id)&with=\(replay.id)").contains("The same answer."))
+            let other = stage.note(stage.request("records/query"), sent: "{}", answered: #"{"records":[{"recordName":"b"}],"x":1}"#)
+            let page = try await stage.page("requests?id=\(other.id)&with=\(replay.id)")
+            #expect(page.contains("Another answer: 1 line differs.") && page.contains("side-changed"))
+            // The console's own requests are no client.
+            #expect(try await !stage.page("clients").contains("Skylight replay"))
+        }
+    }
+
+    @Test func anErrorSentAgainIsTheSameThoughItsUUIDIsAnother() async throws {
+        let answer = #"{"uuid":"2","serverErrorCode":"BAD_REQUEST","reason":"no"}"#
+        try await RequestStage.with(answering: Self.echo(answer, status: .badRequest)) { stage in
+            var request = stage.request("records/query")
+            request.status = 400
+            let refused = stage.note(request, sent: "{}", answered: #"{"uuid":"1","serverErrorCode":"BAD_REQUEST","reason":"no"}"#)
+            _ = try await stage.post("requests/replay", "id=\(refused.id)")
+            let replay = try #require(stage.log.latest(1).first)
+            #expect(try await stage.page("requests?id=\(refused.id)&with=\(replay.id)").contains("The same answer."))
+        }
+    }
+
+    @Test func aWriteIsSentAgainOnlyAfterAQuestion() async throws {
+        try await RequestStage.with(answering: Self.echo("{}")) { stage in
+            let write = stage.note(stage.request("records/modify"), sent: "{}")
+            let page = try await stage.page("requests?id=\(write.id)")
+            #expect(page.contains(">Replay…</a>") && !page.contains("method=\"post\"><input type=\"hidden\" name=\"id\""))
+            let question = try await stage.page("requests/replay?id=\(write.id)")
+            #expect(question.contains("Send records/modify again?") && question.contains("changes what is stored"))
+            #expect(stage.log.latest(10).count == 1)
+            // A body that is not all there is not sent.
+            let long = stage.note(stage.request("records/query"), sent: String(repeating: " ", count: 70_000))
+            #expect(try await stage.post("requests/replay", "id=\(long.id)").status == .badRequest)
+            #expect(try await stage.post("requests/replay", "id=nothing").status == .notFound)
+            #expect(stage.log.latest(10).count == 2)
+        }
+    }
+
+    @Test func nothingIsSentAgainWhereTheServicesAreNot() async throws {
+        try await RequestStage.with { stage in
+            let read = stage.note(stage.request("records/query"), sent: "{}")
+            let page = try await stage.page("requests?id=\(read.id)")
+            #expect(!page.contains("Replay"))
+            let answer = try await stage.post("requests/replay", "id=\(read.id)")
+            #expect(answer.status == .notFound)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Accounts
+import AssetStore
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+import Traffic
+
+@testable import Console
+
+/// A console over the in-memory engine, and a log into which tests write requests as the web services would.
+struct RequestStage: Sendable {
+    static let there = "/c/iCloud.com.example.App/development/private"
+    static let zone = ZoneID(zoneName: "Notes")
+
+    let log: RequestLog
+    let engine: InMemoryRecordEngine
+    let address: DatabaseAddress
+    let user: Caller
+    let database: any RecordDatabase
+    let client: any TestClientProtocol
+
+    /// - Parameters:
+    ///   - answering: what the web services say to a request that is sent again; the id of the context is that of the request.
+    static func with(
+        log: RequestLog = RequestLog(), answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
+        _ body: @Sendable (RequestStage) async throws -> Void
+    ) async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        let user = try accounts.caller(named: nil, deviceID: nil)
+        _ = try accounts.caller(named: "grace", deviceID: nil)
+        let database = try await engine.database(address, as: user)
+        _ = try await database.modifyZones([.create(zone)])
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        let services = answering.map { answer in
+            CallbackResponder<ServingRequestContext> { request, context in try await answer(request, context, log) }
+        }
+        try Console(
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log, webServices: services,
+            templatesFolder: nil, publicFolder: nil
+        ).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            try await body(RequestStage(log: log, engine: engine, address: address, user: user, database: database, client: client))
+        }
+    }
+
+    func page(_ path: String) async throws -> String {
+        let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
+        let text = String(buffer: answer.body)
+        #expect(!text.contains("Optional(") && !text.contains("{{"))
+        return text
+    }
+
+    func post(_ path: String, _ form: String) async throws -> TestResponse {
+        try await client.execute(uri: "\(Self.there)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
+    }
+
+    @discardableResult
+    func save(_ name: Name, type: Name = "Note", in zoneID: ZoneID = RequestStage.zone) async throws -> StoredRecord {
+        let operation = RecordOperation(
+            .forceUpdate, recordName: name, recordType: type, fields: ["title": FieldInput(.string("t")), "rank": FieldInput(.int64(1))])
+        let results = try await database.modify(ModifyRequest([operation], zoneID: zoneID))
+        guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "not a save") }
+        return record
+    }
+
+    /// A request as the web services would note it.
+    func request(_ operation: String, from name: String? = "phone", as user: Caller? = nil, in address: DatabaseAddress? = nil) -> ServedRequest {
+        let there = address ?? self.address
+        var request = ServedRequest(
+            id: UUIDs.next(), started: .now(), method: "POST",
+            target: "/database/1/\(there.container)/\(there.environment.rawValue)/\(there.scope.rawValue)/\(operation)", operation: operation,
+            client: ClientIdentity(name: name, deviceID: nil, userAgent: "Test/1.0"))
+        request.status = 200
+        request.milliseconds = 1.5
+        request.address = there
+        request.userRecordName = (user ?? self.user).userRecordName
+        return request
+    }
+
+    @discardableResult
+    func note(_ request: ServedRequest, sent: String = "", answered: String = "{}") -> ServedRequest {
+        var request = request
+        request.bytesIn = sent.utf8.count
+        request.bytesOut = answered.utf8.count
+        log.note(
+            request,
+            bodies: RequestBodies(
+                request: sent.isEmpty ? nil : RequestBodies.Body(Array(sent.utf8)), response: answered.isEmpty ? nil : RequestBodies.Body(Array(answered.utf8))))
+        return request
+    }
+
+    /// Pulls one page of a zone, as a client would, and notes it.
+    /// - Returns: the token that the client was given; `nil` when it was refused.
+    @discardableResult
+    func pull(
+        from name: String = "phone", since token: ChangeToken? = nil, limit: Int = 200, types: Set<Name>? = nil, keys: Set<Name>? = nil, reverse: Bool = false,
+        zone: ZoneID = RequestStage.zone
+    ) async throws -> ChangeToken? {
+        var request = request("changes/zone", from: name)
+        request.zoneIDs = [zone]
+        var given: ChangeToken?
+        do {
+            let page = try await database.zoneChanges(
+                ZoneChangesRequest(
+                    zone, since: token, limit: PageLimit(records: limit), desiredKeys: keys, desiredRecordTypes: types, reverse: reverse))
+            given = page.syncToken
+            request.pulls = [
+                ServedRequest.Pull(
+                    zoneID: zone, sent: token, given: page.syncToken, moreComing: page.moreComing, changes: page.changes.count, recordTypes: types,
+                    keys: keys, reverse: reverse)
+            ]
+        } catch let error as RecordError {
+            let item = ServedRequest.ItemError(error, name: zone.zoneName)
+            request.pulls = [ServedRequest.Pull(zoneID: zone, sent: token, given: nil, moreComing: false, changes: 0, error: item)]
+            request.itemErrors = [item]
+        }
+        note(request)
+        return given
+    }
+}
+
+/// Names of requests that tests make up.
+private enum UUIDs {
+    static func next() -> String {
+        let digits = (0..<32).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+        let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)].map { start, length in String(digits.dropFirst(start).prefix(length)) }
+        return parts.joined(separator: "-")
+    }
+}

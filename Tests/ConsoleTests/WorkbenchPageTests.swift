@@ -1,0 +1,146 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+import Traffic
+
+@testable import Console
+
+/// The pages Tokens and Errors, over the in-memory engine.
+@Suite struct WorkbenchPageTests {
+    /// What a pull of the zone gives, and what it gives after two more saves.
+    private static func tokens(_ stage: RequestStage) async throws -> (old: String, new: String, database: String) {
+        for name: Name in ["a", "b", "c"] { try await stage.save(name) }
+        let old = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone)).syncToken.text
+        for name: Name in ["d", "a"] { try await stage.save(name) }
+        let new = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone)).syncToken.text
+        return (old, new, try await stage.database.databaseChanges(DatabaseChangesRequest()).syncToken.text)
+    }
+
+    @Test func tokensOfZonesAndDatabasesAreTold() async throws {
+        try await RequestStage.with { stage in
+            let tokens = try await Self.tokens(stage)
+            let zone = try await stage.page("token?token=\(tokens.old)")
+            #expect(zone.contains("This token is good") && zone.contains("zone token") && zone.contains("<dt>changes after it</dt><dd>2"))
+            let database = try await stage.page("token?token=\(tokens.database)")
+            #expect(database.contains("database token") && database.contains("and no zone takes it"))
+            let current = try await stage.page("token?token=\(tokens.new)")
+            #expect(current.contains("it is the current one"))
+            let foreign = try await stage.page("token?user=grace&token=\(tokens.new)")
+            #expect(foreign.contains("This token is not for this database") && foreign.contains("Look at it where it belongs"))
+        }
+    }
+
+    @Test func aTokenIsTakenInEveryForm() async throws {
+        try await RequestStage.with { stage in
+            let bytes = ChangeToken(text: try await Self.tokens(stage).old).bytes
+            let base64 = Data(bytes).base64EncodedString()
+            let digits = bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+            for text in [base64, FormFields.encoded(base64), digits, "<\(digits)>", "{length = \(bytes.count), bytes = 0x\(digits)}", "{\"syncToken\":\"\(base64)\"}"] {
+                let page = try await stage.page("token?token=\(FormFields.encoded(text))")
+                #expect(page.contains("This token is good"), "\(text)")
+                #expect(page.contains("<code data-copy-source>\(digits)</code>"), "\(text)")
+                #expect(page.contains("<code data-copy-source>{length = \(bytes.count), bytes = 0x\(digits)}</code>"), "\(text)")
+            }
+        }
+    }
+
+    @Test func shortTextsBecomeLinksAndLongOnesAreAnswered() async throws {
+        try await RequestStage.with { stage in
+            let short = try await stage.post("token?zone=Notes", "token=AQ%2BD&with=")
+            #expect(short.status == .seeOther && short.headers[.location] == "\(RequestStage.there)/token?zone=Notes&token=AQ%2BD")
+            let long = try await stage.post("token", "token=" + String(repeating: "ab", count: 3_000))
+            #expect(long.status == .ok && String(buffer: long.body).contains("3.0 kB"))
+            let error = try await stage.post("errors", "error=CKError+21")
+            #expect(error.headers[.location] == "\(RequestStage.there)/errors?error=CKError%2021")
+            let longError = String(buffer: try await stage.post("errors", "error=CKError+21" + String(repeating: "+x", count: 10_000)).body)
+            #expect(longError.contains("too long to be shown here again") && longError.contains("changeTokenExpired"))
+            let tooLong = try await stage.post("errors", "error=" + String(repeating: "x", count: 100_000))
+            #expect(tooLong.status == .ok && String(buffer: tooLong.body).contains("longer than 64 KB"))
+            let far = try await stage.post("token", "token=" + String(repeating: "x", count: 8 << 20))
+            #expect(far.status == .contentTooLarge)
+        }
+    }
+
+    @Test func twoTokensAreCompared() async throws {
+        try await RequestStage.with { stage in
+            let tokens = try await Self.tokens(stage)
+            func page(_ first: String, _ second: String) async throws -> String { try await stage.page("token?token=\(first)&with=\(second)") }
+            let older = try await page(tokens.old, tokens.new)
+            #expect(older.contains("The first is older") && older.contains("2 records changed last between them, and 0 after the newer one"))
+            #expect(try await page(tokens.new, tokens.old).contains("The second is older"))
+            #expect(try await page(tokens.old, tokens.old).contains("They are the same token"))
+            #expect(try await page(tokens.old, tokens.database).contains("One is a database token"))
+            let strange = try await page(tokens.old, "AQIDBAUG")
+            #expect(strange.contains("Which one is older can&#39;t be told") && strange.contains("Only the first was given out here."))
+            #expect(try await page("", tokens.old).contains("it holds 0"))
+            #expect(try await page(tokens.old, "%21").contains("The second text can&#39;t be read"))
+        }
+    }
+
+    @Test func anAnswerIsSearchedForTokensInTheWrongPlace() async throws {
+        try await RequestStage.with { stage in
+            let tokens = try await Self.tokens(stage)
+            let answer = """
+                {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"\(tokens.new)"},{"zoneID":{"zoneName":"Other"},"syncToken":"\(tokens.new)"},
+                {"zoneID":{"zoneName":"Notes"},"syncToken":"\(tokens.database)"}],"continuationMarker":"AQID","syncToken":"!"}
+                """
+            let page = try await stage.page("token?token=\(FormFields.encoded(answer))")
+            for text in ["zones[0].syncToken", ">good<", "of another zone than the one beside it", "a database token beside a zone", "continuation marker", "unreadable"] {
+                #expect(page.contains(text), "\(text)")
+            }
+            #expect(try await stage.page("token?token=%7B%7D").contains("no token in it"))
+        }
+    }
+
+    @Test func whatCanNotBeReadSaysWhy() async throws {
+        try await RequestStage.with { stage in
+            for (text, reason) in [
+                ("42%20bytes", "base64EncodedString()"), ("AQID", "Unknown sync continuation type"),
+                ("%3Cscript%3E", "belongs to neither base64 nor hexadecimal text"),
+            ] {
+                let page = try await stage.page("token?token=\(text)")
+                #expect(page.contains(reason))
+            }
+        }
+    }
+
+    @Test func theExampleNamesThePlaceOneStandsIn() async throws {
+        try await RequestStage.with { stage in
+            _ = try await Self.tokens(stage)
+            let page = try await stage.page("token")
+            #expect(page.contains("The zone Notes has 4 records"))
+            #expect(page.contains("/database/1/iCloud.com.example.App/development/private/changes/zone&#39; -d &#39;{&quot;zones&quot;:[{&quot;zoneID&quot;:{&quot;zoneName&quot;:&quot;Notes&quot;},&quot;desiredKeys&quot;:[]}]}&#39;"))
+            #expect(try await stage.page("token?user=grace").contains("-H &#39;X-Skylight-User: grace&#39;"))
+        }
+    }
+
+    @Test func theRequestOfAnErrorIsFound() async throws {
+        try await RequestStage.with { stage in
+            var request = stage.request("records/query")
+            request.status = 400
+            stage.log.note(request)
+            let text = "{\"uuid\":\"\(request.id.uppercased())\",\"serverErrorCode\":\"BAD_REQUEST\",\"reason\":\"Type is not marked indexable: <T>\"}"
+            let page = try await stage.page("errors?error=\(FormFields.encoded(text))")
+            #expect(page.contains("requests?id=\(FormFields.encoded(request.id))") && page.contains("answered 400"))
+            #expect(page.contains("has no index at all") && page.contains("&lt;T&gt;"))
+            let other = try await stage.page("errors?error=\(FormFields.encoded(text.replacing(request.id.uppercased(), with: "0000")))")
+            #expect(other.contains("No request with this uuid is kept here"))
+        }
+    }
+
+    @Test func codesAreListedAndFiltered() async throws {
+        try await RequestStage.with { stage in
+            let all = try await stage.page("errors")
+            #expect(all.matches(of: /data-words=/).count > 60 && all.utf8.count < 100_000)
+            let some = try await stage.page("errors?find=Old+token+zone")
+            #expect(some.matches(of: /data-words=/).count == 1 && some.contains("<td class=\"num\">21</td>") && some.contains("changeTokenExpired"))
+            #expect(try await stage.page("errors?find=nonsense").contains("<p class=\"remark\" data-nothing>"))
+            #expect(try await stage.page("errors?error=nonsense").contains("There is no error of CloudKit in this text"))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+
+/// Zones that are copied to another environment, user or name.
+@Suite struct ZoneCopyPageTests {
+    private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
+        let path = try stage.location(answer)
+        for _ in 0..<500 {
+            let page = try await stage.page(path)
+            if !page.contains("data-live=") { return page }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("The copy does not end")
+        return ""
+    }
+
+    @Test func aZoneIsCopiedToAnotherEnvironmentAndName() async throws {
+        try await EditStage.run { stage in
+            for number in 0..<3 { try await stage.save(Name("note \(number)"), ["rank": .int64(Int64(number)), "title": .string("a <b>")]) }
+            try await stage.save("links", ["room": .reference(Reference(recordName: "note 0", action: .validate))])
+            let form = try await stage.page("zone/copy?zone=Notes")
+            #expect(form.contains("All 4 records with their files."))
+            let over = try await end(stage, try await stage.send("zone/copy", of: form, ["environment": "production", "zoneName": "Copied"]))
+            #expect(over.contains(">done<") && over.contains("<dt>copied</dt><dd>4</dd>"))
+            let there = try await stage.database(.production)
+            let page = try await there.zoneChanges(ZoneChangesRequest(ZoneID(zoneName: "Copied")))
+            #expect(Set(page.changes.map(\.record.recordID.recordName)) == ["note 0", "note 1", "note 2", "links"])
+            let original = try await stage.record("note 1")
+            let copy = try #require(page.changes.map(\.record).first { $0.recordID.recordName == "note 1" })
+            #expect(copy.fields == original.fields && copy.created == original.created && copy.modified == original.modified)
+            #expect(try await stage.record("note 1") == original)
+        }
+    }
+
+    @Test func recordsThatAreThereAreReplacedOnlyWhenThatIsMeant() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("note", ["rank": .int64(1)])
+            try await stage.save("note", ["rank": .int64(2)], in: ZoneID(zoneName: "Other"))
+            let form = try await stage.page("zone/copy?zone=Notes")
+            let asked = EditStage.text(try await stage.send("zone/copy", of: form, ["zoneName": "Other"]))
+            #expect(asked.contains("over records that are there?") && asked.contains("has 1 record."))
+            #expect(try await stage.values("note", in: ZoneID(zoneName: "Other"))["rank"] == .int64(2))
+            let over = try await end(stage, try await stage.send("zone/copy", of: asked))
+            #expect(over.contains(">done<"))
+            #expect(try await stage.values("note", in: ZoneID(zoneName: "Other"))["rank"] == .int64(1))
+        }
+    }
+
+    @Test func aCopyOntoItselfIsRefusedAndNothingTypedIsLost() async throws {
+        try await EditStage.run { stage in
+            let form = try await stage.page("zone/copy?zone=Notes")
+            #expect(EditStage.text(try await stage.send("zone/copy", of: form)).contains("The zone is there already"))
+            let refused = EditStage.text(try await stage.send("zone/copy", of: form, ["zoneName": "_no", "environment": "production"]))
+            #expect(refused.contains("names that start with _ belong to the system") && refused.contains("value=\"_no\""))
+            #expect(refused.contains("value=\"production\" selected"))
+            #expect(EditStage.text(try await stage.send("zone/copy", of: form, ["to": "nobody"])).contains("There is no user"))
+            #expect(try await stage.get("zone/copy?zone=nowhere").status == .notFound)
+        }
+    }
+
+    /// What production lacks is not made behind anybody's back.
+    @Test func aCopyThatNeedsAnotherSchemaSaysSo() async throws {
+        try await EditStage.run { stage in
+            let operation = RecordOperation(.create, recordName: "new", recordType: "Undeployed", fields: ["x": FieldInput(.int64(1))])
+            _ = try await stage.database().modify(ModifyRequest([operation], zoneID: EditStage.notes))
+            let form = try await stage.page("zone/copy?zone=Notes")
+            let over = try await end(stage, try await stage.send("zone/copy", of: form, ["environment": "production"]))
+            #expect(over.contains("broken off") && over.contains("The production schema can&#39;t be edited"))
+        }
+    }
+}

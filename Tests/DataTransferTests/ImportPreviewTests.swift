@@ -1,0 +1,44 @@
+import DataTransfer
+import Foundation
+import JSON
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// What an import would do is what it does.
+@Suite struct ImportPreviewTests {
+    private let folder: TemporaryFolder
+    private let database: any SchemaEditing
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        let container = try #require(ContainerID("iCloud.com.example.Air"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        database = try #require(try await InMemoryRecordEngine().database(address, as: Caller(userRecordName: "_ada")) as? any SchemaEditing)
+    }
+
+    private static let rows = "recordName,rank,lat,lon,empty\na,1,47.5,-122.25,\nb,two,0,0,\nc,3,1,1,\n"
+
+    @Test func aPreviewSaysWhatTheImportDoesAndChangesNothing() async throws {
+        _ = try await database.edit([.addType(RecordType(name: "Place", fields: ["rank": FieldDefinition(type: .int64)]))])
+        let before = try await database.schema()
+        let options = ImportOptions(recordType: "Place", nameField: "recordName", skipsBadRows: true)
+        let importer = try Importer([folder.write(Self.rows, to: "places.csv")], options: options, into: database)
+        #expect(try importer.columns() == ["recordName", "rank", "lat", "lon", "empty"])
+        let preview = try importer.preview(before, sampleLimit: 1)
+        #expect(try await database.schema() == before)
+        #expect(preview.fields.map(\.fieldName) == ["rank", "location"])
+        #expect(preview.fields.map(\.type) == [.int64, .location])
+        #expect(preview.fields.map(\.isNew) == [false, true])
+        #expect(preview.fields.map(\.columns) == [["rank"], ["lat", "lon"]])
+        #expect(!preview.madeType && preview.goodRows == 2 && preview.problemCount == 1)
+        #expect(preview.problems.map(\.line) == [3])
+        #expect(preview.samples.map(\.recordName) == ["a"] && preview.samples.map(\.line) == [2])
+        #expect(preview.samples.first?.values["location"] == .location(Location(latitude: 47.5, longitude: -122.25)))
+        let report = try await importer.run()
+        #expect(report.saved == preview.goodRows && report.skipped == preview.problems)
+        #expect(report.fields == Dictionary(uniqueKeysWithValues: preview.fields.map { ($0.fieldName, $0.type) }))
+        #expect(report.indexesMade == preview.indexesMade && report.notes == preview.notes)
+    }
+}

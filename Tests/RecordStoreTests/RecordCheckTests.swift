@@ -1,0 +1,157 @@
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Synchronization
+import Testing
+
+/// What a check of records finds, and what it lets pass.
+@Suite struct RecordCheckTests {
+    private let engine = InMemoryRecordEngine()
+    private let other = ZoneID(zoneName: "Other")
+
+    private func database() async throws -> any FullDatabase {
+        let database = try await engine.withZone()
+        for result in try await database.modifyZones([.create(other)]) { _ = try result.get() }
+        return database
+    }
+
+    private func findings(
+        in database: any RecordListing, _ zoneID: ZoneID? = nil, isStored: RecordCheck.FileLookup? = nil
+    ) async throws -> ([RecordFinding], RecordCheck.Progress) {
+        var findings: [RecordFinding] = []
+        let progress = try await RecordCheck(database, zoneID: zoneID, isStored: isStored).run { findings.append($0) }
+        return (findings, progress)
+    }
+
+    private func reference(_ name: Name, _ zoneID: ZoneID? = nil, _ action: Reference.Action = .none) -> FieldValue {
+        .reference(Reference(recordName: name, zoneID: zoneID, action: action))
+    }
+
+    @Test func whatIsInOrderIsNotToldOf() async throws {
+        let database = try await database()
+        try await database.save("a", in: notes, ["self": reference("a"), "b": reference("b"), "named": reference("b", notes)])
+        try await database.save("b", in: notes, ["list": .list([reference("a"), reference("c", nil, .deleteSelf)], of: .reference)], parent: .record("a"))
+        try await database.save("c", type: "CD_Note", in: notes, ["CD_entityName": .string("Note")])
+        try await database.save("d", type: "CDMR", in: notes, ["CD_entityNames": .string("Tag:Note")])
+        try await database.save("e", in: .default, ["text": .string(String(repeating: "x", count: 900_000))])
+        let (found, progress) = try await findings(in: database)
+        #expect(found == [])
+        #expect(progress.records == 5 && progress.zones == 3 && progress.findings == 0 && progress.total == 5)
+    }
+
+    @Test func referencesAndParentsWithoutTargetsAreNamed() async throws {
+        let database = try await database()
+        try await database.save("target", in: notes)
+        try await database.save("a", in: notes, ["link": reference("target"), "links": .list([reference("target"), reference("never")], of: .reference)])
+        try await database.save("b", in: notes, ["link": reference("gone", nil, .deleteSelf)], parent: .record("home"))
+        try await database.delete("target", in: notes)
+        let (found, progress) = try await findings(in: database)
+        #expect(
+            found.map { [$0.recordID.recordName, $0.fieldName ?? "", $0.target?.recordName ?? ""] } == [
+                ["a", "link", "target"], ["a", "links", "target"], ["a", "links", "never"], ["b", "link", "gone"], ["b", "parent", "home"],
+            ])
+        #expect(found.map(\.kind) == [.danglingReference, .danglingReference, .danglingReference, .danglingReference, .danglingParent])
+        #expect(progress.findings == 5)
+        #expect(found.allSatisfy { $0.recordType == "Item" && !$0.explanation.isEmpty && !$0.explanation.hasSuffix(".") })
+        #expect(found[3].explanation.contains("DELETE_SELF"))
+        let (none, _) = try await findings(in: database, other)
+        #expect(none.isEmpty)
+    }
+
+    @Test func whatLeavesItsZoneIsNamedWhetherItArrivesOrNot() async throws {
+        let database = try await database()
+        try await database.save("there", in: other)
+        try await database.save("a", in: notes, ["far": reference("there", other), "lost": reference("nobody", other)])
+        try await database.save("b", in: notes, ["nowhere": reference("x", ZoneID(zoneName: "Nowhere"))])
+        let (found, _) = try await findings(in: database, notes)
+        #expect(
+            found.map { [$0.kind.rawValue, $0.fieldName?.string ?? ""] } == [
+                ["referenceAcrossZones", "far"], ["referenceAcrossZones", "lost"], ["danglingReference", "lost"], ["referenceAcrossZones", "nowhere"],
+                ["danglingReference", "nowhere"],
+            ])
+    }
+
+    @Test func ownersThatMeanTheZoneItselfAreNoOtherZone() async throws {
+        let database = try await database()
+        try await database.save("a", in: notes)
+        for owner in [ada.userRecordName, "__defaultOwner__", "_defaultOwner"] as [Name] {
+            try await database.save("b", in: notes, ["link": reference("a", ZoneID(zoneName: "Notes", ownerRecordName: owner))])
+            #expect(try await findings(in: database).0 == [])
+        }
+        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+        #expect(try await findings(in: engine.full(.shared, as: grace)).0 == [])
+    }
+
+    @Test func largeRecordsAndEntitiesThatDoNotFitAreNamed() async throws {
+        let database = try await database()
+        try await database.save("large", in: notes, ["text": .string(String(repeating: "x", count: 950_000))])
+        try await database.save("m", type: "CD_Note", in: notes, ["CD_entityName": .string("note")])
+        try await database.save("n", type: "CD_Note", in: notes, ["CD_title": .string("x")])
+        try await database.save("o", type: "CD_Plan", in: notes, ["CD_entityName": .int64(1)])
+        let (found, _) = try await findings(in: database)
+        #expect(found.map(\.kind) == [.nearSizeLimit, .entityName, .entityName, .entityName])
+        #expect(found[1].explanation.contains("says 'note'") && found[2].explanation.contains("is missing") && found[3].explanation.contains("is no string"))
+    }
+
+    @Test func everyPageIsLookedAt() async throws {
+        let database = try await database()
+        var operations: [RecordOperation] = []
+        for number in 0..<900 {
+            // Each refers to the one before, over the borders of pages; every hundredth to nothing.
+            let target = number % 100 == 0 ? "nothing-\(number)" : String(format: number - 1)
+            operations.append(
+                RecordOperation(
+                    .create, recordName: Name(String(format: number)), recordType: "Item", fields: ["link": FieldInput(reference(Name(target)))]))
+        }
+        for start in stride(from: 0, to: operations.count, by: 200) {
+            for outcome in try await database.modify(ModifyRequest(Array(operations[start..<min(start + 200, 900)]), zoneID: notes)) { _ = try outcome.get() }
+        }
+        let reports = Mutex<[Int]>([])
+        var names: [Name] = []
+        let progress = try await RecordCheck(database).run { progress in
+            reports.withLock { $0.append(progress.records) }
+        } found: { names.append($0.recordID.recordName) }
+        #expect(names == stride(from: 0, to: 900, by: 100).map { Name(String(format: $0)) })
+        #expect(progress.records == 900 && progress.total == 900)
+        let told = reports.withLock { $0 }
+        #expect(told == told.sorted() && told.count > 4 && told.last == 900)
+    }
+
+    @Test func aCheckThatIsCancelledEnds() async throws {
+        let database = try await database()
+        try await database.save("a", in: notes)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await RecordCheck(database).run { _ in }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func assetsWithoutTheirFileAreNamed() async throws {
+        let database = try await database()
+        let clock = TestClock()
+        for (name, number) in [("a", 1), ("b", 2), ("c", 1)] as [(Name, UInt8)] {
+            let asset = try await engine.upload(number, for: name, at: Timestamp(milliseconds: clock.now().milliseconds + 1_000_000_000_000))
+            try await database.save(name, in: notes, ["file": .asset(asset)])
+        }
+        #expect(try await findings(in: database).0 == [])
+        let asked = Mutex<[FileChecksum]>([])
+        let missing = checksum(1)
+        let (found, _) = try await findings(in: database) { checksum in
+            asked.withLock { $0.append(checksum) }
+            return checksum != missing
+        }
+        #expect(found.map(\.kind) == [.missingAsset, .missingAsset] && found.map(\.recordID.recordName) == ["a", "c"])
+        // Each file once.
+        #expect(asked.withLock { $0.count } == 2)
+    }
+}
+
+extension String {
+    /// A number with leading zeros, so that names are in its order.
+    fileprivate init(format number: Int) {
+        let digits = "\(number)"
+        self = String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}

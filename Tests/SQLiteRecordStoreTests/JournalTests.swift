@@ -1,0 +1,251 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// What the journal of a file takes, and how it is kept short.
+@Suite struct JournalTests {
+    private let clock = TestClock()
+    private let folder: TemporaryFolder
+    private let day: Int64 = 86_400_000
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(_ limits: JournalLimits = .standard, tokenLifetime: Duration? = nil) throws -> SQLiteRecordEngine {
+        try SQLiteRecordEngine(folder: folder.url, tokenLifetime: tokenLifetime, journal: limits, clock: { [clock] in clock.now() })
+    }
+
+    private func rows(_ database: any RecordDatabase, _ sql: String = "SELECT count(*) FROM journal") async throws -> Int {
+        try await #require(database as? SQLiteDatabase).store.pool.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
+    }
+
+    private func journal(_ name: Name, _ database: any RecordJournalling) async throws -> [RecordJournalEntry] {
+        try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
+    }
+
+    /// Waits for what is done in the background.
+    private func until(_ condition: () async throws -> Bool) async throws {
+        for _ in 0..<1000 {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("It did not happen within five seconds")
+    }
+
+    @Test func anEntryNamesItsRequest() async throws {
+        let engine = try open()
+        let database = try await engine.withZone()
+        let requests = ["0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0", nil, "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0", "by hand é"]
+        for requestID in requests {
+            let operation = RecordOperation(.forceUpdate, recordName: "r", recordType: "Item")
+            for outcome in try await database.modify(ModifyRequest([operation], zoneID: notes, requestID: requestID)) { _ = try outcome.get() }
+        }
+        let delete = ModifyRequest([RecordOperation(.forceDelete, recordName: "r")], zoneID: notes, requestID: "last")
+        for outcome in try await database.modify(delete) { _ = try outcome.get() }
+        #expect(try await journal("r", database).map(\.requestID) == ["last"] + requests.reversed())
+        // What servers write takes 16 bytes.
+        #expect(try await rows(database, "SELECT length(request) FROM journal WHERE typeof(request) = 'blob'") == 16)
+        await engine.close()
+    }
+
+    @Test func aSaveOfANewRecordWritesNothingIntoIt() async throws {
+        let engine = try open()
+        let database = try await engine.withZone()
+        for number in 0..<10 { try await database.save(Name("r\(number)"), in: notes) }
+        #expect(try await rows(database) == 0)
+        try await database.save("r1", in: notes)
+        #expect(try await rows(database) == 1)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func switchedOffItKeepsNothingAndForgetsWhatItHad() async throws {
+        var engine = try open()
+        var database = try await engine.withZone()
+        for _ in 0..<3 { try await database.save("r", in: notes) }
+        #expect(try await journal("r", database).count == 3)
+        await engine.close()
+
+        engine = try open(.off)
+        database = try await engine.full(.private)
+        try await until { try await rows(database) == 0 }
+        try await database.save("r", in: notes)
+        try await database.delete("r", in: notes)
+        let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+        #expect(page.entries.map(\.act) == [.deleted] && page.limits.isOff && page.before == nil)
+        #expect(try await rows(database) == 0)
+        let refused = await refusal {
+            _ = try await database.revert(RecordReversion(RecordID(recordName: "r", zoneID: notes), to: 1, recordChangeTag: nil))
+        }
+        #expect(refused?.reason.contains("keeps no earlier versions") == true)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func itTakesNoMoreThanItsBytes() async throws {
+        let engine = try open(JournalLimits(days: 30, bytes: 20_000))
+        let database = try await engine.withZone()
+        let text = FieldValue.string(String(repeating: "x", count: 1000))
+        for round in 0..<40 {
+            for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes, ["text": text, "round": .int64(Int64(round))]) }
+            #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") <= 20_000)
+        }
+        // The latest are there, in all records.
+        for name in ["a", "b", "c"] as [Name] { #expect(try await journal(name, database).count >= 5) }
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func aRemovedTypeTakesNoMoreThanTheBytesEither() async throws {
+        let engine = try open(JournalLimits(days: 30, bytes: 20_000))
+        let database = try await engine.withZone()
+        let text = FieldValue.string(String(repeating: "x", count: 1000))
+        for _ in 0..<3 { try await database.save("other", type: "Other", in: notes, ["text": text]) }
+        for number in 0..<40 { try await database.save(Name("r\(number)"), in: notes, ["text": text]) }
+        // The last has a past already, which must not be left where nothing leads to it.
+        try await database.save("r9", in: notes, ["text": text])
+        _ = try await database.edit([.removeType("Item")])
+        let bytes = try await rows(database, "SELECT sum(journalBytes) FROM zones")
+        #expect(bytes <= 20_000 && bytes > 15_000)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        #expect(try await journal("other", database).count == 3, "the past of others stays")
+        #expect(try await journal("r0", database).map(\.act) == [.deleted, .created])
+        #expect(try await journal("r9", database).map(\.act) == [.deleted])
+        let state = try await #require(database as? SQLiteDatabase).store.write { _, state in state.journalBytes }
+        #expect(state == Int64(bytes))
+        await engine.close()
+    }
+
+    /// All saves wait for a step.
+    @Test func largeVersionsAreSweptFewAtATime() async throws {
+        let engine = try open()
+        let database = try await engine.withZone()
+        let data = FieldValue.bytes([UInt8](repeating: 7, count: 700_000))
+        for round in 0..<16 { try await database.save("r", in: notes, ["data": data, "round": .int64(Int64(round))]) }
+        let store = try #require(database as? SQLiteDatabase).store
+        let isLeft = try await store.write { db, state in try JournalRows.sweep(before: Timestamp(milliseconds: .max), &state, db) }
+        #expect(isLeft)
+        let left = try await rows(database)
+        #expect(left > 0 && left < 15)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        let rest = try await store.write { db, state in try JournalRows.sweep(before: Timestamp(milliseconds: .max), &state, db) }
+        #expect(!rest)
+        #expect(try await rows(database) == 0)
+        await engine.close()
+    }
+
+    @Test func aRecordSavedOverAndOverKeepsItsLatestVersions() async throws {
+        let engine = try open(JournalLimits(days: 30, versions: 10))
+        let database = try await engine.withZone()
+        for round in 0..<200 { try await database.save("r", in: notes, ["round": .int64(Int64(round))]) }
+        #expect(try await journal("r", database).count == 11)
+        #expect(try await rows(database) <= 12)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func oldVersionsAreSweptWhenTheFileIsOpened() async throws {
+        var engine = try open()
+        var database = try await engine.withZone()
+        for name in ["a", "b"] as [Name] {
+            for _ in 0..<3 { try await database.save(name, in: notes) }
+        }
+        clock.advance(29 * day)
+        try await database.save("a", in: notes)
+        clock.advance(2 * day)
+        await engine.close()
+        engine = try open()
+        database = try await engine.full(.private)
+        try await until { try await rows(database) == 1 }
+        #expect(try await journal("a", database).count == 2)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        // What follows is kept beside what is left.
+        try await database.save("b", in: notes)
+        #expect(try await journal("b", database).map(\.act) == [.modified, .modified])
+        await engine.close()
+    }
+
+    @Test func whatIsForgottenHasNoPast() async throws {
+        var engine = try open()
+        var database = try await engine.withZone()
+        for _ in 0..<3 { try await database.save("gone", in: notes) }
+        try await database.delete("gone", in: notes)
+        try await database.save("kept", in: notes)
+        try await database.save("kept", in: notes)
+        clock.advance(8 * day)
+        await engine.close()
+        // Deletions are forgotten after a week, and the journal has three to go.
+        engine = try open(tokenLifetime: .seconds(7 * 86_400))
+        database = try await engine.full(.private)
+        try await until { try await rows(database) == 1 }
+        #expect(try await journal("gone", database).isEmpty)
+        #expect(try await journal("kept", database).count == 2)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func aZoneThatEndedLeavesNoStates() async throws {
+        let engine = try open()
+        let database = try await engine.withZone()
+        let other = ZoneID(zoneName: "Other")
+        _ = try await database.modifyZones([.create(other)])
+        for number in 0..<30 {
+            for _ in 0..<3 { try await database.save(Name("r\(number)"), in: notes) }
+        }
+        try await database.save("r", in: other)
+        try await database.save("r", in: other)
+        try await database.purge(notes)
+        try await until { try await rows(database) == 1 }
+        while !(try await StoreRecount.hasSwept(database)) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") == 102)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        let state = try await #require(database as? SQLiteDatabase).store.write { _, state in state.journalBytes }
+        #expect(state == 102)
+        await engine.close()
+    }
+
+    /// A command that opens the folder after a server keeps what the server does.
+    @Test func aFileRemembersForHowLongItKeeps() async throws {
+        var engine = try open(JournalLimits(days: 365))
+        var database = try await engine.withZone()
+        for _ in 0..<3 { try await database.save("r", in: notes) }
+        clock.advance(100 * day)
+        await engine.close()
+        engine = try SQLiteRecordEngine(folder: folder.url, clock: { [clock] in clock.now() })
+        database = try await engine.full(.private)
+        try await database.save("r", in: notes)
+        let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+        #expect(page.entries.count == 4 && page.limits == JournalLimits(days: 365))
+        await engine.close()
+    }
+
+    /// Files that were written before there was a journal.
+    @Test func aFileOfBeforeBeginsItsJournalNow() async throws {
+        var engine = try open()
+        var database = try await engine.withZone()
+        try await database.save("r", in: notes, ["a": .int64(1)])
+        await engine.close()
+        let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(sql: """
+                DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
+                ALTER TABLE zones DROP COLUMN journalBytes; DELETE FROM grdb_migrations WHERE identifier = '5';
+                """)
+        }
+        try queue.close()
+        engine = try open()
+        database = try await engine.full(.private)
+        #expect(try await journal("r", database).map(\.act) == [.created])
+        try await database.save("r", in: notes, ["a": .int64(2)])
+        #expect(try await journal("r", database).map { try $0.fields.values(of: ["a"]) } == [["a": .int64(2)], ["a": .int64(1)]])
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+}

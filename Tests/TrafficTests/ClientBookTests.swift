@@ -1,0 +1,315 @@
+import JSON
+import Records
+import Testing
+
+@testable import Traffic
+
+/// What the requests of a client give away, and what they don't.
+@Suite("Client book") struct ClientBookTests {
+    /// Notes requests with a pull each, ten seconds apart.
+    private func smells(_ pulls: [ServedRequest.Pull]) -> [[RequestSmell]] {
+        var book = ClientBook()
+        return pulls.enumerated().map { number, pull in
+            book.note(Requests.request(String(number), at: Int64(number) * 10, operation: "changes/zone") { $0.pulls = [pull] })
+        }
+    }
+
+    struct Story: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let pulls: [ServedRequest.Pull]
+        /// What the last pull gives away.
+        let smell: RequestSmell?
+
+        init(_ name: String, _ smell: RequestSmell?, _ pulls: ServedRequest.Pull...) {
+            (testDescription, self.pulls, self.smell) = (name, pulls, smell)
+        }
+    }
+
+    static let stories: [Story] = [
+        Story("goes on with each token", nil, Requests.pull(nil, "1", more: true), Requests.pull("1", "2"), Requests.pull("2", "3")),
+        Story("is up to date and asks again", nil, Requests.pull("2", "2", changes: 0), Requests.pull("2", "2", changes: 0)),
+        Story("does not keep the token", .repeatedToken, Requests.pull("1", "2"), Requests.pull("1", "3")),
+        Story("leaves pages", .moreComingNotFollowed, Requests.pull("1", "2", more: true), Requests.pull("1", "2", more: true)),
+        Story("begins anew in the middle", .moreComingNotFollowed, Requests.pull(nil, "1", more: true), Requests.pull(nil, "1", more: true)),
+        Story("skips from a page to an older token", .moreComingNotFollowed, Requests.pull("1", "2", more: true), Requests.pull("0", "2")),
+        Story("begins anew", .restartedFromNothing, Requests.pull(nil, "1"), Requests.pull(nil, "1")),
+        Story(
+            "begins anew after expiry", nil, Requests.pull(nil, "1"), Requests.pull("1", nil, changes: 0, error: Requests.expired), Requests.pull(nil, "5")),
+        Story(
+            "sends an expired token again", .loopAfterExpiry, Requests.pull(nil, "1"), Requests.pull("1", nil, changes: 0, error: Requests.expired),
+            Requests.pull("1", nil, changes: 0, error: Requests.expired)),
+        Story(
+            "begins anew and then sends the expired token again", .loopAfterExpiry, Requests.pull("1", nil, changes: 0, error: Requests.expired),
+            Requests.pull(nil, "5"), Requests.pull("1", nil, changes: 0, error: Requests.expired)),
+        Story(
+            "retries what failed otherwise", nil, Requests.pull("1", nil, changes: 0, error: ServedRequest.ItemError(RecordError(.tryAgainLater, "busy"))),
+            Requests.pull("1", "2")),
+        Story(
+            "takes a token of another zone", .tokenOfAnotherZone, Requests.pull(nil, "y", zone: ZoneID(zoneName: "Y")),
+            Requests.pull("y", nil, changes: 0, error: Requests.unknown)),
+        Story(
+            "takes the database's token for a zone's", .tokenOfAnotherZone, Requests.pull(nil, "database", zone: nil),
+            Requests.pull("database", nil, changes: 0, error: Requests.unknown)),
+        Story("sends what nobody gave it", nil, Requests.pull(nil, "1"), Requests.pull("garbage", nil, changes: 0, error: Requests.unknown)),
+    ]
+
+    @Test("Mistakes show at the pull that makes them", arguments: stories)
+    func smell(story: Story) {
+        let found = smells(story.pulls)
+        #expect(found.last == (story.smell.map { [$0] } ?? []))
+        #expect(found.dropLast().allSatisfy { $0.isEmpty })
+    }
+
+    @Test("A tool that plays a zone back from the beginning each time does not start over")
+    func playback() {
+        var book = ClientBook()
+        for (operation, smells) in [("skylight/changes/playback", []), ("skylight/changes/playback", []), ("changes/zone", [.restartedFromNothing])]
+            as [(String, [RequestSmell])]
+        {
+            #expect(book.note(Requests.request("0", operation: operation) { $0.pulls = [Requests.pull(nil, "1")] }) == smells)
+        }
+    }
+
+    @Test("A token of another user, or of another database, is told from one of another zone")
+    func tokenOfAnotherUser() {
+        for (user, scope) in [("_ben", DatabaseScope.private), ("_anna", .shared)] as [(Name, DatabaseScope)] {
+            var book = ClientBook()
+            _ = book.note(Requests.request("0", operation: "changes/zone") { $0.pulls = [Requests.pull(nil, "1")] })
+            let smells = book.note(
+                Requests.request("1", operation: "changes/zone", user: user) { request in
+                    request.scope = scope
+                    request.pulls = [Requests.pull("1", nil, changes: 0, error: Requests.unknown)]
+                })
+            #expect(smells == [.tokenOfAnotherUser])
+        }
+    }
+
+    @Test("The same query by modification time is polling from the third on; pages of one query are one, and a pause ends it")
+    func polling() {
+        var book = ClientBook()
+        func query(_ seconds: Int64, isContinuation: Bool = false) -> [RequestSmell] {
+            book.note(
+                Requests.request("\(seconds)", at: seconds) { request in
+                    request.asksByModificationTime = true
+                    request.isContinuation = isContinuation
+                })
+        }
+        #expect([query(0), query(1, isContinuation: true), query(2, isContinuation: true), query(10)].allSatisfy { $0.isEmpty })
+        #expect(query(20) == [.pollingByClock] && query(30) == [.pollingByClock])
+        #expect(query(4000).isEmpty)
+        #expect(book.clients.first?.smells[.pollingByClock]?.count == 2)
+    }
+
+    @Test("Who asks for several types at once, or for one in several zones, does not poll")
+    func differentQueries() {
+        var book = ClientBook()
+        func query(_ type: Name, in zone: ZoneID = Requests.zone, at seconds: Int64) -> [RequestSmell] {
+            book.note(
+                Requests.request("\(type)\(seconds)", at: seconds) { request in
+                    request.asksByModificationTime = true
+                    request.recordType = type
+                    request.zoneIDs = [zone]
+                })
+        }
+        for (number, type) in (["A", "B", "C"] as [Name]).enumerated() { #expect(query(type, at: Int64(number)).isEmpty) }
+        #expect(query("A", in: ZoneID(zoneName: "Y"), at: 5).isEmpty)
+        #expect(query("A", at: 10).isEmpty && query("A", at: 20) == [.pollingByClock])
+        // Those asked least lately are forgotten.
+        for number in 0..<20 { #expect(query(Name("T\(number)"), at: 30).isEmpty) }
+        #expect(query("A", at: 40).isEmpty)
+    }
+
+    @Test("A stream that ends late neither accuses nor sets back who pulled meanwhile")
+    func streams() throws {
+        var book = ClientBook()
+        func note(_ id: String, at seconds: Int64, _ pull: ServedRequest.Pull, lasting length: Int64? = nil) -> [RequestSmell] {
+            book.note(
+                Requests.request(id, at: seconds) { request in
+                    request.pulls = [pull]
+                    request.isStream = length != nil
+                    request.milliseconds = Double(length ?? 0) * 1000
+                })
+        }
+        #expect(note("first", at: 0, Requests.pull(nil, "1")).isEmpty)
+        #expect(note("second", at: 600, Requests.pull("1", "2")).isEmpty)
+        // It followed from 1 on for an hour, and was sent 3.
+        #expect(note("follow", at: 1, Requests.pull("1", "3"), lasting: 3600).isEmpty)
+        var client = try #require(book.clients.first)
+        #expect(client.lastSeen.milliseconds - client.firstSeen.milliseconds == 3_601_000)
+        #expect(client.feed(of: Requests.zone)?.lastPulled == client.lastSeen && client.feed(of: Requests.zone)?.lastGiven == Requests.token("3"))
+        #expect(note("third", at: 3700, Requests.pull("2", "4")).isEmpty)
+        // One that was sent nothing, and began before all that.
+        #expect(note("idle", at: 2, Requests.pull("1", "1", changes: 0), lasting: 10).isEmpty)
+        client = try #require(book.clients.first)
+        let feed = try #require(client.feed(of: Requests.zone))
+        #expect(client.lastSeen.milliseconds - client.firstSeen.milliseconds == 3_700_000 && feed.lastPulled == client.lastSeen)
+        #expect(feed.lastGiven == Requests.token("4") && feed.coverage?.through == Requests.token("4") && feed.pullCount == 5)
+        #expect(feed.smells.isEmpty && client.smells.isEmpty)
+    }
+
+    @Test("A syncToken sent to zones/changes is called ignored")
+    func ignoredToken() {
+        var book = ClientBook()
+        #expect(book.note(Requests.request("0", operation: "zones/changes") { $0.ignoredSyncToken = true }) == [.ignoredSyncToken])
+    }
+
+    @Test("A feed says what was sent and given last, and what the last pulls brought")
+    func feed() throws {
+        var book = ClientBook()
+        let pulls = [
+            Requests.pull(nil, "1", more: true, changes: 200), Requests.pull("1", "2", changes: 3), Requests.pull("2", nil, changes: 0, error: Requests.expired),
+        ]
+        for (number, pull) in pulls.enumerated() {
+            _ = book.note(
+                Requests.request(String(number), at: Int64(number)) { request in
+                    request.pulls = [pull]
+                    if let error = pull.error { request.itemErrors = [error] }
+                })
+        }
+        _ = book.note(Requests.request("list", at: 9, operation: "zones/list"))
+        let client = try #require(book.client(SeenClient.ID(client: "app", userRecordName: "_anna", address: Requests.address)))
+        #expect(client.requestCount == 4 && client.failureCount == 1 && client.lastFailure?.requestID == "2")
+        #expect(client.lastSeen.milliseconds - client.firstSeen.milliseconds == 9000)
+        let feed = try #require(client.feed(of: Requests.zone))
+        #expect(feed.pullCount == 3 && feed.changes == 203 && !feed.moreComing)
+        #expect(feed.lastSent == Requests.token("2") && feed.lastGiven == Requests.token("2") && feed.error == Requests.expired)
+        #expect(feed.deliveries.map(\.requestID) == ["0", "1", "2"])
+        #expect(client.feed(of: ZoneID(zoneName: "never pulled")) == nil && client.feed(of: nil) == nil)
+        #expect(book.clients(of: Requests.container, .production).isEmpty && book.clients(of: Requests.container, .development).count == 1)
+    }
+
+    @Test("What pulls cover goes on as long as they join on to each other")
+    func coverage() throws {
+        var book = ClientBook()
+        func pull(_ pull: ServedRequest.Pull, at seconds: Int64) -> ClientFeed.Coverage? {
+            _ = book.note(Requests.request("r\(seconds)", at: seconds) { $0.pulls = [pull] })
+            return book.clients.first?.feed(of: Requests.zone)?.coverage
+        }
+        _ = pull(Requests.pull(nil, "1", more: true), at: 0)
+        let whole = try #require(pull(Requests.pull("1", "2"), at: 1))
+        #expect(whole.from == nil && whole.through == Requests.token("2"))
+        // Going back to a token of before only repeats.
+        #expect(pull(Requests.pull("1", "3"), at: 2)?.from == nil)
+        #expect(pull(Requests.pull("3", "4"), at: 3)?.through == Requests.token("4"))
+        // Nobody knows what lies between.
+        #expect(pull(Requests.pull("8", "9"), at: 4)?.from == Requests.token("8"))
+        // With other types it is another thing.
+        let some = try #require(pull(Requests.pull("9", "10", types: ["Note"]), at: 5))
+        #expect(some.from == Requests.token("9") && some.recordTypes == ["Note"])
+    }
+
+    @Test("One's own zone is the same with and without its owner; another's is not")
+    func owners() {
+        var book = ClientBook()
+        let owners: [Name?] = [nil, "_defaultOwner", "__defaultOwner__", "_anna", "_ben"]
+        for (number, owner) in owners.enumerated() {
+            _ = book.note(
+                Requests.request(String(number)) { $0.pulls = [Requests.pull(nil, "1", zone: ZoneID(zoneName: "Z", ownerRecordName: owner))] })
+        }
+        #expect(book.clients.first?.feeds.map(\.pullCount) == [4, 1])
+        #expect(book.clients.first?.feed(of: ZoneID(zoneName: "Z", ownerRecordName: "_anna"))?.pullCount == 4)
+    }
+
+    @Test("It is bounded: clients, feeds and pulls")
+    func bounds() throws {
+        var book = ClientBook()
+        for number in 0..<(ClientBook.clientLimit + 50) { _ = book.note(Requests.request("\(number)", at: Int64(number), client: "client \(number)")) }
+        #expect(book.clients.count == ClientBook.clientLimit)
+        #expect(book.clients.first?.identity.name == "client \(ClientBook.clientLimit + 49)")
+        for number in 0..<2000 {
+            _ = book.note(
+                Requests.request("\(number)", at: 1000 + Int64(number), client: "client of many zones") { request in
+                    request.pulls = [Requests.pull(nil, "1", zone: ZoneID(zoneName: Name("zone \(number)")))]
+                })
+        }
+        let busy = try #require(book.clients.first)
+        #expect(busy.feeds.count == ClientBook.feedLimit / 4 && busy.feed(of: ZoneID(zoneName: "zone 1999")) != nil)
+        #expect(busy.feed(of: ZoneID(zoneName: "zone 0")) == nil)
+        for number in 0..<100 {
+            _ = book.note(Requests.request("p\(number)", at: 4000) { $0.pulls = [Requests.pull("\(number)", "\(number + 1)")] })
+        }
+        let feed = try #require(book.clients.first { $0.identity.name == "app" }?.feed(of: Requests.zone))
+        #expect(feed.deliveries.count == ClientFeed.deliveryLimit && feed.deliveries.last?.requestID == "p99" && feed.pullCount == 100)
+        // What is kept no more was still covered.
+        #expect(feed.coverage?.from == Requests.token("0"))
+    }
+
+    @Test("It is bounded in bytes, whatever pulls ask for; lists that stay the same count once")
+    func bytes() throws {
+        func pull(_ list: Set<Name>, _ number: Int, zone: Int) -> ServedRequest.Pull {
+            var pull = Requests.pull("\(number)", "\(number + 1)", zone: ZoneID(zoneName: Name("\(zone)")))
+            pull.keys = list
+            return pull
+        }
+        // About 100 KB each, and never the same.
+        var book = ClientBook()
+        let long = String(repeating: "x", count: 1000)
+        for number in 0..<400 {
+            let keys = Set((0..<100).map { Name("\(number) \($0) \(long)") })
+            _ = book.note(Requests.request("\(number)", at: Int64(number), client: "client \(number % 5)") { $0.pulls = [pull(keys, number, zone: number % 40)] })
+            #expect(book.size <= ClientBook.bytesLimit)
+        }
+        let kept = book.clients.flatMap(\.feeds).flatMap(\.deliveries)
+        #expect(kept.reduce(0) { $0 + ($1.pull.keys?.count ?? 0) } * 1000 < ClientBook.bytesLimit, "\(kept.count)")
+        #expect(book.clients.count == 5 && kept.contains { $0.requestID == "399" })
+        // One client alone is not too much either.
+        var single = ClientBook()
+        for number in 0..<300 {
+            let keys = Set((0..<100).map { Name("\(number) \($0) \(long)") })
+            _ = single.note(Requests.request("\(number)", at: Int64(number)) { $0.pulls = [pull(keys, number, zone: number)] })
+            #expect(single.size <= ClientBook.bytesLimit)
+        }
+        #expect(single.clients.first?.feed(of: ZoneID(zoneName: "299")) != nil && single.clients.first?.feed(of: ZoneID(zoneName: "0")) == nil)
+        // An honest one with many fields and zones keeps all its pulls.
+        var honest = ClientBook()
+        let fields = Set((0..<40).map { Name("a field of the app number \($0)") })
+        for number in 0..<ClientFeed.deliveryLimit {
+            _ = honest.note(Requests.request("\(number)", at: Int64(number)) { $0.pulls = (0..<200).map { pull(fields, number, zone: $0) } })
+        }
+        #expect(try #require(honest.clients.first).feeds.allSatisfy { $0.deliveries.count == ClientFeed.deliveryLimit })
+        #expect(honest.size < ClientBook.bytesLimit / 2, "\(honest.size)")
+    }
+
+    @Test("Many refused tokens at once are looked up in one pass")
+    func manyStrays() throws {
+        var book = ClientBook()
+        func zone(_ number: Int) -> ZoneID { ZoneID(zoneName: Name("zone \(number)")) }
+        for round in 0..<ClientFeed.deliveryLimit {
+            for client in 0..<4 {
+                _ = book.note(
+                    Requests.request("\(round) \(client)", at: Int64(round), client: "client \(client)") { request in
+                        request.pulls = (0..<240).map { Requests.pull("\(client) \($0) \(round)", "\(client) \($0) \(round + 1)", zone: zone($0)) }
+                    })
+            }
+        }
+        let request = Requests.request("mixed up", at: 100, client: "client 0") { request in
+            request.pulls = (0..<200).map { Requests.pull("0 \(($0 + 1) % 240) 32", nil, changes: 0, zone: zone($0), error: Requests.unknown) }
+        }
+        var smells: [RequestSmell] = []
+        let time = ContinuousClock().measure { smells = book.note(request) }
+        #expect(smells == [.tokenOfAnotherZone])
+        // It took seconds when each token was looked for by itself.
+        #expect(time < .seconds(1), "\(time)")
+    }
+
+    @Test(
+        "A client is known by its name and device, else by its user agent",
+        arguments: [
+            (ClientIdentity(name: "Notes", deviceID: nil, userAgent: "curl/8"), "Notes", "Notes"),
+            (ClientIdentity(name: "Notes", deviceID: "iPad", userAgent: nil), "Notes on iPad", "Notes on iPad"),
+            (ClientIdentity(name: nil, deviceID: "iPad", userAgent: nil), "iPad", "iPad"),
+            (ClientIdentity(name: nil, deviceID: nil, userAgent: "curl/8.5.0"), "curl/8.5.0", "curl/8.5.0"),
+            (ClientIdentity(name: nil, deviceID: nil, userAgent: nil), "unnamed", "unnamed"),
+            (
+                ClientIdentity(name: nil, deviceID: nil, userAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"),
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36", "Chrome/142.0.0.0"
+            ),
+            (
+                ClientIdentity(name: "0e9e3bd2-6b0c-4d3c-a3c5-1d2f5a0f6c11", deviceID: nil, userAgent: "python-requests/2.32.3"),
+                "0e9e3bd2-6b0c-4d3c-a3c5-1d2f5a0f6c11", "python-requests/2.32.3 0e9e3bd2"
+            ),
+        ])
+    func identities(identity: ClientIdentity, id: String, label: String) {
+        #expect(identity.id == id && identity.label == label)
+    }
+}

@@ -1,0 +1,53 @@
+import JSON
+import Records
+import Testing
+import Traffic
+
+/// A client of a test server whose requests are looked up in the log afterwards.
+struct NotedClient: Sendable {
+    static let root = "/database/1/\(ScenarioRunner.container)/development/private"
+    static let skylight = "/skylight/1/\(ScenarioRunner.container)/development/private"
+
+    let server: TestServer
+    var headers = ["X-Skylight-Client: Notes"]
+
+    static func head(_ method: String, _ path: String, _ headers: [String], length: Int) -> String {
+        let lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close", "Content-Length: \(length)"] + headers
+        return lines.joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    @discardableResult
+    func send(_ method: String, _ path: String, _ body: String = "", _ more: [String] = []) async throws -> RawResponse {
+        let target = path.hasPrefix("/") ? path : "\(Self.root)/\(path)"
+        let head = Self.head(method, target, headers + more, length: body.utf8.count)
+        return try #require(try await server.client.exchange(head + body).first, "no answer to \(method) \(path)")
+    }
+
+    @discardableResult
+    func post(_ path: String, _ body: String) async throws -> RawResponse {
+        try await send("POST", path, body)
+    }
+
+    /// What was noted of a request.
+    func noted(_ response: RawResponse) throws -> ServedRequest {
+        let id = try #require(response.headers["x-skylight-request"], "an answer without its request's id")
+        return try #require(server.log.request(id), "the request is not in the log")
+    }
+
+    func token(_ response: RawResponse, _ place: String = "syncToken") throws -> String {
+        guard case .string(let text)? = Subset.value(at: place, in: try response.json()) else {
+            throw RecordError(.internalError, "no token in \(response.text)")
+        }
+        return text
+    }
+
+    /// Makes a zone and saves records in it, one request for all.
+    func save(_ names: [String], in zone: String = "Z") async throws {
+        try await post("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
+        let operations = names.map {
+            #"{"operationType":"forceUpdate","record":{"recordType":"N","recordName":"\#($0)","fields":{"x":{"value":1}}}}"#
+        }
+        let answer = try await post("records/modify", #"{"zoneID":{"zoneName":"\#(zone)"},"operations":[\#(operations.joined(separator: ","))]}"#)
+        #expect(answer.status == 200)
+    }
+}
