@@ -98,24 +98,9 @@ struct RehearsalServices: Sendable {
     /// The area that a body names. What it leaves out is not limited.
     private static func area(in body: RequestObject) throws -> RehearsalArea {
         var area = RehearsalArea()
-        if let text = try body.string("container") {
-            guard let container = ContainerID(text) else {
-                throw RecordError.unexpectedInput("Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
-            }
-            area.container = container
-        }
-        if let text = try body.string("environment") {
-            guard let environment = Environment(rawValue: text) else {
-                throw RecordError.unexpectedInput("Expected 'environment' to be development or production, found '\(text)'")
-            }
-            area.environment = environment
-        }
-        if let text = try body.string("database") {
-            guard let scope = DatabaseScope(rawValue: text) else {
-                throw RecordError.unexpectedInput("Expected 'database' to be public, private or shared, found '\(text)'")
-            }
-            area.scope = scope
-        }
+        area.container = try body.container()
+        area.environment = try body.environment()
+        area.scope = try body.databaseScope()
         if let zoneName = try body.name("zone") { area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner")) }
         return area
     }

@@ -92,24 +92,9 @@ struct TrafficServices: Sendable {
 
     private func filter(_ parameters: RequestObject) throws -> RequestFilter {
         var filter = RequestFilter()
-        if let text = try parameters.string("container") {
-            guard let container = ContainerID(text) else {
-                throw RecordError.unexpectedInput("Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
-            }
-            filter.container = container
-        }
-        if let text = try parameters.string("environment") {
-            guard let environment = Environment(rawValue: text) else {
-                throw RecordError.unexpectedInput("Expected 'environment' to be development or production, found '\(text)'")
-            }
-            filter.environment = environment
-        }
-        if let text = try parameters.string("database") {
-            guard let scope = DatabaseScope(rawValue: text) else {
-                throw RecordError.unexpectedInput("Expected 'database' to be public, private or shared, found '\(text)'")
-            }
-            filter.scope = scope
-        }
+        filter.container = try parameters.container()
+        filter.environment = try parameters.environment()
+        filter.scope = try parameters.databaseScope()
         filter.operation = try parameters.string("operation")
         filter.client = try parameters.string("client")
         // Also of a user who comes later. Unlike a request of that user, looking for one makes none.
