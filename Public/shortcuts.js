@@ -21,7 +21,7 @@ export function enableShortcuts() {
   keys.checked = keysAreOn()
   keys.addEventListener('change', () => turnKeys(keys.checked))
 
-  let goes = 0
+  let goes = -Infinity
   const actions = {
     '?': () => dialog.showModal(),
     g: () => { goes = performance.now() },
@@ -35,7 +35,7 @@ export function enableShortcuts() {
     if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     if (document.querySelector('dialog[open]') || event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
     const page = performance.now() - goes < patience ? pages.get(event.key) : undefined
-    goes = 0
+    goes = -Infinity
     const action = page ? () => page.click() : actions[event.key]
     if (!action) return
     event.preventDefault()

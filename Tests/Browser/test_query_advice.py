@@ -68,8 +68,9 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
     page = open_page(there + "/types")
     drop_all(page, there)
     page.goto(f"{there}/query?{QUESTION}&zone=Items")
-    page.get_by_text("This query as a request").click()
-    command = page.get_by_label("The query as a request").inner_text()
+    sample = page.locator(".codes details").filter(has=page.locator("summary", has_text="curl"))
+    sample.locator("summary").click()
+    command = sample.locator("pre").inner_text()
     assert server.address in command
     refused = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
     assert refused["reason"] == "Type is not marked indexable: Item"

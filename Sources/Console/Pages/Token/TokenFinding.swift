@@ -9,7 +9,7 @@ enum TokenFinding: Sendable {
     case unknown(RecordError, origin: Place?)
 
     /// Containers that are asked whether they gave out a token.
-    private static let containerLimit = 20
+    private static let containerLimit = 100
 
     var explanation: TokenExplanation? {
         if case .explained(let explanation) = self { explanation } else { nil }
