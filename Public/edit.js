@@ -63,10 +63,13 @@ function enableNames(input) {
   input.after(list)
   input.setAttribute('list', list.id)
   let waiting, asked
+  // Names are suggested from the database that the page was made for.
+  const places = [...input.form.querySelectorAll('select[data-names-place]')]
+  const isElsewhere = () => places.some(select => !select.selectedOptions[0]?.defaultSelected)
   const ask = async () => {
-    if (asked === input.value) return
+    if (isElsewhere() || asked === input.value) return
     asked = input.value
-    const zone = input.closest('.entry').querySelector('select[name^="zone-"]')?.value
+    const zone = input.closest('.entry').querySelector('select[name^="zone-"], [data-names-zone]')?.value
     const url = new URL(input.dataset.names, location.href)
     if (zone) url.searchParams.set('zone', zone)
     url.searchParams.set('q', asked)
@@ -74,7 +77,7 @@ function enableNames(input) {
       const answer = await fetch(url)
       if (!answer.ok) return
       const { names } = await answer.json()
-      if (asked !== input.value) return
+      if (asked !== input.value || isElsewhere()) return
       list.replaceChildren(...names.map(record => {
         const option = document.createElement('option')
         option.value = record.recordName
@@ -90,6 +93,12 @@ function enableNames(input) {
     waiting = setTimeout(ask, 150)
   })
   input.addEventListener('focus', ask)
+  for (const place of places) {
+    place.addEventListener('change', () => {
+      asked = undefined
+      list.replaceChildren()
+    })
+  }
 }
 
 // Bytes are written anew in the notation that is chosen, as far as they can be read.

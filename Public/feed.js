@@ -1,4 +1,5 @@
 // Plays a feed back as one stream, and follows it as it grows. Both show their latest changes above those of the page.
+import { bytes } from './sizes.js'
 import { enableTimes } from './times.js'
 
 const shown = 200
@@ -94,7 +95,9 @@ class Panel {
     link.textContent = link.title = change.recordName
     link.href = this.root.dataset.record + encodeURIComponent(change.recordName)
     text('[data-type]', change.type)
-    text('[data-fields]', change.fields)
+    const fields = row.querySelector('[data-fields]')
+    fields.textContent = change.fields
+    for (const { name, href, size } of change.assets) fields.append(' · ', assetLink(name, href), ` ${size}`)
     const time = row.querySelector('time')
     const date = new Date(change.when)
     if (Number.isNaN(date.getTime())) time.remove()
@@ -123,6 +126,24 @@ class Panel {
   }
 }
 
+// Files that a row leads to.
+const shownAssets = 3
+
+function assets(fields) {
+  const all = Object.entries(fields).flatMap(([field, { value }]) => [value].flat().map(asset => ({ field, asset })))
+  return all.filter(({ asset }) => typeof asset?.downloadURL === 'string').slice(0, shownAssets).map(({ field, asset }) => {
+    const { pathname } = new URL(asset.downloadURL, location.href)
+    return { name: decodeURIComponent(pathname.split('/').pop()) || field, href: pathname, size: bytes(asset.size) }
+  })
+}
+
+function assetLink(name, href) {
+  const link = document.createElement('a')
+  link.href = href
+  link.download = link.textContent = name
+  return link
+}
+
 // Only what a row shows, so that large records don't stay.
 function summary({ change, position, record }) {
   const { modified = {} } = record
@@ -132,6 +153,7 @@ function summary({ change, position, record }) {
     recordName: record.recordName,
     type: record.recordType ?? '',
     fields: change === 'deleted' ? '–' : Object.keys(record.fields ?? {}).join(', '),
+    assets: assets(record.fields ?? {}),
     when: modified.timestamp ?? NaN,
     by: modified.userRecordName ?? '',
     device: modified.deviceID && modified.deviceID !== 'iCloud' ? modified.deviceID : '',

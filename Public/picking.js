@@ -16,6 +16,7 @@ export function enablePicking() {
     const count = boxes.filter(box => box.checked).length
     bar.hidden = count === 0
     bar.querySelector('[data-picked-count]').textContent = count === 1 ? '1 record:' : `${count} records:`
+    for (const button of bar.querySelectorAll('[data-two]')) button.disabled = count !== 2
     all.checked = count === boxes.length
     all.indeterminate = count > 0 && count < boxes.length
   }

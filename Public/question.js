@@ -1,6 +1,8 @@
 // The form of a query: rows come and go, and comparisons fit their field, without loading the page anew.
 // The server makes the form in every case; here only its place in the page is exchanged.
 
+import { Typing } from './typing.js'
+
 let latest = 0
 let told = 0
 
@@ -40,6 +42,8 @@ async function redraw(form, control) {
   if (changed) for (const part of ['is', 'value', 'within']) parameters.delete(part + changed[1])
   parameters.set('draft', '1')
   const url = `${form.getAttribute('action')}?${parameters}`
+  const typing = new Typing(form, control)
+  const text = new Typing(writtenForm())
   try {
     const answer = await fetch(url, { headers: { Accept: 'text/html' } })
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
@@ -47,11 +51,14 @@ async function redraw(form, control) {
     if (!answer.ok || !fresh) throw new Error('no form')
     if (number !== latest) return
     const isKeyed = keyed === control
-    const focus = isKeyed ? fresh.querySelector(`[name="${CSS.escape(control.name)}"]`) : place(control, fresh)
+    const next = isKeyed ? fresh.querySelector(`[name="${CSS.escape(control.name)}"]`) : place(control, fresh)
+    const isTyped = typing.goOn(fresh)
+    const focus = typing.focus(fresh, next)
     form.replaceWith(document.adoptNode(fresh))
-    tellAsText(page)
-    focus?.focus()
-    if (isKeyed) keyed = focus
+    tellAsText(page, text)
+    focus()
+    if (isKeyed) keyed = document.activeElement
+    if (isTyped) retell(fresh)
   } catch {
     form.requestSubmit(control.type === 'submit' ? control : undefined)
   }
@@ -62,22 +69,32 @@ async function retell(form) {
   const [number, drawn] = [++told, latest]
   const parameters = new URLSearchParams(new FormData(form))
   parameters.set('draft', '1')
+  const text = new Typing(writtenForm())
   try {
     const answer = await fetch(`${form.getAttribute('action')}?${parameters}`, { headers: { Accept: 'text/html' } })
     if (!answer.ok) return
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
     // A form that is exchanged meanwhile brings its text along.
-    if (number === told && drawn === latest) tellAsText(page)
+    if (number === told && drawn === latest) tellAsText(page, text)
   } catch {
     // The text stays as it was; sending the form says it anew.
   }
 }
 
-// The text beside the form, and what it would take along, say what the form says now.
-function tellAsText(page) {
+function writtenForm() {
+  return document.querySelector('[data-written] form')
+}
+
+// The text beside the form, and what it would take along, say what the form says now; a text that is being written stays.
+function tellAsText(page, typing) {
   const fresh = page.querySelector('[data-written] form')
-  const shown = document.querySelector('[data-written] form')
-  if (fresh && shown) shown.replaceWith(document.adoptNode(fresh))
+  const shown = writtenForm()
+  // Another one came meanwhile, which says what this one would, or something newer.
+  if (!fresh || !shown || shown !== typing.form) return
+  typing.goOn(fresh)
+  const focus = typing.focus(fresh)
+  shown.replaceWith(document.adoptNode(fresh))
+  focus()
 }
 
 // Where to go on: the control that was used, or the row that came.

@@ -6,6 +6,7 @@ import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
 import { enableFinding } from './find.js'
+import { enableHandheld } from './handheld.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
@@ -16,6 +17,7 @@ import { enableRecent } from './recent.js'
 import { enableRequests } from './requests.js'
 import { enableShortcuts } from './shortcuts.js'
 import { enableThemes } from './themes.js'
+import { enableTimeline } from './timeline.js'
 import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
@@ -28,8 +30,10 @@ enableQuestion()
 enableRecent()
 enablePicking()
 enableTokens()
+enableTimeline()
 enableColumns()
 enableTimes(document)
+enableHandheld()
 enableEditing()
 enableRequests()
 enableFeed()

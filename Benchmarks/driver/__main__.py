@@ -11,6 +11,8 @@ import time
 
 import assets
 import bench
+import noting
+import pages
 import reading
 import report
 import saving
@@ -27,6 +29,8 @@ ROWS = {
     "start": serving.first_answers,
     "peers": serving.peers_per_request,
     "load": serving.reads_under_load,
+    "request-log": noting.request_log,
+    "pages": pages.console_pages,
     "resaves": saving.random_saves,
     "index": saving.index_under_saves,
     "downloads": assets.downloads,

@@ -10,9 +10,10 @@ def get(path):
     return f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept: */*\r\n\r\n".encode()
 
 
-def post(path, body):
+def post(path, body, headers=None):
     body = body.encode() if isinstance(body, str) else json.dumps(body, separators=(",", ":")).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{more}\r\n"
     return head.encode() + body
 
 

@@ -32,15 +32,19 @@ class Container:
             for number in numbers
         )
 
-    def save(self, numbers, version=0):
-        """A request that saves notes."""
+    def save(self, numbers, version=0, client=None):
+        """A request that saves notes; of a client that says its name."""
         body = '{"operations":[%s],"zoneID":{"zoneName":"Bench"}}' % self._operations(numbers, version)
-        return messages.post(self.path("records/modify"), body)
+        return messages.post(self.path("records/modify"), body, self._saying(client))
 
-    def lookup(self, numbers):
+    def lookup(self, numbers, client=None):
         """A request for notes by their names."""
         records = [{"recordName": self.notes.name(number)} for number in numbers]
-        return messages.post(self.path("records/lookup"), {"zoneID": ZONE, "records": records})
+        return messages.post(self.path("records/lookup"), {"zoneID": ZONE, "records": records}, self._saying(client))
+
+    @staticmethod
+    def _saying(client):
+        return {"X-Skylight-Client": client} if client else None
 
     def page(self, author, limit=50):
         """A request for a page of an author's notes, highest rank first."""
@@ -72,9 +76,14 @@ class Container:
         while server.send(self._beyond + "schema/builds")["builds"]:
             time.sleep(0.05)
 
-    def save_now(self, server, numbers, version):
+    def save_now(self, server, numbers, version, user=None):
+        """Saves notes; as another user, into a zone of that user's own."""
         body = json.loads('{"operations":[%s]}' % self._operations(numbers, version))
-        answer = server.send(self.path("records/modify"), {**body, "zoneID": ZONE})
+        headers = {"X-Skylight-User": user} if user else None
+        if user:
+            zones = {"operations": [{"operationType": "create", "zone": {"zoneID": ZONE}}]}
+            server.send(self.path("zones/modify"), zones, headers=headers)
+        answer = server.send(self.path("records/modify"), {**body, "zoneID": ZONE}, headers=headers)
         failed = [record for record in answer["records"] if "serverErrorCode" in record]
         if failed:
             raise RuntimeError(f"A save failed: {failed[0]}")

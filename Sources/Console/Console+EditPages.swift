@@ -24,6 +24,9 @@ extension Console {
         addContainerPages(to: router)
         show("bulk", on: router) { .page(try await BulkView.load($0)) }
         submit("bulk/run", on: router) { visit, _ in try await BulkView.run(visit, runs: runs) }
+        show("record/compare", on: router) { .page(try await RecordComparisonView.load($0)) }
+        show("record/copy", on: router) { .page(try await RecordCopyView.load($0)) }
+        submit("record/copy", on: router) { visit, _ in try await RecordCopyView.submit(visit) }
         show("zone/copy", on: router) { .page(try await ZoneCopyView.load($0)) }
         submit("zone/copy", on: router) { visit, _ in try await ZoneCopyView.copy(visit, runs: runs) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }

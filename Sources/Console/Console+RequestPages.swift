@@ -11,6 +11,13 @@ extension Console {
             guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
             return .page(try await RequestView.load(id, visit, canReplay: webServices != nil))
         }
+        // The values that a query compares with stand in the address there, so the way leads over a page that is asked for.
+        show("requests/explain", on: router) { visit in
+            guard let id = visit.fields.text("id"), let request = visit.log.request(id),
+                let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)
+            else { throw RecordError(.notFound, "The log does not hold the query of this request any more") }
+            return .redirect(try asked.explanation(visit))
+        }
         show("clients", on: router) { .page(try await ClientsView.load($0)) }
         show("telemetry", on: router) { .page(try await TelemetryView.load($0)) }
         addReplay(to: router)

@@ -59,6 +59,7 @@ extension Console {
         show("schema", on: router) { .page(try await SchemaView.load($0)) }
         show("find", on: router) { try await Finder.answer($0) }
         show("users", on: router) { .page(try await UsersView.load($0)) }
+        show("users/user", on: router) { .page(try await UserView.load($0)) }
     }
 
     func addActions(to router: Router<ServingRequestContext>) {

@@ -46,6 +46,8 @@ public struct Console: Sendable {
         self.log = log
         self.webServices = webServices
         renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
+        uploads.sweepLeftovers()
+        ZoneCopy.scratchFolder().later { $0.sweep() }
     }
 
     /// Adds the pages, the static files, and pages for what is not found.

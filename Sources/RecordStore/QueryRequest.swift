@@ -34,9 +34,12 @@ public struct QueryPage: Sendable {
     public var records: [StoredRecord]
     /// Leads to the next page; `nil` when nothing remains.
     public var continuationMarker: String?
+    /// How it was found; `nil` for an engine that does not say.
+    public var plan: ChosenPlan?
 
-    public init(records: [StoredRecord], continuationMarker: String?) {
+    public init(records: [StoredRecord], continuationMarker: String?, plan: ChosenPlan? = nil) {
         self.records = records
         self.continuationMarker = continuationMarker
+        self.plan = plan
     }
 }

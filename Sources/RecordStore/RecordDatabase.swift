@@ -10,7 +10,7 @@ public import Records
 ///
 /// What only some engines can do stands in protocols of its own: ``SchemaEditing``, ``SchemaMeasuring``, ``QueryExplaining``,
 /// ``QueryStatisticsKeeping``, ``TokenExplaining``, ``ZoneSharing``, ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``,
-/// ``RecordListing``, ``RecordPositioning``, ``RecordJournalling``, ``CommitSignalling``. Ask with `as?`.
+/// ``StorageMeasuring``, ``RecordListing``, ``RecordPositioning``, ``RecordJournalling``, ``ZoneSummarizing``, ``FeedOutlining``, ``CommitSignalling``. Ask with `as?`.
 public protocol RecordDatabase: Sendable {
     var address: DatabaseAddress { get }
     var caller: Caller { get }
@@ -24,8 +24,11 @@ public protocol RecordDatabase: Sendable {
     func query(_ request: QueryRequest) async throws -> QueryPage
 
     /// Records by their names.
-    /// - Parameter desiredKeys: the fields to return; `nil` for all.
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>]
+    /// - Parameters:
+    ///   - desiredKeys: the fields to return; `nil` for all.
+    ///   - bytesLimit: bytes of fields that all of them may have together. Records for which there is no room fail with
+    ///     ``Records/RecordError/tooManyBytes``, the first that is there excepted.
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>]
 
     /// All zones of the database, the default zone first.
     func zones() async throws -> [Zone]
@@ -41,4 +44,12 @@ public protocol RecordDatabase: Sendable {
 
     /// What happened to the records of a zone since a token: each record once, at its latest change, in the order of commits.
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage
+}
+
+extension RecordDatabase {
+    /// Records by their names, however large they are together.
+    /// - Parameter desiredKeys: the fields to return; `nil` for all.
+    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+        try await fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: .max)
+    }
 }

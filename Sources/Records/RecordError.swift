@@ -23,4 +23,15 @@ extension RecordError {
 
     public static let recordNotFound = RecordError(.notFound, "Record not found")
     public static let zoneNotFound = RecordError(.zoneNotFound, "Zone does not exist")
+    /// A record that an answer has no room for.
+    public static let tooManyBytes = RecordError(
+        .badRequest, "\(tooManyBytesStart); look this one up in another request, or ask for fewer fields in 'desiredKeys'")
+
+    /// How the reason of ``tooManyBytes`` begins in every version: clients go by it (docs/services.md).
+    private static let tooManyBytesStart = "The records before this one fill the answer"
+
+    /// Whether this is ``tooManyBytes``, perhaps in the words of another version.
+    public var isTooManyBytes: Bool {
+        code == .badRequest && reason.utf8.starts(with: Self.tooManyBytesStart.utf8)
+    }
 }

@@ -54,22 +54,48 @@ struct RemoteDatabase: RecordDatabase {
             records: try answer.array("records").map { try $0.record() }, continuationMarker: try answer.optionalString("continuationMarker"))
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
-        try await inParts(recordIDs) { part in
-            let answer = try await line.post("records/lookup", of: .database, .reads) { writer in
-                writer.name("records")
-                writer.array { writer in
-                    for recordID in part {
-                        writer.object { writer in
-                            writer.member("recordName", recordID.recordName)
-                            writer.member(zoneID: recordID.zoneID)
-                        }
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
+        var isFull = false
+        return try await inParts(recordIDs) { part in
+            // Where there is no room any more, only who is there is asked.
+            if isFull { return try await lookup(Array(part), []).map { $0.flatMap { _ in .failure(.tooManyBytes) } } }
+            var results: [Result<StoredRecord, RecordError>?] = Array(repeating: nil, count: part.count)
+            // Large records come in several answers; each has one at least that the one before had no room for.
+            var left = Array(part.indices)
+            while !left.isEmpty, !isFull {
+                let answered = try await lookup(left.map { part[$0] }, desiredKeys)
+                if answered.allSatisfy(\.isLeftOut) { throw RecordError(.internalError, "The server's answers leave out every record of a request") }
+                for (index, result) in zip(left, answered) where !result.isLeftOut {
+                    results[index - part.startIndex] = result.flatMap { record in
+                        if fill.admits(record) { return .success(record) }
+                        isFull = true
+                        return .failure(.tooManyBytes)
                     }
                 }
-                writer.member("desiredKeys", desiredKeys)
+                left = zip(left, answered).filter { $1.isLeftOut }.map { $0.0 }
             }
-            return try answer.results("records") { try $0.record() }
+            return results.map { $0 ?? .failure(.tooManyBytes) }
         }
+    }
+
+    /// - Throws: `RecordError` INTERNAL_ERROR for an answer that has not an item for each record.
+    private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+        let answer = try await line.post("records/lookup", of: .database, .reads) { writer in
+            writer.name("records")
+            writer.array { writer in
+                for recordID in recordIDs {
+                    writer.object { writer in
+                        writer.member("recordName", recordID.recordName)
+                        writer.member(zoneID: recordID.zoneID)
+                    }
+                }
+            }
+            writer.member("desiredKeys", desiredKeys)
+        }
+        let results = try answer.results("records") { try $0.record() }
+        guard results.count == recordIDs.count else { throw answer.unexpected("an item for each record") }
+        return results
     }
 
     // MARK: Zones
@@ -129,6 +155,13 @@ extension Answer {
             if let error = item.error { return .failure(error) }
             return .success(try value(item))
         }
+    }
+}
+
+extension Result where Success == StoredRecord, Failure == RecordError {
+    /// Whether the server's answer had no room for the record.
+    fileprivate var isLeftOut: Bool {
+        if case .failure(let error) = self { error.isTooManyBytes } else { false }
     }
 }
 

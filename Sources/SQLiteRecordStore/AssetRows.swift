@@ -15,13 +15,20 @@ enum AssetRows {
     }
 
     static func uses(of fields: some Sequence<Field>) -> Set<Use> {
+        measured(fields).uses
+    }
+
+    /// The uses of a record, and the bytes of their files together.
+    static func measured(_ fields: some Sequence<Field>) -> (uses: Set<Use>, bytes: Int64) {
         var uses: Set<Use> = []
+        var bytes: Int64 = 0
         for field in fields {
             for asset in field.value.assets {
-                if let checksum = FileChecksum(asset.fileChecksum) { uses.insert(Use(field: field.name, checksum: checksum)) }
+                guard let checksum = FileChecksum(asset.fileChecksum), uses.insert(Use(field: field.name, checksum: checksum)).inserted else { continue }
+                bytes = bytes.addingSaturated(asset.size)
             }
         }
-        return uses
+        return (uses, bytes)
     }
 
     /// Brings the uses of a record from those that are counted to others.

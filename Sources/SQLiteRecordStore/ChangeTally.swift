@@ -1,7 +1,8 @@
 internal import GRDB
+internal import RecordStore
 internal import Records
 
-/// The counts that a batch changes, gathered and written once at its end.
+/// The counts and sizes that a batch changes, gathered and written once at its end.
 struct ChangeTally {
     /// Positions in one bucket of `changeCounts`.
     static let bucketBits: Int64 = 10
@@ -11,7 +12,7 @@ struct ChangeTally {
         let number: Int64
     }
 
-    private var types: [Key: Int] = [:]
+    private var types: [Key: StoredAmount] = [:]
     private var buckets: [Key: Int] = [:]
     private var positions: [Int64: Int64] = [:]
     private var journal: [Int64: Int64] = [:]
@@ -19,18 +20,34 @@ struct ChangeTally {
     /// By how much the journal grew.
     var journalBytes: Int64 { journal.values.reduce(0, +) }
 
-    mutating func add(isDeleted: Bool, type: Int64, position: Int64, to zone: Int64) {
-        types[Key(zone: zone, number: isDeleted ? 0 : type), default: 0] += 1
+    /// Adds a record with so many bytes of fields and of files.
+    mutating func add(type: Int64, bytes: Int, assetBytes: Int64, position: Int64, to zone: Int64) {
+        add(StoredAmount(records: 1, bytes: Int64(bytes), assetBytes: assetBytes), type: type, position: position, to: zone)
+    }
+
+    mutating func addDeletion(position: Int64, to zone: Int64) {
+        add(StoredAmount(records: 1), type: 0, position: position, to: zone)
+    }
+
+    private mutating func add(_ amount: StoredAmount, type: Int64, position: Int64, to zone: Int64) {
+        types[Key(zone: zone, number: type), default: StoredAmount()] += amount
         buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] += 1
         positions[zone] = position
     }
 
-    mutating func remove(_ row: StoredRow, type: Int64, from zone: Int64) {
-        remove(number: row.isDeleted ? 0 : type, position: row.position, from: zone)
+    /// - Parameter assetBytes: of the files that the record's fields refer to.
+    mutating func remove(_ row: StoredRow, type: Int64, assetBytes: Int64, from zone: Int64) {
+        let bytes = row.isDeleted ? 0 : Int64(row.record.fields.bytes.count)
+        remove(StoredAmount(records: 1, bytes: bytes, assetBytes: assetBytes), number: row.isDeleted ? 0 : type, position: row.position, from: zone)
     }
 
     mutating func removeDeletion(at position: Int64, from zone: Int64) {
-        remove(number: 0, position: position, from: zone)
+        remove(StoredAmount(records: 1), number: 0, position: position, from: zone)
+    }
+
+    /// Takes values out of a record that stays in its place.
+    mutating func shrink(type: Int64, bytes: Int, assetBytes: Int64, in zone: Int64) {
+        types[Key(zone: zone, number: type), default: StoredAmount()] += StoredAmount(bytes: -Int64(bytes), assetBytes: -assetBytes)
     }
 
     /// Counts bytes that the journal gained, or with a negative number lost.
@@ -38,8 +55,9 @@ struct ChangeTally {
         journal[zone, default: 0] += bytes
     }
 
-    private mutating func remove(number: Int64, position: Int64, from zone: Int64) {
-        types[Key(zone: zone, number: number), default: 0] -= 1
+    private mutating func remove(_ amount: StoredAmount, number: Int64, position: Int64, from zone: Int64) {
+        let key = Key(zone: zone, number: number)
+        types[key] = (types[key] ?? StoredAmount()) - amount
         buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] -= 1
     }
 
@@ -52,10 +70,12 @@ struct ChangeTally {
         for (zone, bytes) in journal where positions[zone] == nil && bytes != 0 {
             try db.run("UPDATE zones SET journalBytes = journalBytes + ? WHERE number = ?", [bytes, zone])
         }
-        for (key, change) in types where change != 0 {
+        for (key, change) in types where change != StoredAmount() {
             try db.run(
-                "INSERT INTO typeCounts (zone, type, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                [key.zone, key.number, change])
+                """
+                INSERT INTO typeCounts (zone, type, count, bytes, assetBytes) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+                SET count = count + excluded.count, bytes = bytes + excluded.bytes, assetBytes = assetBytes + excluded.assetBytes
+                """, [key.zone, key.number, change.records, change.bytes, change.assetBytes])
         }
         for (key, change) in buckets where change != 0 {
             try db.run(

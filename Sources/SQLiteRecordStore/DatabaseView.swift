@@ -11,6 +11,7 @@ struct DatabaseView: Sendable {
 
     /// The number that owns the zones of a public or private database.
     var ownerNumber: Int64 { address.scope == .public ? 0 : userNumber }
+    var isShared: Bool { address.scope == .shared }
     /// The number that tokens carry.
     var databaseNumber: Int64 { ownerNumber }
 
@@ -33,6 +34,26 @@ struct DatabaseView: Sendable {
             if left.zoneID.zoneName != right.zoneID.zoneName { return left.zoneID.zoneName < right.zoneID.zoneName }
             return (left.zoneID.ownerRecordName ?? "") < (right.zoneID.ownerRecordName ?? "")
         }
+    }
+
+    /// The first of the living zones in the same order, and how many there are. A default zone without a record or deletion does not count.
+    func zones(limit: Int, _ db: Database) throws -> (zones: [ZoneRow], count: Int) {
+        if address.scope == .shared {
+            let zones = try zones(db)
+            return (Array(zones.prefix(limit)), zones.count)
+        }
+        let custom = "z.owner = ? AND z.state = 0 AND z.name <> '\(ZoneID.defaultZoneName)'"
+        let customCount = try Int.fetchOne(db, cachedSQL: "SELECT count(*) FROM zones z WHERE \(custom)", [ownerNumber]) ?? 0
+        let first = try Row.fetchAll(
+            db,
+            cachedSQL: """
+                SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.state = 0 AND z.name = '\(ZoneID.defaultZoneName)'
+                AND EXISTS (SELECT 1 FROM typeCounts c WHERE c.zone = z.number AND c.count > 0)
+                """, [ownerNumber])
+        // SQLite compares texts as names are compared: by their bytes.
+        let others = try Row.fetchAll(
+            db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE \(custom) ORDER BY z.name LIMIT ?", [ownerNumber, limit])
+        return ((first + others).prefix(limit).map(ZoneRow.init), first.count + customCount)
     }
 
     /// The zone, `nil` when it is not there.

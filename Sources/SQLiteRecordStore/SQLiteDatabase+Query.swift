@@ -17,14 +17,19 @@ extension SQLiteDatabase {
             }
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             var composite: CompositeIndex?
+            var plans: [ZonePlan] = []
             let found = try prepared.zoneQueries(catalog, db).map { zoneQuery in
                 let plan = try zoneQuery.plan()
                 if case .composite(let used, _, _) = plan.way { composite = used.index }
+                plans.append(plan)
                 return try zoneQuery.run(plan)
             }
             // Pages that follow are of the same query.
             if request.continuationMarker == nil { store.queries.note(query, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
-            return try prepared.page(of: found)
+            var page = try prepared.page(of: found)
+            page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
+                .plan(hasMore: page.continuationMarker != nil)
+            return page
         }
     }
 }

@@ -67,12 +67,16 @@ extension SQLiteDatabase: ReferenceTracing {
 extension SQLiteDatabase: RecordCounting {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         try await store.read { [view] db, catalog in
-            var counts = ZoneCounts(records: [:], deletions: 0)
-            guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return counts }
-            for row in try Row.fetchAll(db, cachedSQL: "SELECT type, count FROM typeCounts WHERE zone = ? AND count > 0", [zone.number]) {
-                if let type = catalog.typeNames[row["type"]] { counts.records[type] = row["count"] } else { counts.deletions = row["count"] }
-            }
-            return counts
+            guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return ZoneCounts(records: [:], deletions: 0) }
+            return try Self.counts(in: zone.number, catalog, db)
         }
+    }
+
+    static func counts(in zone: Int64, _ catalog: SchemaCatalog, _ db: Database) throws -> ZoneCounts {
+        var counts = ZoneCounts(records: [:], deletions: 0)
+        for row in try Row.fetchAll(db, cachedSQL: "SELECT type, count FROM typeCounts WHERE zone = ? AND count > 0", [zone]) {
+            if let type = catalog.typeNames[row["type"]] { counts.records[type] = row["count"] } else { counts.deletions = row["count"] }
+        }
+        return counts
     }
 }

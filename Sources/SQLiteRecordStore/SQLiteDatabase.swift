@@ -23,8 +23,9 @@ struct SQLiteDatabase: RecordDatabase {
         }
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         try await store.read { [view] db, catalog in
+            var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
             var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
             return try recordIDs.map { recordID in
                 let lookup = try lookups[recordID.zoneID] ?? Self.lookup(in: recordID.zoneID, view, db, catalog)
@@ -32,8 +33,9 @@ struct SQLiteDatabase: RecordDatabase {
                 switch lookup {
                 case .failure(let error): return .failure(error)
                 case .success(let names):
-                    let record = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : $0.record() }
-                    return try record.map { .success(try $0.keeping(desiredKeys)) } ?? .failure(.recordNotFound)
+                    let found = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : $0.record() }
+                    guard let record = try found?.keeping(desiredKeys) else { return .failure(.recordNotFound) }
+                    return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
                 }
             }
         }

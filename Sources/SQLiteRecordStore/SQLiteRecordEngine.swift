@@ -1,5 +1,6 @@
 public import Foundation
 internal import GRDB
+public import JSON
 public import RecordStore
 public import Records
 internal import Synchronization
@@ -135,6 +136,15 @@ extension SQLiteRecordEngine: EnvironmentListing {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: look()) }
         }
+    }
+}
+
+extension SQLiteRecordEngine: UserKnowing {
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Records.Environment) async throws -> Bool {
+        let isOpen = stores.withLock { $0?[Key(container: container, environment: environment)] != nil }
+        // To open a store that is not there would make it.
+        if !isOpen, try await !environments(of: container).contains(environment) { return false }
+        return try await store(of: container, environment).knows(userRecordName)
     }
 }
 

@@ -278,6 +278,9 @@ final class SQLiteStore: Sendable {
         return number
     }
 
+    /// Whether a user was ever entered.
+    func knows(_ name: Name) -> Bool { users.withLock { $0[name] != nil } }
+
     /// The name of a user, `nil` for a number never given out.
     func userName(of number: Int64, in db: Database) throws -> Name? {
         try String.fetchOne(db, cachedSQL: "SELECT name FROM users WHERE number = ?", [number]).map { Name($0) }

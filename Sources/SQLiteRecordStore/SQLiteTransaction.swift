@@ -119,7 +119,6 @@ final class SQLiteTransaction: RecordTransaction {
             try keep(before, replacedAt: position, in: zone)
             version += try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) ?? 0
             try trimJournal(after: version, at: position, in: zone)
-            kept.tally.remove(before, type: kept.state.catalog.typeNumbers[before.record.recordType] ?? 0, from: zone)
         }
         try db.run(
             """
@@ -141,10 +140,14 @@ final class SQLiteTransaction: RecordTransaction {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog)
                 .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, db)
         }
-        let (usesBefore, usesNow) = (AssetRows.uses(of: draft.previousFields.values), AssetRows.uses(of: draft.fields.values))
-        try AssetRows.write(usesNow, replacing: usesBefore, of: draft.recordID.recordName, in: zone, now: now, db)
+        let (filesBefore, files) = (AssetRows.measured(draft.previousFields.values), AssetRows.measured(draft.fields.values))
+        try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
         kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
-        kept.tally.add(isDeleted: false, type: type, position: position, to: zone)
+        if let before {
+            let typeBefore = kept.state.catalog.typeNumbers[before.record.recordType] ?? 0
+            kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
+        }
+        kept.tally.add(type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
         return record
     }
 
@@ -168,10 +171,11 @@ final class SQLiteTransaction: RecordTransaction {
         let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog)
         try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)
-        try AssetRows.write([], replacing: AssetRows.uses(of: fields.values), of: record.recordID.recordName, in: zone, now: now, db)
-        kept.tally.remove(before, type: type, from: zone)
+        let files = AssetRows.measured(fields.values)
+        try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)
+        kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
         kept.state.logEstimate += Self.logPerSave
-        kept.tally.add(isDeleted: true, type: type, position: position, to: zone)
+        kept.tally.addDeletion(position: position, to: zone)
     }
 
     /// Puts the state that a change replaces into the journal.

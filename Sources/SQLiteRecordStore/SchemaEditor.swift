@@ -108,9 +108,10 @@ struct SchemaEditor {
                 let links = IndexEntries(
                     of: row.record, fields: Dictionary(fields.map { ($0.name, $0) }, uniquingKeysWith: { $1 }), catalog: SchemaCatalog())
                 try IndexEntries().write(replacing: links, of: name, in: zone.number, db)
-                try AssetRows.write([], replacing: AssetRows.uses(of: fields), of: name, in: zone.number, now: signature.timestamp, db)
-                tally.remove(row, type: number, from: zone.number)
-                tally.add(isDeleted: true, type: number, position: position, to: zone.number)
+                let files = AssetRows.measured(fields)
+                try AssetRows.write([], replacing: files.uses, of: name, in: zone.number, now: signature.timestamp, db)
+                tally.remove(row, type: number, assetBytes: files.bytes, from: zone.number)
+                tally.addDeletion(position: position, to: zone.number)
                 state.logEstimate += Self.logPerRecord
             }
         }
@@ -126,6 +127,8 @@ struct SchemaEditor {
         let kept = Set(declared.keys).subtracting(fields)
         let types = fields.compactMap { declared[$0]?.type.valueType }
         let (holdReferences, holdAssets) = (types.contains(.reference), types.contains(.asset))
+        let number = state.catalog.typeNumbers[type] ?? 0
+        var tally = ChangeTally()
         for zone in try livingZones() {
             try eachRecord(of: type, in: zone) { row in
                 let text = try row.record.fields.keeping(kept)
@@ -141,13 +144,17 @@ struct SchemaEditor {
                         of: bare, fields: Dictionary(values.map { ($0.name, $0) }, uniquingKeysWith: { $1 }), catalog: SchemaCatalog())
                     try IndexEntries().write(replacing: links, of: name, in: zone.number, db)
                 }
+                var assetBytes: Int64 = 0
                 if holdAssets {
-                    try AssetRows.write(
-                        AssetRows.uses(of: text.decoded()), replacing: AssetRows.uses(of: row.record.fields.decoded()), of: name, in: zone.number,
-                        now: signature.timestamp, db)
+                    let (files, filesBefore) = (AssetRows.measured(try text.decoded()), AssetRows.measured(try row.record.fields.decoded()))
+                    try AssetRows.write(files.uses, replacing: filesBefore.uses, of: name, in: zone.number, now: signature.timestamp, db)
+                    assetBytes = filesBefore.bytes - files.bytes
                 }
+                tally.shrink(
+                    type: number, bytes: row.record.fields.bytes.count - text.bytes.count, assetBytes: assetBytes, in: zone.number)
             }
         }
+        try tally.write(db, now: signature.timestamp)
     }
 
     /// Calls `body` with each record of a type in a zone, by name. It may change the record.

@@ -21,7 +21,42 @@ enum StoreMigrations {
         migrator.registerMigration("5") { db in
             try db.execute(sql: fifthVersion)
         }
+        migrator.registerMigration("6") { db in
+            try db.execute(sql: sixthVersion)
+            try countBytes(db)
+        }
         return migrator
+    }
+
+    // MARK: The sixth version
+
+    private static let sixthVersion = """
+        -- Bytes of the records' fields, and of the files that they refer to: a file counts for each field of a record.
+        ALTER TABLE typeCounts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE typeCounts ADD COLUMN assetBytes INTEGER NOT NULL DEFAULT 0;
+        """
+
+    /// What the bytes of a large store are counted from, in the order in which it lies in the file: to put the rows in another one, SQLite would
+    /// take the fields themselves into memory. Their lengths alone stand at the beginning of a row.
+    static let recordSizes = "SELECT zone, type, length(fields) AS bytes FROM records WHERE state & 1 = 0 ORDER BY id"
+    static let assetSizes = """
+        SELECT r.zone, r.type, a.size AS bytes FROM assetUses u
+        CROSS JOIN records r ON r.zone = u.zone AND r.name = u.name CROSS JOIN assets a ON a.checksum = u.checksum
+        """
+
+    /// Counts the bytes that stores keep from now on.
+    private static func countBytes(_ db: Database) throws {
+        for (column, sql) in [("bytes", recordSizes), ("assetBytes", assetSizes)] {
+            // By zone and type.
+            var sums: [Int64: [Int64: Int64]] = [:]
+            let rows = try Row.fetchCursor(db, sql: sql)
+            while let row = try rows.next() { sums[row[0], default: [:]][row[1], default: 0] += row[2] ?? 0 }
+            for (zone, types) in sums {
+                for (type, bytes) in types {
+                    try db.execute(sql: "UPDATE typeCounts SET \(column) = ? WHERE zone = ? AND type = ?", arguments: [bytes, zone, type])
+                }
+            }
+        }
     }
 
     private static let fifthVersion = """

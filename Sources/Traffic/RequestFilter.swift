@@ -45,7 +45,7 @@ extension ServedRequest {
     /// What a search looks through.
     fileprivate var texts: [String] {
         var texts = [id, method, target, operation, client.id, String(status)]
-        texts += [client.userAgent, userRecordName?.string, recordType?.string, rehearsals].compactMap(\.self)
+        texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(\.self)
         texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + smells.map(\.title)
         for error in itemErrors + [error].compactMap(\.self) { texts += [error.code.rawValue, error.reason, error.name?.string ?? ""] }
         return texts

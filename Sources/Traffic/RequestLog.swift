@@ -50,11 +50,13 @@ public final class RequestLog: Sendable {
     public func note(_ request: ServedRequest, bodies: RequestBodies = RequestBodies()) {
         guard isOn else { return }
         let (request, size) = request.cut()
-        let followers = state.withLock { state in
-            state.note(request, size: size, bodies)
-            return state.followers.isEmpty ? [] : Array(state.followers.values)
+        // What went is released here: nobody has to wait for that.
+        let (gone, followers) = state.withLock { state in
+            let gone = state.note(request, size: size, bodies)
+            return (gone, state.followers.isEmpty ? [] : Array(state.followers.values))
         }
         for follower in followers { follower.yield() }
+        withExtendedLifetime(gone) {}
     }
 
     // MARK: Reading
@@ -79,8 +81,8 @@ public final class RequestLog: Sendable {
             let entries = state.withLock { $0.entries(before: end, atMost: Self.chunkSize) }
             guard let last = entries.last else { break }
             end = last.request.number
-            for entry in entries where isWanted(entry.request, entry.bodies) {
-                found.append(entry.request)
+            for kept in entries where isWanted(kept.request, kept.bodies) {
+                found.append(kept.request)
                 if found.count == count { break }
             }
         }
@@ -98,7 +100,7 @@ public final class RequestLog: Sendable {
     }
 
     /// - Parameter id: in letters of either case.
-    private func entry(_ id: String) -> Entry? {
+    private func entry(_ id: String) -> Kept? {
         let id = id.lowercased()
         var end = Int64.max
         while true {
@@ -155,27 +157,34 @@ public final class RequestLog: Sendable {
 /// A request as it is kept. It is handed around by reference: a page copies hundreds of them.
 private final class Entry: Sendable {
     let request: ServedRequest
-    let bodies: RequestBodies?
     let size: Int
 
-    init(_ request: ServedRequest, _ bodies: RequestBodies?, size: Int) {
+    init(_ request: ServedRequest, size: Int) {
         self.request = request
-        self.bodies = bodies
         self.size = size
     }
+}
+
+private struct Kept: Sendable {
+    let entry: Entry
+    /// `nil` when there were none, or they are gone.
+    var bodies: RequestBodies?
+
+    var request: ServedRequest { entry.request }
 }
 
 /// A ring: the request of number n stands at n modulo the capacity.
 private struct State {
     let capacity: Int
     let restLimit: Int
-    var ring: [Entry?] = []
+    var ring: [Kept?] = []
     /// The numbers of the oldest request that is kept, of the oldest one with bodies, and of the next one to come.
     var first: Int64 = 0
     var firstWithBodies: Int64 = 0
     var next: Int64 = 0
     var size = 0
     var bodiesSize = 0
+    var texts = SharedTexts()
     var clients = ClientBook()
     var telemetry = Telemetry()
     var followers: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -186,47 +195,49 @@ private struct State {
         self.restLimit = restLimit
     }
 
-    mutating func note(_ request: ServedRequest, size: Int, _ bodies: RequestBodies) {
+    /// - Returns: a request that is kept no more, if any.
+    mutating func note(_ request: ServedRequest, size: Int, _ bodies: RequestBodies) -> Kept? {
         var request = request
+        texts.share(&request)
         request.number = next
         request.smells = clients.note(request)
         telemetry.note(request)
-        if next - first >= Int64(capacity) { dropFirst() }
-        let entry = Entry(request, bodies.size > 0 ? bodies : nil, size: size)
-        if ring.count < capacity { ring.append(entry) } else { ring[slot(next)] = entry }
+        var gone = next - first >= Int64(capacity) ? dropFirst() : nil
+        let kept = Kept(entry: Entry(request, size: size), bodies: bodies.size > 0 ? bodies : nil)
+        if ring.count < capacity { ring.append(kept) } else { ring[slot(next)] = kept }
         next += 1
         self.size += size
         bodiesSize += bodies.size
         while bodiesSize > RequestLog.bodiesLimit, firstWithBodies < next { dropFirstBodies() }
-        while self.size > restLimit, first < next { dropFirst() }
+        while self.size > restLimit, first < next { gone = dropFirst() }
+        return gone
     }
 
-    private mutating func dropFirst() {
-        if let entry = entry(first) {
-            size -= entry.size
-            bodiesSize -= entry.bodies?.size ?? 0
-        }
+    private mutating func dropFirst() -> Kept? {
+        let kept = ring[slot(first)]
         ring[slot(first)] = nil
+        size -= kept?.entry.size ?? 0
+        bodiesSize -= kept?.bodies?.size ?? 0
         first += 1
         firstWithBodies = max(firstWithBodies, first)
+        return kept
     }
 
     private mutating func dropFirstBodies() {
-        if let entry = entry(firstWithBodies), let bodies = entry.bodies {
-            bodiesSize -= bodies.size
-            ring[slot(firstWithBodies)] = Entry(entry.request, nil, size: entry.size)
-        }
+        let slot = slot(firstWithBodies)
+        bodiesSize -= ring[slot]?.bodies?.size ?? 0
+        ring[slot]?.bodies = nil
         firstWithBodies += 1
     }
 
     private func slot(_ number: Int64) -> Int { Int(number % Int64(capacity)) }
 
-    func entry(_ number: Int64) -> Entry? {
+    func entry(_ number: Int64) -> Kept? {
         number >= first && number < next ? ring[slot(number)] : nil
     }
 
     /// Newest first.
-    func entries(before end: Int64, atMost count: Int) -> [Entry] {
+    func entries(before end: Int64, atMost count: Int) -> [Kept] {
         let end = min(end, next)
         let start = max(first, end - Int64(count))
         return start < end ? (start..<end).reversed().compactMap { entry($0) } : []

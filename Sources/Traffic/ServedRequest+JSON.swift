@@ -44,6 +44,8 @@ extension JSONWriter {
         member("bytesOut", Int64(request.bytesOut))
         array("pulls", request.pulls) { $0.value($1) }
         optional("recordType", request.recordType?.string)
+        optional("index", request.plan?.index)
+        optional("plan", request.plan?.sentence)
         if request.isStream { member("stream", true) }
         if request.isBrokenOff { member("brokenOff", true) }
         optional("rehearsals", request.rehearsals)

@@ -11,7 +11,7 @@ extension ServedRequest {
     private var size: Int {
         var size = 600 + id.utf8.count + target.utf8.count + operation.utf8.count
         size += (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
-        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0)
+        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan?.size ?? 0)
         for zoneID in zoneIDs { size += zoneID.size }
         for error in itemErrors { size += error.size }
         for pull in pulls { size += pull.size }
@@ -26,6 +26,7 @@ extension ServedRequest {
         request.client = ClientIdentity(
             name: client.name?.cut(to: 255), deviceID: client.deviceID?.cut(to: 255), userAgent: client.userAgent?.cut(to: 512))
         request.recordType = recordType?.cut
+        request.plan = plan.map { Plan(index: $0.index?.cut(to: 600), sentence: $0.sentence.cut(to: 2048)) }
         request.operation = operation.cut(to: 1024)
         request.zoneIDs = zoneIDs.map(\.cut)
         request.error = error?.cut
@@ -42,6 +43,10 @@ extension ServedRequest {
         request.pulls = Array(request.pulls.prefix { fits($0.size) })
         return (request, request.size)
     }
+}
+
+extension ServedRequest.Plan {
+    fileprivate var size: Int { (index?.utf8.count ?? 0) + sentence.utf8.count }
 }
 
 extension ServedRequest.ItemError {

@@ -62,6 +62,19 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
+    /// How a query found its records.
+    public struct Plan: Sendable, Hashable {
+        /// The index that found them or gave their order, such as `author QUERYABLE`; `nil` where none did.
+        public var index: String?
+        /// What was done, in one or two sentences.
+        public var sentence: String
+
+        public init(index: String?, sentence: String) {
+            self.index = index
+            self.sentence = sentence
+        }
+    }
+
     /// The same that an error's `uuid` says, in small letters.
     public let id: String
     /// Its place in the order in which requests were noted, from 0; the log sets it.
@@ -101,6 +114,8 @@ public struct ServedRequest: Sendable, Identifiable {
     public var pulls: [Pull] = []
     /// Of a query.
     public var recordType: Name?
+    /// How a query was answered; `nil` where it was refused, or the engine does not say.
+    public var plan: Plan?
     /// Whether a query goes on with an earlier page.
     public var isContinuation = false
     /// Whether a query asks for what was modified after a moment.

@@ -10,6 +10,11 @@ struct RecordsLookup: Endpoint {
         let desiredKeys: Set<Name>?
     }
 
+    /// Bytes of fields in an answer: what a request may have too. CloudKit names no limit, and 200 records of 160 kB are within this one.
+    static let bytesLimit = 32 << 20
+    /// Bytes of fields that are read for items that want fields of their own.
+    private static let readLimit = 4 * bytesLimit
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default
@@ -23,10 +28,8 @@ struct RecordsLookup: Endpoint {
         }
         call.note?.about(items.map(\.recordID.zoneID))
         let database = try await call.database()
-        // Where items want fields of their own, all fields are fetched and each item keeps its part.
-        let isUniform = items.allSatisfy { $0.desiredKeys == nil }
         let token = try await call.syncToken(of: zoneID, in: database)
-        let records = try await database.fetch(items.map(\.recordID), desiredKeys: isUniform ? desiredKeys : nil)
+        let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
         call.note?.items(records) { items[$0].recordID.recordName }
         let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in
@@ -35,13 +38,30 @@ struct RecordsLookup: Endpoint {
                 for (item, result) in zip(items, records) {
                     switch result {
                     case .success(let record):
-                        try writer.value(
-                            record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
+                        try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
                     case .failure(let error): writer.value(error, recordName: item.recordID.recordName)
                     }
                 }
             }
             if let token { writer.member("syncToken", token.text) }
+        }
+    }
+
+    /// The records with the fields that are wanted of each, as many as an answer has room for.
+    private static func records(
+        _ wanted: [(recordID: RecordID, keys: Set<Name>?)], in database: any RecordDatabase
+    ) async throws -> [Result<StoredRecord, RecordError>] {
+        let recordIDs = wanted.map(\.recordID)
+        if wanted.allSatisfy({ $0.keys == wanted.first?.keys }) {
+            return try await database.fetch(recordIDs, desiredKeys: wanted.first?.keys, bytesLimit: bytesLimit)
+        }
+        // What any of them wants is fetched, and each keeps its part.
+        let all: Set<Name>? = wanted.contains { $0.keys == nil } ? nil : wanted.reduce(into: []) { $0.formUnion($1.keys ?? []) }
+        var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
+        return try await zip(wanted, database.fetch(recordIDs, desiredKeys: all, bytesLimit: readLimit)).map { item, result in
+            guard case .success(let whole) = result else { return result }
+            let record = try whole.keeping(item.keys)
+            return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
         }
     }
 }

@@ -23,6 +23,7 @@ public struct WebServices: Sendable {
     private let crossOrigin: CrossOrigin
     private let rehearsalServices: RehearsalServices
     private let instance: String?
+    private let storage: StorageGauges
     let log: RequestLog
 
     /// - Parameters:
@@ -41,6 +42,7 @@ public struct WebServices: Sendable {
         self.instance = instance
         self.assets = assets
         self.engine = RehearsingEngine(engine, rehearsals)
+        storage = StorageGauges(engine)
         callers = CallerResolver(accounts: accounts)
         crossOrigin = CrossOrigin(trusted: trusted)
         rehearsalServices = RehearsalServices(engine: engine, rehearsals: rehearsals, callers: callers, crossOrigin: crossOrigin)
@@ -193,7 +195,7 @@ public struct WebServices: Sendable {
     /// The numbers of the web services, for Prometheus.
     private func metrics() async -> Response {
         let stores = await (engine as? any StoreHealthReporting)?.health() ?? []
-        return Metrics.response(log, stores: stores)
+        return await Metrics.response(log, stores: stores, storage: storage.reading())
     }
 }
 

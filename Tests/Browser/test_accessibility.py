@@ -1,10 +1,11 @@
-"""Every kind of page, light and dark, wide and narrow: axe finds nothing, and nothing sticks out."""
+"""Every kind of page, light and dark, wide and narrow: axe finds nothing, and nothing sticks out. A picture of each is kept."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from pages import CHAT, PAGES
+from pictures import keep
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -16,6 +17,8 @@ def test_axe_finds_nothing(open_page, name):
             page.set_viewport_size({"width": width, "height": 860})
             results = Axe().run(page)
             assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+            if (scheme, width) in [("light", 1440), ("dark", 390)]:
+                keep(page, f"{name} {scheme} {width}")
 
 
 def test_axe_finds_nothing_where_nothing_is_yet(open_page, empty_server):
@@ -29,14 +32,71 @@ def test_axe_finds_nothing_where_nothing_is_yet(open_page, empty_server):
     assert Axe().run(page).violations_count == 0
 
 
+# Tables that are pushed sideways where they stand.
+PUSHED = """
+[...document.querySelectorAll('main table')].filter(table => table.offsetWidth > table.parentElement.clientWidth + 1 && table.tHead?.rows[0].cells.length <= 16)
+  .map(table => table.caption?.textContent ?? table.parentElement.getAttribute('aria-label') ?? table.className)
+"""
+
+
+REFUSED = {
+    "nothing at the address": ("/nowhere", 404), "no such page": (CHAT + "/nowhere", 404), "no such container": ("/c/iCloud.com.example.Nobody/development/private/query", 404),
+    "no container": ("/c/none/development/private/query", 404),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_pages_of_errors_are_pages_too(browser, server, name):
+    path, status = REFUSED[name]
+    # A context of its own: the browser says in its console that the answer is an error.
+    context = browser.new_context(base_url=server.address, reduced_motion="reduce")
+    page = context.new_page()
+    for scheme, width in [("light", 1440), ("dark", 390)]:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 860})
+        assert page.goto(path).status == status
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        # There is a way on.
+        expect(page.locator("main").get_by_role("link").first).to_be_visible()
+        assert Axe().run(page).violations_count == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        keep(page, f"error, {name} {scheme} {width}")
+    context.close()
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_only_tables_scroll_sideways(open_page, name):
+def test_nothing_sticks_out_and_on_a_phone_no_table_is_pushed_sideways(open_page, name):
     page = open_page(PAGES[name])
     for width in [360, 600, 768, 1024, 1440, 2560]:
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         main = "document.querySelector('main')"
         assert page.evaluate(f"{main}.scrollWidth - {main}.clientWidth") <= 0, f"{width} wide"
+        if width <= 640:
+            page.wait_for_function(f"() => ({PUSHED}).length === 0", timeout=2000)
+        else:
+            expect(page.locator("table.cards")).to_have_count(0)
+
+
+def test_cards_are_a_table_for_who_does_not_see_them(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=25", viewport={"width": 380, "height": 800})
+    table = page.get_by_role("table")
+    expect(table).to_have_class("cards")
+    expect(table.get_by_role("rowheader")).to_have_count(25)
+    card = table.get_by_role("row").nth(1)
+    # The name of a column stands before each value, and nothing is said of those that have none.
+    said = card.locator("td:visible").evaluate_all("cells => cells.map(cell => [getComputedStyle(cell, '::before').content, cell.textContent.trim()])")
+    assert ['"author "', "Person/ada"] in said and all(value not in ("", "–") for _, value in said)
+    page.get_by_label("Pick all records of this page").check()
+    expect(page.locator("[data-picking]")).to_contain_text("25 records")
+    page.set_viewport_size({"width": 1000, "height": 800})
+    expect(page.locator("table.cards")).to_have_count(0)
+    expect(page.get_by_role("columnheader", name="author")).to_be_visible()
+
+
+def test_the_page_one_is_on_is_in_sight_among_all(open_page):
+    page = open_page(CHAT + "/telemetry", viewport={"width": 380, "height": 800})
+    expect(page.get_by_label("Pages", exact=True).get_by_role("link", name="Telemetry")).to_be_in_viewport(ratio=1)
 
 
 def test_open_menus_are_accessible_and_close(open_page):

@@ -9,7 +9,7 @@ import urllib.parse
 
 # Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
-MILLISECONDS = 50
+MILLISECONDS = 100
 # Pages that say what every record of a type holds look at all of them.
 MEASURING = re.compile(r"/type\?.*usage=1|/(type|field)/remove\?|/reset\?.*count=1|/query\?.*count=all|/query\.[a-z]+\?.*all=1")
 BYTES_BEFORE_DATA = 100_000

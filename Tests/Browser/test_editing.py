@@ -7,6 +7,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from pictures import keep
+
 BASE = "iCloud.com.example.Editing"
 
 
@@ -41,8 +43,8 @@ def box(page, name):
     return page.get_by_role("textbox", name=name, exact=True)
 
 
-def check(page):
-    """Axe finds nothing, and nothing sticks out, in either light and at either width."""
+def check(page, picture=None):
+    """Axe finds nothing, and nothing sticks out, in either light and at either width; a picture is kept of states that no address has."""
     for scheme in ["light", "dark"]:
         for width in [1440, 390]:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -50,6 +52,8 @@ def check(page):
             results = Axe().run(page)
             assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            if picture and (scheme, width) in [("light", 1440), ("dark", 390)]:
+                keep(page, f"{picture} {scheme} {width}")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 860})
 
@@ -85,7 +89,7 @@ def test_a_value_that_is_none_is_said_beside_its_field_and_nothing_is_lost(open_
     expect(box(page, "rank")).to_have_attribute("aria-invalid", "true")
     expect(box(page, "rank")).to_have_value("many")
     expect(box(page, "title")).to_have_value("typed")
-    check(page)
+    check(page, "value that is none")
 
 
 def test_moments_are_typed_on_this_clock_too(open_page, server, place):
@@ -163,7 +167,7 @@ def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts
     places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: what it was", "title: the server's"]]
     assert len({place["y"] for place in places}) == 1 and len({place["x"] for place in places}) == 3
     if scripts:
-        check(page)
+        check(page, "conflict")
     page.get_by_role("radio", name="title: yours").check()
     page.get_by_role("button", name="Save what is chosen").click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
@@ -188,11 +192,11 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
     page.get_by_role("button", name="Dry run").click()
     expect(page.get_by_role("heading", name="300 records would be saved with another n")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(20)
-    check(page)
+    check(page, "dry run of a change")
     assert fields(server, place, "item 0001")["n"] == 1
     page.get_by_role("button", name="Set n of 300 records").click()
     expect(page.locator("#run .state")).to_have_text("done", timeout=30_000)
-    check(page)
+    check(page, "run")
     assert fields(server, place, "item 0001")["n"] == -1 and fields(server, place, "item 0002")["n"] == 2
     page.get_by_role("link", name="Back to the query").click()
     page.get_by_role("link", name="Change all that match…").click()
@@ -202,6 +206,7 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
     page.get_by_role("button", name="Delete 300 records").click()
     expect(page.locator("#run")).to_contain_text("300")
     expect(page.locator("#run .state")).to_have_text("done", timeout=30_000)
+    keep(page, "journey bulk deletion")
     assert fields(server, place, "item 0001") == {} and fields(server, place, "item 0002")["n"] == 2
 
 
@@ -249,7 +254,7 @@ def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp
     page.get_by_role("button", name="Show it again").click()
     expect(page.get_by_role("region", name="The first records")).to_contain_text("SEA")
     if scripts:
-        check(page)
+        check(page, "import preview")
     page.get_by_role("button", name="Import 3 records").click()
     state = page.locator("#run .state")
     expect(state).to_have_text("done", timeout=30_000)
@@ -265,7 +270,7 @@ def test_rows_that_can_not_be_imported_are_listed(open_page, server, place):
     page.get_by_label("record type").fill("Note")
     page.get_by_role("button", name="Show what would happen").click()
     expect(page.get_by_role("heading", name="1 row can’t be imported")).to_be_visible()
-    check(page)
+    check(page, "import with errors")
     page.get_by_role("button", name="Import 1 record").click()
     expect(page.get_by_role("alert")).to_contain_text("Nothing was imported")
     page.get_by_label("leave out the rows").check()

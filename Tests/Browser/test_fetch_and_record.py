@@ -44,6 +44,40 @@ def test_references_lead_there_and_back(open_page):
     expect(page.get_by_label("The record as JSON")).to_contain_text('"recordName": "Room/general"')
 
 
+def test_what_refers_to_a_record_is_seen_whole(open_page):
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
+    region = page.get_by_role("region", name="Fields that refer to this record")
+    for width in [1000, 1360, 1600]:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert region.evaluate("region => region.scrollWidth <= region.clientWidth"), f"{width} wide"
+        expect(region.get_by_role("link", name="Query", exact=False).first).to_be_in_viewport(ratio=1)
+
+
+def test_what_refers_to_a_record_is_grouped_by_type_and_field(open_page, server):
+    def reference(action):
+        return {"value": {"recordName": "home", "action": action}, "type": "REFERENCE"}
+
+    server.save("iCloud.com.example.Referring", "Notes", {"recordType": "Room", "recordName": "home", "fields": {}})
+    server.save("iCloud.com.example.Referring", "Notes", *[
+        {"recordType": "Note", "recordName": f"note {number:02}", "fields": {"room": reference("DELETE_SELF"), "seenIn": reference("NONE")}} for number in range(20)])
+    server.save("iCloud.com.example.Referring", "Notes", {"recordType": "Key", "recordName": "front door", "fields": {"opens": reference("VALIDATE")}})
+    page = open_page("/c/iCloud.com.example.Referring/development/private/record?zone=Notes&name=home")
+    expect(page.get_by_role("heading", name="Referred to by 21 records")).to_be_visible()
+    rows = page.get_by_role("region", name="Fields that refer to this record").locator("tbody tr")
+    said = {tuple(cell.split(" Query")[0] for cell in row.locator("th, td").all_inner_texts()) for row in rows.all()}
+    assert said == {
+        ("Note room", "is deleted with it DELETE_SELF", "20"), ("Note seenIn", "stays, and points to nothing NONE", "20"),
+        ("Key opens", "keeps it from being deleted VALIDATE", "1"),
+    }
+    # Each record once, however often it refers, and only some of many at first.
+    notes = page.get_by_role("list", name="Note records that refer to this one", exact=True)
+    expect(notes.get_by_role("link")).to_have_count(12)
+    page.get_by_text("8 more", exact=True).click()
+    expect(page.get_by_role("list", name="More Note records that refer to this one").get_by_role("link").last).to_be_visible()
+    page.get_by_role("link", name="Query Note by room").click()
+    expect(page.get_by_label("Value of filter 1")).to_have_value("home")
+
+
 def test_moments_are_shown_in_utc_and_on_this_clock(open_page):
     page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral", timezone_id="Asia/Tokyo", locale="en-GB")
     time = page.locator(".fields tr", has_text="openedAt").locator("time")

@@ -7,6 +7,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from pictures import keep
+
 QUESTION = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
 
 
@@ -48,6 +50,7 @@ def test_all_indexes_with_one_click(open_page, server, scripts):
     note.get_by_role("button", name="Add all 3 indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(15)
     assert page.url == url
+    keep(page, f"journey refused query {'with' if scripts else 'without'} scripts")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

@@ -1,5 +1,7 @@
 """What the server saw: Requests, Clients, and why a client never got a record. Clients here are a few lines of their own, each with a mistake."""
 
+import concurrent.futures
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -209,6 +211,78 @@ def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
     everything = json.load(urllib.request.urlopen(f"{watched.address}/skylight/1/requests?client=busy&resultsLimit=1000", timeout=20))["requests"]
     ids = [urllib.parse.parse_qs(urllib.parse.urlparse(link).query)["id"][0] for link in links + older]
     assert ids == [request["id"] for request in everything][:600]
+
+
+@pytest.fixture
+def forgetful():
+    """A server that keeps few requests."""
+    server = Server("--request-log", "500")
+    server.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": "note", "fields": {"title": {"value": "text"}}})
+    yield server
+    server.stop()
+
+
+def look_up(server, count, connections=4):
+    """Asks for one record so often, on connections that are kept open. Saves and lookups alternate."""
+    place = urllib.parse.urlsplit(server.address)
+    path = f"/database/1/{CONTAINER}/development/private/records/"
+    lookup = json.dumps({"zoneID": ZONE, "records": [{"recordName": "note"}]})
+
+    def ask(worker):
+        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
+        for number in range(count // connections):
+            record = {"recordType": "Note", "recordName": f"n{worker}-{number}", "fields": {"title": {"value": "x"}}}
+            save = json.dumps({"zoneID": ZONE, "operations": [{"operationType": "forceReplace", "record": record}]})
+            action, body = ("lookup", lookup) if number % 2 else ("modify", save)
+            connection.request("POST", path + action, body, {"Content-Type": "text/plain", "X-Skylight-Client": "many"})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200
+        connection.close()
+
+    with concurrent.futures.ThreadPoolExecutor(connections) as pool:
+        list(pool.map(ask, range(connections)))
+
+
+def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, open_page):
+    """Two pages, one of them paused for two thousand saves and lookups: nothing is doubled, and what is missed is counted."""
+    paused = open_page(f"{THERE}/requests?client=many", at=forgetful)
+    following = open_page(f"{THERE}/requests?client=many", at=forgetful)
+    look_up(forgetful, 40)
+    for page in (paused, following):
+        expect(page.locator("[data-count]")).to_have_text("40 new requests", timeout=10000)
+    paused.get_by_role("button", name="Pause").click()
+    expect(paused.locator("[data-state]")).to_have_text("Paused")
+    look_up(forgetful, 2000)
+    expect(paused.locator("[data-count]")).to_have_text("40 new requests")
+    paused.get_by_role("button", name="Resume").click()
+    # Of 2,000 the log keeps the last 500.
+    expect(paused.locator("[data-count]")).to_have_text("540 new requests, and 1,500 that the log no longer keeps", timeout=30000)
+
+    kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=20))["requests"]]
+    for page in (paused, following):
+        # New ones, and those that were missed: together as many as there were.
+        page.wait_for_function("document.querySelector('[data-count]').textContent.match(/[0-9,]*[0-9]/g).reduce((sum, digits) => sum + Number(digits.replaceAll(',', '')), 0) === 2040")
+        links = page.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => new URL(link.href).searchParams.get('id'))")
+        assert links == kept
+
+
+def test_a_query_names_its_index_and_leads_to_its_explanation(open_page, watched):
+    there = f"/skylight/1/{CONTAINER}/development/private/schema/edit"
+    edits = {"edits": [{"addIndexes": ["QUERYABLE"], "field": "title", "recordType": "Note"}]}
+    urllib.request.urlopen(urllib.request.Request(watched.address + there, json.dumps(edits).encode(), {"Content-Type": "application/json"}), timeout=20).read()
+    filters = [{"fieldName": "title", "comparator": "EQUALS", "fieldValue": {"value": "text 3"}}]
+    Client(watched, "asker").ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}})
+    page = open_page(f"{THERE}/requests?client=asker", at=watched)
+    expect(rows(page).first).to_contain_text("title QUERYABLE")
+    rows(page).first.get_by_role("link", name="records/query").click()
+    main = page.locator("main")
+    expect(main).to_contain_text("The names under the value in title QUERYABLE were walked")
+    expect(main).not_to_contain_text("text 3")
+    page.get_by_role("button", name="Explain the query").click()
+    page.wait_for_url("**/explain?**")
+    expect(page.locator("main")).to_contain_text("title QUERYABLE")
+    assert urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)["value1"] == ["text 3"]
 
 
 def test_requests_without_scripts(open_page, watched):

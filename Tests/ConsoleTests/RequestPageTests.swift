@@ -53,6 +53,49 @@ import Traffic
         }
     }
 
+    @Test func aQuerySaysWhichIndexItUsedAndLeadsToItsExplanation() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            var query = stage.request("records/query")
+            query.recordType = "Note"
+            query.plan = ServedRequest.Plan(index: "<rank> QUERYABLE", sentence: "The names under the value were walked.")
+            let asked = #"""
+                {"query":{"recordType":"Note","filterBy":[{"fieldName":"rank","comparator":"GREATER_THAN","fieldValue":{"value":41,"type":"INT64"}},
+                {"systemFieldName":"modifiedTimestamp","comparator":"LESS_THAN","fieldValue":{"value":1790000000000,"type":"TIMESTAMP"}}],
+                "sortBy":[{"fieldName":"title","ascending":false}]},"zoneID":{"zoneName":"Notes"}}
+                """#
+            stage.note(query, sent: asked)
+            var unserved = stage.request("records/query")
+            unserved.plan = ServedRequest.Plan(index: nil, sentence: "All were read.")
+            stage.note(unserved, sent: #"{"query":{"recordType":"Note"},"zoneWide":true}"#)
+            stage.note(stage.request("records/query"), sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"rank"}]}}"#)
+            let list = try await stage.page("requests")
+            #expect(list.contains("title=\"The names under the value were walked.\">&lt;rank&gt; QUERYABLE<") && list.contains("title=\"All were read.\">none<"))
+            let page = try await stage.page("requests?id=\(query.id)")
+            #expect(page.contains("&lt;rank&gt; QUERYABLE") && page.contains("The names under the value were walked."))
+            #expect(page.contains("/requests/explain\"") && page.contains("name=\"id\" value=\"\(query.id)\""))
+            #expect(!page.contains("=41"), "what it compares with is not shown unless it is asked for")
+            let led = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(query.id)", method: .get) { $0 }
+            let location = try #require(led.headers[.location])
+            #expect(led.status == .seeOther && location.hasPrefix("\(RequestStage.there)/explain?"))
+            for part in ["type=Note", "filter1=rank", "is1=GREATER_THAN", "value1=41", "filter2=___modTime", "sort1=title", "order1=descending", "zone=Notes"] {
+                #expect(location.contains(part), "\(part) in \(location)")
+            }
+            let wide = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(unserved.id)", method: .get) { $0 }
+            #expect(wide.headers[.location]?.contains("zone=&") ?? false, "\(wide.headers[.location] ?? "")")
+            // One whose clauses can't be read has no way there, and one that is gone neither.
+            let unread = try #require(stage.log.latest(1).first)
+            #expect(try await !stage.page("requests?id=\(unread.id)").contains("requests/explain"))
+            for id in [unread.id, "gone"] { #expect(try await stage.page("requests/explain?id=\(id)").contains("does not hold the query")) }
+            // What was asked as another user is not explained as the developer.
+            for user: Name in ["_nobody", stage.user.userRecordName] {
+                let strange = stage.note(stage.request("records/query", as: Caller(userRecordName: user)), sent: asked)
+                let said = try await stage.page("requests/explain?id=\(strange.id)")
+                #expect(said.contains("user _nobody, whom this server does not know any more") == (user == "_nobody"))
+            }
+        }
+    }
+
     @Test func longListsHavePages() async throws {
         try await RequestStage.with { stage in
             for number in 0..<230 { stage.note(stage.request("records/op\(number)")) }

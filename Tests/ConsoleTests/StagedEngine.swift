@@ -32,8 +32,8 @@ private struct StagedDatabase: RecordDatabase {
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { try await base.modify(request) }
     func query(_ request: QueryRequest) async throws -> QueryPage { try await base.query(request) }
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
-        try await base.fetch(recordIDs, desiredKeys: desiredKeys)
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
     }
     func zones() async throws -> [Zone] { try await base.zones() }
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { try await base.fetchZones(zoneIDs) }

@@ -1,4 +1,5 @@
 import JSON
+import RecordStore
 import Records
 import Testing
 import Traffic
@@ -26,7 +27,10 @@ import Traffic
             #expect(page.contains("<dt>items that failed</dt><dd>1 "))
             #expect(page.contains("Requests in each minute of the last hour: ") && page.contains(", 3 failed in all"))
             #expect(page.contains("requests?operation=records%2Fquery&amp;errors=1") && page.contains(">no service<"))
-            #expect(page.contains("aria-label=\"1 record\""))
+            let stored = try await #require(stage.database as? any StorageMeasuring).storage(limit: 10)
+            let bytes = try #require(stored.zones.first?.total.bytes)
+            #expect(bytes > 0 && page.contains("aria-label=\"\(bytes) bytes of fields\""))
+            #expect(page.contains("<td class=\"num\">\(bytes) bytes</td>") && page.contains("all types"))
             // No link to what the form has no name for.
             var unknown = stage.request("/database/1/nonsense")
             unknown.status = 404

@@ -58,6 +58,7 @@ import Testing
             let refused = EditStage.text(try await stage.send("zone/copy", of: form, ["zoneName": "_no", "environment": "production"]))
             #expect(refused.contains("names that start with _ belong to the system") && refused.contains("value=\"_no\""))
             #expect(refused.contains("value=\"production\" selected"))
+            for blank in ["", "  "] { #expect(EditStage.text(try await stage.send("zone/copy", of: form, ["zoneName": blank])).contains("Name the zone")) }
             #expect(EditStage.text(try await stage.send("zone/copy", of: form, ["to": "nobody"])).contains("There is no user"))
             #expect(try await stage.get("zone/copy?zone=nowhere").status == .notFound)
         }

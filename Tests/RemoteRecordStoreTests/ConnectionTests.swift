@@ -89,6 +89,53 @@ import Testing
         }
     }
 
+    /// A record of a lookup, or one that the answer left out; its reason in the words of another version.
+    private static func item(_ name: String, hasRoom: Bool) -> String {
+        if !hasRoom { return #"{"recordName":"\#(name)","serverErrorCode":"BAD_REQUEST","reason":"\#(fullStart): ask once more"}"# }
+        let signature = #"{"timestamp":1,"userRecordName":"_a","deviceID":"d"}"#
+        return #"{"recordName":"\#(name)","recordType":"T","zoneID":{"zoneName":"_defaultZone"},"recordChangeTag":"1","created":\#(signature),"#
+            + #""modified":\#(signature),"fields":{"text":{"value":"0123456789","type":"STRING"}}}"#
+    }
+
+    private static let fullStart = "The records before this one fill the answer"
+
+    private static func lookup(_ items: String...) -> String { ScriptedServer.json(#"{"records":[\#(items.joined(separator: ","))]}"#) }
+
+    @Test func whatAnAnswerLeavesOutIsAskedForAgain() async throws {
+        let gone = #"{"recordName":"b","serverErrorCode":"NOT_FOUND","reason":"Record not found"}"#
+        try await ScriptedServer.run(
+            Self.lookup(Self.item("a", hasRoom: true), gone, Self.item("c", hasRoom: false), Self.item("d", hasRoom: false)),
+            Self.lookup(Self.item("c", hasRoom: true), Self.item("d", hasRoom: false)), Self.lookup(Self.item("d", hasRoom: true))
+        ) { url, server in
+            let engine = try RemoteRecordEngine(url: url)
+            let found = try await engine.full(.private).fetch(["a", "b", "c", "d"].map { RecordID(recordName: $0) }, desiredKeys: nil)
+            #expect(found.map { (try? $0.get())?.recordID.recordName } == ["a", nil, "c", "d"])
+            #expect(found[1] == .failure(.recordNotFound) && server.requests == 3)
+            await engine.close()
+        }
+        // A server that never has room would be asked for ever.
+        try await ScriptedServer.run(Self.lookup(Self.item("a", hasRoom: false))) { url, server in
+            let engine = try RemoteRecordEngine(url: url)
+            let refused = await refusal { _ = try await engine.full(.private).fetch([RecordID(recordName: "a")], desiredKeys: nil) }
+            #expect(refused?.code == .internalError && server.requests == 1)
+            await engine.close()
+        }
+    }
+
+    @Test func whatThereIsNoRoomForIsNotAskedForAgain() async throws {
+        try await ScriptedServer.run(
+            Self.lookup(Self.item("a", hasRoom: true), Self.item("b", hasRoom: true), Self.item("c", hasRoom: false))
+        ) { url, server in
+            let engine = try RemoteRecordEngine(url: url)
+            let found = try await engine.full(.private).fetch(
+                ["a", "b", "c"].map { RecordID(recordName: $0) }, desiredKeys: nil, bytesLimit: 60)
+            #expect(found.map { (try? $0.get())?.recordID.recordName } == ["a", nil, nil])
+            #expect(found.dropFirst().allSatisfy { $0 == .failure(.tooManyBytes) } && server.requests == 1)
+            await engine.close()
+        }
+        #expect(RecordError.tooManyBytes.reason.hasPrefix(Self.fullStart), "clients go by it")
+    }
+
     @Test(arguments: ["one \"é\"", nil])
     func serversAreToldApart(instance: String?) async throws {
         try await LiveServer.run(on: InMemoryRecordEngine(), instance: instance) { url in

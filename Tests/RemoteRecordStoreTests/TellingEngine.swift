@@ -55,7 +55,7 @@ private struct TellingDatabase: RecordDatabase {
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { throw never }
     func query(_ request: QueryRequest) async throws -> QueryPage { throw never }
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] { throw never }
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] { throw never }
     func zones() async throws -> [Zone] { throw never }
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { throw never }
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { throw never }

@@ -74,6 +74,11 @@ import Testing
             #expect(!explanation.statements.isEmpty && explanation.statements.allSatisfy { !$0.plan.isEmpty && !$0.text.contains("skylight_seen") })
             let page = try await database.query(QueryRequest(query, limit: PageLimit(records: 20)))
             #expect(explanation.recordsReturned == page.records.count, "\(row.testDescription)")
+            // The query itself says the same in short.
+            let plan = try #require(page.plan, "\(row.testDescription)")
+            let serving = explanation.candidates.filter { [.servesFilter, .servesSort, .servesBoth].contains($0.standing) }
+            #expect(serving.contains { $0.index == plan.index }, "\(row.testDescription): \(plan)")
+            #expect(explanation.summary.hasPrefix(plan.summary), "\(row.testDescription): \(plan)")
         }
         await engine.close()
     }

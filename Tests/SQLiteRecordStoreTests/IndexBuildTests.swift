@@ -263,6 +263,7 @@ import Testing
                 ALTER TABLE types DROP COLUMN removed;
                 DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
                 ALTER TABLE zones DROP COLUMN journalBytes;
+                ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
                 DELETE FROM grdb_migrations WHERE identifier >= '4';
                 """)
         }

@@ -21,6 +21,49 @@ import Testing
         try SQLiteRecordEngine(folder: folder.url, tokenLifetime: tokenLifetime, journal: limits, clock: { [clock] in clock.now() })
     }
 
+    /// Files that were written before bytes were counted.
+    @Test func aFileOfBeforeCountsItsBytesNow() async throws {
+        var engine = try open()
+        var database = try await engine.withZone()
+        let asset = try await engine.upload(7, for: "f", at: clock.now())
+        try await database.save("f", in: notes, ["file": .asset(asset)])
+        for name in ["a", "b", "gone"] as [Name] { try await database.save(name, in: notes, ["text": .string("text of \(name)")]) }
+        try await database.save("o", type: "Other", ["text": .string("text")])
+        try await database.delete("gone", in: notes)
+        let before = try await #require(database as? any StorageMeasuring).storage(limit: 10)
+        #expect(before.zones.first?.types["Item"]?.assetBytes == 70)
+        await engine.close()
+        let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(sql: """
+                ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
+                DELETE FROM grdb_migrations WHERE identifier = '6';
+                """)
+        }
+        try queue.close()
+        engine = try open()
+        database = try await engine.full(.private)
+        #expect(try await #require(database as? any StorageMeasuring).storage(limit: 10) == before)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// With an order of its own the database would take all fields into memory.
+    @Test func bytesAreCountedInTheOrderOfTheFile() async throws {
+        let engine = try open()
+        let store = try await #require(engine.withZone() as? SQLiteDatabase).store
+        for sql in [StoreMigrations.recordSizes, StoreMigrations.assetSizes] {
+            let plan = try await store.pool.read { db in
+                try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql).map { $0["detail"] as String }
+            }
+            #expect(!plan.isEmpty && !plan.contains { $0.contains("TEMP B-TREE") || $0.contains("AUTOMATIC") }, "\(plan)")
+            // A scan in another order than that of the rows goes all over the file.
+            #expect(!plan.contains { $0.hasPrefix("SCAN records USING") || $0.hasPrefix("SCAN r ") }, "\(plan)")
+        }
+        await engine.close()
+    }
+
     private func rows(_ database: any RecordDatabase, _ sql: String = "SELECT count(*) FROM journal") async throws -> Int {
         try await #require(database as? SQLiteDatabase).store.pool.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
     }

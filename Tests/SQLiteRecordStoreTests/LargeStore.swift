@@ -57,7 +57,8 @@ enum LargeStore {
                     """)
             try db.execute(sql: """
                 UPDATE zones SET position = (SELECT max(id & 1099511627775) FROM records) WHERE number = (SELECT zone FROM template);
-                UPDATE typeCounts SET count = count + \(count) WHERE (zone, type) IN (SELECT zone, type FROM template);
+                UPDATE typeCounts SET (count, bytes) = (SELECT count(*), sum(length(fields)) FROM records r WHERE (r.zone, r.type) = (typeCounts.zone, typeCounts.type))
+                WHERE (zone, type) IN (SELECT zone, type FROM template);
                 DELETE FROM changeCounts;
                 INSERT INTO changeCounts SELECT zone, (id & 1099511627775) >> 10, count(*) FROM records GROUP BY 1, 2;
                 """)

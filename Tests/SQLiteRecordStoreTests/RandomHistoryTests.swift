@@ -304,6 +304,23 @@ private struct History {
                 referrers: try await database.referrers(to: RecordID(recordName: "a", zoneID: zone), limit: 10),
                 records: try await database.fetch((Self.names + Self.impossibleNames).map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: ["number"]))
         }
+        let limit = Int.random(in: 1...4, using: &random)
+        try await compare(index, scope, caller, "storage of \(limit)") { try await ($0 as? any StorageMeasuring)?.storage(limit: limit) }
+        let changes = [0, 3, 40, 1000].randomElement(using: &random) ?? 3
+        try await compare(index, scope, caller, "summaries of \(limit), \(changes) changes") {
+            try await ($0 as? any ZoneSummarizing)?.summaries(limit: limit, changes: changes)
+        }
+        var request = FeedOutlineRequest(zone, stretches: Int.random(in: 1...9, using: &random))
+        if Bool.random(using: &random) { request.after = Int64.random(in: -1...500, using: &random) }
+        if Bool.random(using: &random) { request.through = Int64.random(in: 0...2000, using: &random) }
+        try await compare(index, scope, caller, "\(request)") { database in
+            var outline = try await (database as? any FeedOutlining)?.outline(request)
+            // Each engine has tokens of its own.
+            for index in outline?.stretches.indices ?? 0..<0 where outline?.stretches[index].token != nil {
+                outline?.stretches[index].token = ChangeToken(bytes: [])
+            }
+            return outline
+        }
     }
 
     private mutating func reopen() async throws {

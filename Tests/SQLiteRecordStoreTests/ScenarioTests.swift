@@ -18,6 +18,9 @@ import Testing
     @Test(arguments: Scenario.zones)
     func zones(scenario: Scenario) async throws { try await play(scenario) }
 
+    @Test(arguments: StorageScenarios.all)
+    func storage(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
+
     @Test(arguments: AssetScenarios.all)
     func assets(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
 

@@ -49,6 +49,12 @@ import Testing
                 #expect(page.changes.count == 10 && !page.moreComing)
             }
         }
+        // An outline costs by its stretches, and by the kept counts of a thousand positions each.
+        guard let outlining = large.database as? any FeedOutlining else { throw RecordError(.internalError, "no outlines") }
+        let outline = try await outlining.outline(FeedOutlineRequest(LargeStore.zone))
+        #expect(outline.stretches.reduce(0) { $0 + $1.changes } == Self.large && (2...80).contains(outline.stretches.count))
+        let outlined = try await large.meter.cost { _ = try await outlining.outline(FeedOutlineRequest(LargeStore.zone)) }
+        #expect(outlined.steps < Self.large / 20 && outlined.pages < 1500, "outline: \(outlined)")
         _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
         let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
         let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]

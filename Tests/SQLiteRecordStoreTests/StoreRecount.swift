@@ -31,6 +31,17 @@ enum StoreRecount {
                 "SELECT zone, CASE WHEN state & 1 THEN 0 ELSE type END, count(*) FROM records WHERE \(living) GROUP BY 1, 2"
             ),
             (
+                "bytes of records", "SELECT zone, type, bytes FROM typeCounts WHERE bytes <> 0 AND \(living)",
+                "SELECT zone, type, sum(length(fields)) FROM records WHERE state & 1 = 0 AND \(living) GROUP BY 1, 2 HAVING sum(length(fields)) > 0"
+            ),
+            (
+                "bytes of assets", "SELECT zone, type, assetBytes FROM typeCounts WHERE assetBytes <> 0 AND \(living)",
+                """
+                SELECT r.zone, r.type, sum(a.size) FROM assetUses u JOIN assets a ON a.checksum = u.checksum
+                JOIN records r ON r.zone = u.zone AND r.name = u.name WHERE r.\(living) GROUP BY 1, 2 HAVING sum(a.size) > 0
+                """
+            ),
+            (
                 "changeCounts", "SELECT zone, bucket, count FROM changeCounts WHERE count <> 0 AND \(living)",
                 "SELECT zone, (id & 1099511627775) >> 10, count(*) FROM records WHERE \(living) GROUP BY 1, 2"
             ),

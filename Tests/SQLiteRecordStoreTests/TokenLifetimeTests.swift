@@ -56,6 +56,14 @@ import Testing
         #expect(explainedLater.standing == .good && explainedLater.changesAfter == 1)
         let all = try await database.pull(notes).changes.map(\.record.recordID.recordName)
         #expect(all == ["kept"])
+        // What is outlined has no tokens that would be refused.
+        guard let outlining = database as? any FeedOutlining else { throw RecordError(.internalError, "no outlines") }
+        let outline = try await outlining.outline(FeedOutlineRequest(notes, stretches: 1000))
+        #expect(outline.floor == explainedLater.position && outline.stretches.filter { $0.changes > 0 }.count == 2)
+        for stretch in outline.stretches {
+            if let token = stretch.token { _ = try await database.pull(notes, since: token) }
+            if stretch.after < outline.floor { #expect(stretch.token == nil) }
+        }
         await engine.close()
     }
 

@@ -43,6 +43,22 @@ enum ListingScenarios {
             try await database.delete("a", in: notes)
             #expect(try await database.counts(in: notes) == ZoneCounts(records: ["Item": 2, "Other": 1], deletions: 1))
         },
+        .init("records that an answer has no room for say so, the first one excepted") { engine, _ in
+            let database = try await engine.withZone()
+            let names: [Name] = ["a", "b", "c"]
+            for name in names { try await database.save(name, in: notes, ["text": .string(String(repeating: "x", count: 1000)), "short": .int64(1)]) }
+            let recordIDs = (["gone"] + names).map { RecordID(recordName: $0, zoneID: notes) }
+            func outcome(_ bytes: Int, _ keys: Set<Name>? = nil) async throws -> [RecordError?] {
+                try await database.fetch(recordIDs, desiredKeys: keys, bytesLimit: bytes).map { result in
+                    if case .failure(let error) = result { error } else { nil }
+                }
+            }
+            let (none, one, two) = (try await outcome(0), try await outcome(2000), try await outcome(2500))
+            #expect(none == [.recordNotFound, nil, .tooManyBytes, .tooManyBytes] && one == none)
+            #expect(two == [.recordNotFound, nil, nil, .tooManyBytes])
+            let keyed = try await outcome(2000, ["short"])
+            #expect(keyed == [.recordNotFound, nil, nil, nil])
+        },
         .init("a schema is read as it was edited, grants and system indexes included") { engine, _ in
             let database = try await engine.full(.private)
             let type = RecordType(
@@ -124,6 +140,59 @@ enum ListingScenarios {
             try await database.save("a", in: notes)
             #expect(try await positioning.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest } == true)
             let refused = await refusal { _ = try await positioning.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere"))) }
+            #expect(refused == .zoneNotFound)
+        },
+        .init("a database sums up its zones: what is in each, and between which moments it was saved") { engine, clock in
+            let database = try await engine.withZone()
+            guard let summing = database as? any ZoneSummarizing else { return }
+            let unused = try await summing.summaries(limit: 10, changes: 20)
+            #expect(unused.left == 0 && unused.zones.filter { !$0.zoneID.isDefault }.map(\.zoneID.zoneName) == [notes.zoneName])
+            #expect(unused.zones.allSatisfy { $0.counts.total == 0 && $0.firstSave == nil && $0.isFirstCertain && $0.lastSave == nil })
+            let start = clock.now()
+            for name in ["a", "b", "c", "d"] as [Name] {
+                try await database.save(name, in: notes)
+                clock.advance()
+            }
+            try await database.save("o", type: "Other")
+            let there = try await summing.summaries(limit: 10, changes: 20)
+            #expect(there.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, notes.zoneName])
+            #expect(there.zones[0].counts.records == ["Other": 1] && there.zones[0].lastSave == clock.now())
+            #expect(there.zones[1].counts == ZoneCounts(records: ["Item": 4], deletions: 0))
+            #expect(there.zones[1].firstSave == start && there.zones[1].isFirstCertain)
+            #expect(there.zones[1].lastSave == Timestamp(milliseconds: start.milliseconds + 3000))
+
+            // The oldest is saved again, and the latest goes: few looked at don't tell, all do.
+            try await database.save("a", in: notes)
+            try await database.delete("d", in: notes)
+            let few = try await summing.summaries(limit: 10, changes: 5).zones[1]
+            #expect(few.counts == ZoneCounts(records: ["Item": 3], deletions: 1) && !few.isFirstCertain)
+            #expect(few.firstSave == Timestamp(milliseconds: start.milliseconds + 1000) && few.lastSave == clock.now())
+            let all = try await summing.summaries(limit: 10, changes: 8).zones[1]
+            #expect(all.firstSave == start && all.isFirstCertain)
+            #expect(try await summing.earliestCreation(in: notes) == start)
+            let atEnd = try await summing.summaries(limit: 10, changes: 0).zones[1]
+            #expect(atEnd.lastSave == nil)
+
+            let one = try await summing.summaries(limit: 1, changes: 1)
+            #expect(one.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName] && one.left == 1)
+            for result in try await database.modifyZones(["Zoo", "A", "É", "E\u{301}"].map { .create(ZoneID(zoneName: $0)) }) { _ = try result.get() }
+            let most = try await summing.summaries(limit: 4, changes: 4)
+            #expect(most.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, "A", "E\u{301}", notes.zoneName] && most.left == 2)
+            #expect(try await summing.earliestCreation(in: .default) == clock.now())
+            if let knowing = engine as? any UserKnowing {
+                func knows(_ caller: Caller, _ environment: Records.Environment = .development) async throws -> Bool {
+                    try await knowing.knows(caller.userRecordName, in: database.address.container, environment)
+                }
+                let before = [try await knows(ada), try await knows(grace), try await knows(ada, .production)]
+                _ = try await engine.full(.private, as: grace).currentToken()
+                let after = [try await knows(grace), try await knows(grace, .production)]
+                #expect(before == [true, false, false] && after == [true, false])
+                let environments = try await (engine as? any EnvironmentListing)?.environments(of: database.address.container)
+                #expect(environments == [.development])
+            }
+            let others = try await (engine.full(.private, as: grace) as? any ZoneSummarizing)?.summaries(limit: 10, changes: 1)
+            #expect(others?.zones.allSatisfy { $0.counts.total == 0 } == true)
+            let refused = await refusal { _ = try await summing.earliestCreation(in: ZoneID(zoneName: "Nowhere")) }
             #expect(refused == .zoneNotFound)
         },
     ]

@@ -19,7 +19,7 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
 
     public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all
         + JournalScenarios.all
-    public static let following = FeedScenarios.all + TokenScenarios.all
+    public static let following = FeedScenarios.all + OutlineScenarios.all + TokenScenarios.all
     public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all
 }

@@ -32,6 +32,26 @@ import Traffic
         #expect(log.run != RequestLog().run && log.run.utf8.count == 16)
     }
 
+    @Test("Requests that say the same are kept as they are, and what only looks the same too")
+    func spellings() {
+        let log = RequestLog()
+        let spellings = ["caf\u{E9}", "cafe\u{301}", "caf\u{E9}", "other", "cafe\u{301}"]
+        for (number, spelling) in spellings.enumerated() {
+            log.note(
+                Requests.request(String(number)) { request in
+                    request.target = "/same"
+                    request.client = ClientIdentity(name: spelling, deviceID: nil, userAgent: spelling)
+                    request.userRecordName = Name(spelling)
+                    request.zoneIDs = [ZoneID(zoneName: Name(spelling))]
+                    request.recordType = Name(spelling)
+                })
+        }
+        for (request, spelling) in zip(log.latest(.max).reversed(), spellings) {
+            let said = [request.client.name, request.client.userAgent, request.userRecordName?.string, request.zoneIDs.first?.zoneName.string, request.recordType?.string]
+            #expect(said.map { $0.map { Name($0) } } == Array(repeating: Name(spelling), count: 5) && request.target == "/same")
+        }
+    }
+
     @Test("A log of no requests keeps none")
     func off() {
         let log = RequestLog(limit: 0)

@@ -38,6 +38,54 @@ import Traffic
         }
     }
 
+    @Test("A query is noted with how it was answered, and one that was refused without")
+    func plans() async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server)
+            try await client.save(["a"])
+            let database = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+            let editing = try #require(database as? any SchemaEditing)
+            _ = try await editing.edit([.addIndexes(.queryable, of: .system(.recordID), in: "N")])
+            let noted = try client.noted(try await client.post("records/query", #"{"query":{"recordType":"N"}}"#))
+            let expected = try await database.query(QueryRequest(Query(recordType: "N"))).plan
+            #expect(noted.plan == expected.map { ServedRequest.Plan(index: $0.index?.description, sentence: $0.summary) } && noted.plan != nil)
+            let told = try await client.send("GET", "/skylight/1/requests/\(noted.id)")
+            #expect(Subset.value(at: "plan", in: try told.json()) == noted.plan.map { .string($0.sentence) })
+            let refused = try client.noted(try await client.post("records/query", #"{"query":{"recordType":"Nothing"}}"#))
+            #expect(refused.plan == nil && refused.recordType == "Nothing")
+        }
+    }
+
+    @Test("An answer to a lookup has a limit, and names that are beyond it say so")
+    func lookupLimit() async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server)
+            let database = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+            let text = FieldInput(.string(String(repeating: "x", count: 980_000)))
+            let names = (0..<35).map { Name("r\($0)") }
+            for name in names {
+                let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "N", fields: ["text": text])
+                for outcome in try await database.modify(ModifyRequest([operation])) { _ = try outcome.get() }
+            }
+            let records = names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ",")
+            let answer = try await client.post("records/lookup", "{\"records\":[\(records)]}")
+            #expect(answer.status == 200 && answer.body.count < 34 << 20)
+            let noted = try client.noted(answer)
+            #expect(noted.records == 34 && noted.itemErrors.map(\.name) == ["r34"] && noted.itemErrors.map(\.code) == [.badRequest])
+            let few = try await client.post("records/lookup", "{\"records\":[\(records)],\"desiredKeys\":[]}")
+            #expect(try client.noted(few).records == 35)
+            // What counts is what each item asks for, whatever had to be read for the others.
+            let own = names.map { #"{"recordName":"\#($0)","desiredKeys":["other"]}"# }
+            let parts = try await client.post("records/lookup", "{\"records\":[\(own.joined(separator: ","))]}")
+            #expect(try client.noted(parts).records == 35)
+            let whole = #"{"recordName":"r34"}"#
+            let mixed = try await client.post("records/lookup", "{\"records\":[\((own.dropLast() + [whole]).joined(separator: ","))]}")
+            #expect(try client.noted(mixed).records == 35 && mixed.body.count > 980_000 && mixed.body.count < 1 << 20)
+            let most = names.dropLast().map { #"{"recordName":"\#($0)"}"# } + [own[34]]
+            #expect(try client.noted(try await client.post("records/lookup", "{\"records\":[\(most.joined(separator: ","))]}")).records == 35)
+        }
+    }
+
     @Test("Clients that send no header are known by clientId, and others by their user agent")
     func identities() async throws {
         try await TestServer.run { server in

@@ -166,6 +166,25 @@ import Traffic
             let answer = try await client.send("GET", "/metrics")
             #expect(answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let lines = answer.text.split(separator: "\n").map(String.init)
+            let stores = try await #require(server.engine as? any StorageReporting).storage(limit: 10)
+            let amount = try #require(stores.first?.total)
+            #expect(amount.records == 2 && amount.bytes > 0 && stores.count == 1)
+            let type = try #require(stores.first?.types.keys.first)
+            let store = #"container="iCloud.com.example.Test",environment="development",database="private""#
+            for line in [
+                "skylight_records{\(store),type=\"\(type)\"} 2", "skylight_record_bytes{\(store),type=\"\(type)\"} \(amount.bytes)",
+                "skylight_asset_bytes{\(store),type=\"\(type)\"} 0", "skylight_database_records{\(store)} 2",
+                "skylight_database_record_bytes{\(store)} \(amount.bytes)", "skylight_database_asset_bytes{\(store)} 0",
+            ] {
+                #expect(lines.contains(line), "\(line)")
+            }
+            #expect(lines.contains { $0.hasPrefix("skylight_zone_records{\(store),zone=") && $0.hasSuffix("} 2") })
+            #expect(lines.contains { $0.hasPrefix("skylight_storage_age_seconds ") })
+            // Every series of a metric has the same labels, so that they can be added up by any of them.
+            for metric in ["skylight_records", "skylight_zone_records"] {
+                let labels = lines.filter { $0.hasPrefix(metric + "{") }.map { $0.split(separator: ",").count }
+                #expect(Set(labels) == [4], "\(metric)")
+            }
             for line in [
                 #"skylight_requests_total{operation="records/modify",status="200"} 1"#, #"skylight_requests_total{operation="records/query",status="404"} 1"#,
                 #"skylight_records_returned_total{operation="records/modify"} 2"#, "skylight_clients 1",

@@ -45,24 +45,10 @@ struct RestorePlaces: Sendable {
     /// A record as it is to be saved: a reference that names its zone or its owner names those of the copy.
     func placed(_ record: RestoredRecord) -> RestoredRecord {
         var record = record
-        let (source, target) = (record.zoneID, target(of: record.zoneID))
-        let sourceOwner =
-            header.address.scope == .public ? ZoneID.publicOwner : source.ownerRecordName ?? header.user?.userRecordName
-        let targetOwner = address.scope == .public ? ZoneID.publicOwner : target.ownerRecordName ?? caller.userRecordName
-        if source.zoneName != target.zoneName || sourceOwner != targetOwner {
-            record.mapReferences { reference in
-                guard let named = reference.zoneID else { return reference }
-                // In a shared database the names for whoever asks don't mean the owner of the zone.
-                let isSymbolic = header.address.scope != .shared && named.ownerRecordName.map(ZoneID.currentOwnerNames.contains) ?? false
-                guard isSymbolic || named.ownerRecordName == nil || named.ownerRecordName == sourceOwner else { return reference }
-                var mapped = reference
-                let zoneName = named.zoneName == source.zoneName ? target.zoneName : named.zoneName
-                // Such a name means the new owner where that one asks, and is kept, so that exporting again gives the same bytes.
-                let keepsOwner = named.ownerRecordName == nil || isSymbolic && address.scope != .shared
-                mapped.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: keepsOwner ? named.ownerRecordName : targetOwner)
-                return mapped
-            }
-        }
+        let target = target(of: record.zoneID)
+        let move = ReferenceMove(
+            from: record.zoneID, in: header.address.scope, of: header.user?.userRecordName, to: target, in: address.scope, of: caller.userRecordName)
+        if !move.changesNothing { record.mapReferences(move.moved) }
         record.zoneID = target
         return record
     }

@@ -103,13 +103,3 @@ extension FieldInput {
         if case .tagged(let value, _, _) = self { value } else { nil }
     }
 }
-
-extension FieldValue {
-    fileprivate func mappingReferences(_ change: (Reference) -> Reference) -> FieldValue {
-        switch self {
-        case .reference(let reference): .reference(change(reference))
-        case .list(let elements, let type): .list(elements.map { $0.mappingReferences(change) }, of: type)
-        default: self
-        }
-    }
-}

@@ -14,7 +14,7 @@ extension InMemoryDatabase: QueryExplaining {
             let candidates = IndexCandidate.all(for: request.query, in: type, problems: [])
             return QueryExplanation(
                 candidates: candidates.map { $0.explained(in: request.query, .passedOver, because: "What is kept in memory has no indexes") },
-                summary: "All \(recordsRead) records of the type were read and compared: what is kept in memory has no indexes.",
+                summary: Self.summary(recordsRead),
                 recordsRead: recordsRead, recordsReturned: page.records.count, hasMore: page.continuationMarker != nil,
                 milliseconds: (clock.now - begin) / .milliseconds(1))
         }

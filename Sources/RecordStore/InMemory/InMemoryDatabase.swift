@@ -66,10 +66,17 @@ struct InMemoryDatabase: RecordDatabase {
         var fill = PageFill(request.limit)
         let page = ordered.prefix { fill.admits($0.record) }
         let hasMore = page.count < ordered.count
+        let recordsRead = records.count
         let found = QueryPage(
             records: try page.map { try $0.record.keeping(request.desiredKeys) },
-            continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil)
-        return (found, records.count)
+            continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil,
+            plan: ChosenPlan(index: nil, summary: Self.summary(recordsRead)))
+        return (found, recordsRead)
+    }
+
+    /// What a query did that looked at so many records.
+    static func summary(_ recordsRead: Int) -> String {
+        "All \(recordsRead) records of the type were read and compared: what is kept in memory has no indexes."
     }
 
     /// The area with the zone's owner filled in, so that a marker fits however the client names the zone.
@@ -78,14 +85,16 @@ struct InMemoryDatabase: RecordDatabase {
         return .zone(zones.first.map { view.zoneID(of: $0) } ?? .default)
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         try store.read { state in
-            try recordIDs.map { recordID in
+            var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
+            return try recordIDs.map { recordID in
                 do {
                     guard let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName], !row.isDeleted else {
                         return .failure(.recordNotFound)
                     }
-                    return .success(try row.record.keeping(desiredKeys))
+                    let record = try row.record.keeping(desiredKeys)
+                    return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
                 } catch let error as RecordError where error.code == .zoneNotFound {
                     return .failure(error)
                 }

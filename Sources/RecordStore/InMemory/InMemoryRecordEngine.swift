@@ -1,4 +1,5 @@
 internal import Foundation
+public import JSON
 public import Records
 internal import Synchronization
 
@@ -37,6 +38,12 @@ public final class InMemoryRecordEngine: RecordEngine {
         }
     }
 
+    /// All there are, in the order of their names.
+    var openStores: [(container: ContainerID, environment: Environment, store: InMemoryStore)] {
+        stores.withLock { $0.map { ($0.key.container, $0.key.environment, $0.value) } }
+            .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+    }
+
     public func containers() async throws -> [ContainerID] {
         stores.withLock { Set($0.keys.map(\.container)).sorted() }
     }
@@ -62,6 +69,13 @@ public final class InMemoryRecordEngine: RecordEngine {
 extension InMemoryRecordEngine: EnvironmentListing {
     public func environments(of container: ContainerID) async throws -> [Environment] {
         stores.withLock { stores in Environment.allCases.filter { stores[Key(container: container, environment: $0)] != nil } }
+    }
+}
+
+extension InMemoryRecordEngine: UserKnowing {
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool {
+        let store = stores.withLock { $0[Key(container: container, environment: environment)] }
+        return try store?.read { $0.users[userRecordName] != nil } ?? false
     }
 }
 

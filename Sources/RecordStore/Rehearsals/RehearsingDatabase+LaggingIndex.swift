@@ -67,7 +67,8 @@ extension RehearsingDatabase {
         return QueryPage(
             records: try given.map { try $0.record.keeping(request.desiredKeys) },
             continuationMarker: given.count < ordered.count
-                ? given.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : page.continuationMarker)
+                ? given.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : page.continuationMarker,
+            plan: page.plan)
     }
 
     private struct QueryItem {
@@ -99,6 +100,7 @@ extension RehearsingDatabase {
     private func page(_ request: QueryRequest, knownAt horizon: Timestamp, without excluded: Set<RecordID>) async throws -> QueryPage {
         var request = request
         var records: [StoredRecord] = []
+        var plan: ChosenPlan?
         let wanted = request.limit.records
         for _ in 0..<Self.readingLimit {
             request.limit.records = wanted - records.count
@@ -109,9 +111,10 @@ extension RehearsingDatabase {
             }
             if known.count < page.records.count { scope?.note(.laggingIndex) }
             records += known
+            plan = plan ?? page.plan
             request.continuationMarker = page.continuationMarker
             if page.continuationMarker == nil || records.count >= wanted { break }
         }
-        return QueryPage(records: records, continuationMarker: request.continuationMarker)
+        return QueryPage(records: records, continuationMarker: request.continuationMarker, plan: plan)
     }
 }

@@ -16,8 +16,8 @@ extension RehearsingDatabase {
         }
         if shapes(.emptyPages, reach), !isAfterEmptyPage {
             // What is wrong with the query is wrong with its empty page.
-            _ = try await base.query(request)
-            return QueryPage(records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""))
+            let plan = try await base.query(request).plan
+            return QueryPage(records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""), plan: plan)
         }
         guard rehearses(.laggingIndex, reach) else { return try await base.query(request) }
         return try await laggingPage(request)

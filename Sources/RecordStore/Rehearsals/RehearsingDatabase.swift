@@ -53,9 +53,9 @@ struct RehearsingDatabase: RecordDatabase {
         return request.operations.indices.map { .failure($0 == 0 ? conflict : others) }
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         try checkBusy(.zones(recordIDs.map(\.zoneID)))
-        return try await base.fetch(recordIDs, desiredKeys: desiredKeys)
+        return try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
     }
 
     // MARK: Zones

@@ -45,6 +45,14 @@ public struct TokenOffice: Sendable {
         return seal.seal(content)
     }
 
+    /// The token of a client that knows everything up to a place in a zone's feed.
+    /// - Parameter last: the latest change up to there; `nil` when there is none.
+    /// - Returns: `nil` where what such a client lacks can't be told any more.
+    public func token(after last: (position: Int64, moment: Timestamp)?, of feed: FeedState) -> ChangeToken? {
+        let (position, moment) = last ?? (0, Timestamp(milliseconds: 0))
+        return position < feed.floor ? nil : token(of: feed, at: position, moment: moment, progress: .complete)
+    }
+
     /// What a token says, `nil` when this store did not make it.
     public func open(_ token: ChangeToken) -> Opened? {
         if let content = seal.open(token) { return Opened(content: content, isRetired: false) }

@@ -201,11 +201,37 @@ struct QueryWeighing {
         }
     }
 
+    /// With the field as the query names it.
     private func name(of source: NameSource) -> String {
         let field = query.filters.indices.contains(source.filter) ? query.filters[source.filter].fieldName : ""
-        let definition = type.definition(of: type.key(named: field))
-        let index = source.table == .tokens ? "SEARCHABLE" : definition?.indexes.contains(.queryable) ?? true ? "QUERYABLE" : "SORTABLE"
-        return "\(field) \(index)"
+        guard case .field(_, let indexes)? = index(of: source) else { return field.string }
+        return "\(field) \(indexes.names.joined(separator: " "))"
+    }
+
+    // MARK: The plan
+
+    /// The index that did the work in the first zone, and the summary.
+    func plan(hasMore: Bool) -> ChosenPlan {
+        ChosenPlan(index: plans.first.flatMap { index(of: $0) }, summary: self.summary(entriesCounted: 0, hasMore: hasMore))
+    }
+
+    private func index(of plan: ZonePlan) -> QueryIndex? {
+        switch plan.way {
+        case .lookUp: .field(.system(.recordID), .queryable)
+        case .names(let source), .collect(let source): index(of: source)
+        case .nearest: query.sorts.first.map { .field(type.key(named: $0.fieldName), .queryable) }
+        case .sort: resolved.sorts.first.map { .field($0.key, .sortable) }
+        case .composite(let composite, _, _): .composite(composite.index)
+        case .members, .collectMembers: .recordNames
+        }
+    }
+
+    /// As the schema declares it.
+    private func index(of source: NameSource) -> QueryIndex? {
+        guard resolved.filters.indices.contains(source.filter) else { return nil }
+        let key = resolved.filters[source.filter].key
+        if source.table == .tokens { return .field(key, .searchable) }
+        return .field(key, type.definition(of: key)?.indexes.contains(.queryable) ?? true ? .queryable : .sortable)
     }
 
     // MARK: Advice

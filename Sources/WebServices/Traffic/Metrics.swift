@@ -1,21 +1,55 @@
 internal import HTTPServing
 internal import Hummingbird
+internal import JSON
 internal import RecordStore
 internal import Records
 internal import Traffic
 
 /// `/metrics`: the numbers of the web services in the text format of Prometheus (docs/requests.md).
 enum Metrics {
-    static func response(_ log: RequestLog, stores: [StoreHealth]) -> Response {
-        var text = log.telemetry.prometheusText
-        text += "# HELP skylight_clients Clients that were seen of late, one for each user and database.\n# TYPE skylight_clients gauge\n"
-        text += "skylight_clients \(log.clients.clients.count)\n"
-        text += "# HELP skylight_store_read_only Whether a store that is open takes no more saves.\n# TYPE skylight_store_read_only gauge\n"
+    private typealias Labels = [(name: String, value: String)]
+
+    static func response(_ log: RequestLog, stores: [StoreHealth], storage: StorageGauges.Reading) -> Response {
+        var text = PrometheusText()
+        text.metric("skylight_clients", "gauge", "Clients that were seen of late, one for each user and database.")
+        text.sample("skylight_clients", [], String(log.clients.clients.count))
+        text.metric("skylight_store_read_only", "gauge", "Whether a store that is open takes no more saves.")
         for store in stores {
-            // Letters, digits, dots, hyphens and underscores: nothing that would need escaping.
-            text += "skylight_store_read_only{container=\"\(store.container)\",environment=\"\(store.environment.rawValue)\"} "
-            text += store.readOnlyBecause == nil ? "0\n" : "1\n"
+            let labels = [("container", store.container.description), ("environment", store.environment.rawValue)]
+            text.sample("skylight_store_read_only", labels, store.readOnlyBecause == nil ? "0" : "1")
         }
-        return .content(text.utf8, type: "text/plain; version=0.0.4; charset=utf-8")
+        if let age = storage.age { write(storage.stores, age: age, into: &text) }
+        return .content((log.telemetry.prometheusText + text.text).utf8, type: "text/plain; version=0.0.4; charset=utf-8")
+    }
+
+    private static func write(_ stores: [StoreStorage], age: Duration, into text: inout PrometheusText) {
+        text.metric("skylight_storage_age_seconds", "gauge", "How old the numbers of what is stored are.")
+        text.sample("skylight_storage_age_seconds", [], String(age.components.seconds))
+        let measures: [(what: String, help: String, value: (StoredAmount) -> Int64)] = [
+            ("records", "Records that are stored", { Int64($0.records) }),
+            ("record_bytes", "Bytes of the fields of records", \.bytes),
+            ("asset_bytes", "Bytes of the files that records refer to, each file for every record that does", \.assetBytes),
+        ]
+        for (what, help, value) in measures {
+            text.metric("skylight_database_\(what)", "gauge", "\(help), in all.")
+            for store in stores { text.sample("skylight_database_\(what)", place(of: store), String(value(store.total))) }
+        }
+        for (prefix, label, parts) in [
+            ("skylight_", "type", \StoreStorage.types), ("skylight_zone_", "zone", \StoreStorage.zones),
+        ] as [(String, String, KeyPath<StoreStorage, [Name: StoredAmount]>)] {
+            for (what, help, value) in measures {
+                let name = prefix + what
+                text.metric(name, "gauge", "\(help), by \(label), the \(StorageGauges.limit) largest.")
+                for store in stores {
+                    for (key, amount) in store[keyPath: parts].sorted(by: { $0.key < $1.key }) {
+                        text.sample(name, place(of: store) + [(label, key.string)], String(value(amount)))
+                    }
+                }
+            }
+        }
+    }
+
+    private static func place(of store: StoreStorage) -> Labels {
+        [("container", store.container.description), ("environment", store.environment.rawValue), ("database", store.scope.rawValue)]
     }
 }

@@ -31,7 +31,7 @@ struct FeedPanel: ViewModel {
         playback = FormFields.url("\(place.feedPath)/playback", parameters)
         follow = FormFields.url("\(place.feedPath)/follow", parameters)
         record = place.link("record", [("name", "")])
-        again = place.link("changes", form.parameters(since: ChangeToken(text: "")).filter { $0.name != "token" } + [("token", "")])
+        again = place.link("changes", [("since", "1")] + form.parameters(since: nil) + [("token", "")])
         explain = place.link("token", [("token", "")])
         start = token.text
         people = visit.people.users.map { Person(recordName: $0.userRecordName.string, name: $0.displayName) }

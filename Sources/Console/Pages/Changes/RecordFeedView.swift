@@ -1,3 +1,4 @@
+internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -16,6 +17,8 @@ struct RecordFeedView: Page {
         let href: String
         let type: String
         let fields: String
+        /// The files among them, to be fetched.
+        let assets: [ValueView]
         let when: ValueView
         let by: String
         let device: String?
@@ -32,6 +35,7 @@ struct RecordFeedView: Page {
             case "href": href
             case "type": type
             case "fields": fields
+            case "assets": assets
             case "when": when
             case "by": by
             case "device": device ?? Absent()
@@ -47,6 +51,10 @@ struct RecordFeedView: Page {
         let left: String?
         let milliseconds: String
         let next: String?
+        /// Said of the token in the foot.
+        let tokenName: String
+        /// Said of the pull that begins with it.
+        let againName: String
     }
 
     let title: String
@@ -56,16 +64,24 @@ struct RecordFeedView: Page {
     let types: [Choice]
     let limits: [Choice]
     let token: TokenInput
+    /// Up to which token; empty for now.
+    let upto: TokenInput
     let isSince: Bool
+    let isBetween: Bool
     let returnsSystemFieldsOnly: Bool
     let isReverse: Bool
     let complaint: Complaint?
+    let refusal: SpanRefusal?
     let timeline: FeedTimeline?
     let rows: [Row]
     /// Explains the marks, when there are any.
     let orderNote: String?
     let nothing: String?
+    /// What that means for the client.
+    let nothingMeans: String?
     let emptyPage: Bool
+    /// What changed after the upper token.
+    let changedAgain: ChangedAgain?
     let noFeed: NoFeed?
     let newToken: TokenOutput?
     /// The token of the zone as it is now.
@@ -81,56 +97,81 @@ struct RecordFeedView: Page {
 extension RecordFeedView {
     static func load(_ visit: Visit, zoneID: ZoneID) async throws -> RecordFeedView {
         let form = RecordFeedForm(visit.fields)
+        let place = visit.place
         let hasFeed = visit.hasFeed(zoneID)
         let token = await TokenInput(form.tokenText, isUsed: form.isSince, visit: visit)
+        let upto = await TokenInput(form.uptoText, isUsed: true, visit: visit)
+        let span = try await FeedSpan(form, of: zoneID, visit: visit)
+        let isBetween = form.upto != nil
         var page: ZoneChangesPage?
         var rows: [Row] = []
         var complaint: Complaint?
+        var changedAgain: ChangedAgain?
         if hasFeed {
             do {
-                let request = ZoneChangesRequest(
-                    zoneID, since: form.since, limit: PageLimit(records: form.limit), desiredKeys: form.returnsSystemFieldsOnly ? [] : nil,
-                    desiredRecordTypes: form.type.map { [$0] }, reverse: form.isReverse)
-                let answer = try await visit.measure { try await visit.database.zoneChanges(request) }
-                page = answer
-                rows = try await Self.rows(answer, form: form, visit: visit)
+                if span.refusal == nil, form.listing == .asked {
+                    let answer = try await span.page(form, of: zoneID, visit: visit)
+                    page = answer
+                    rows = try await Self.rows(answer, form: form, visit: visit)
+                } else {
+                    try await span.check(form, of: zoneID, visit: visit)
+                }
+                if span.refusal == nil, isBetween {
+                    changedAgain = try await ChangedAgain(span, form, in: zoneID, isLast: page.map { !$0.moreComing } ?? false, visit: visit)
+                }
             } catch let error as RecordError {
                 complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
             }
         }
-        let current = visit.zones.first { visit.place.isSame($0.zoneID, zoneID) }?.syncToken
-        let timeline = try await FeedTimeline(page, since: form.since, current: current, visit: visit)
+        let current = visit.zones.first { place.isSame($0.zoneID, zoneID) }?.syncToken
+        let timeline = hasFeed ? try await FeedTimeline(page, of: span, form, in: zoneID, visit: visit) : nil
         let isEmpty = page.map { $0.changes.isEmpty && !$0.moreComing } ?? false
+        let nothing = isEmpty ? Self.nothing(form) : nil
         return RecordFeedView(
-            title: "Changes · \(visit.zoneName(zoneID))", action: "\(visit.place.path)/changes",
-            hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
+            title: "Changes · \(visit.zoneName(zoneID))", action: "\(place.path)/changes",
+            hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
             types: [Choice("", "all types", isSelected: form.type == nil)]
                 + visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == form.type) },
-            limits: Set([50, 100, 200, form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) }, token: token,
-            isSince: form.since != nil, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse, complaint: complaint,
-            timeline: timeline, rows: rows, orderNote: orderNote(rows), nothing: isEmpty ? (form.since == nil ? "The zone has no records." : "No changes since the token.") : nil,
-            emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
-            noFeed: hasFeed
-                ? nil : NoFeed(visit.place, reason: visit.place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
+            limits: Set([50, 100, 200, form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) },
+            token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
+            complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows, orderNote: orderNote(rows),
+            nothing: nothing?.what, nothingMeans: nothing?.means, emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
+            changedAgain: changedAgain,
+            noFeed: hasFeed ? nil : NoFeed(place, reason: place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
             newToken: page.map { page in
                 TokenOutput(
-                    text: page.syncToken.text, again: visit.place.link("changes", form.parameters(since: page.syncToken)),
-                    explain: visit.place.link("token", [("token", page.syncToken.text)]))
+                    text: page.syncToken.text, again: place.link("changes", form.parameters(since: page.syncToken)),
+                    explain: place.link("token", [("token", page.syncToken.text)]))
             },
-            tokenForNow: hasFeed ? current.map { visit.place.link("changes", form.parameters(since: $0)) } : nil,
-            explainAction: "\(visit.place.path)/token",
-            feed: page.flatMap { page in
-                // A pull from the newest that is not done stands for nothing that can be followed; now does.
-                let isOpen = form.isReverse && page.moreComing
-                return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
-            },
-            code: hasFeed ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
-            foot: page.map { page in
-                Foot(
-                    count: Digits.count(page.changes.count, "change"), left: page.moreComing ? "more coming" : "nothing more",
-                    milliseconds: visit.stopwatch.elapsed.millisecondsText,
-                    next: page.moreComing ? visit.place.link("changes", form.parameters(since: page.syncToken)) : nil)
-            })
+            tokenForNow: hasFeed ? current.map { place.link("changes", form.parameters(since: $0)) } : nil,
+            explainAction: "\(place.path)/token",
+            feed: isBetween
+                ? nil
+                : page.flatMap { page in
+                    // A pull from the newest that is not done stands for nothing that can be followed; now does.
+                    let isOpen = form.isReverse && page.moreComing
+                    return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
+                },
+            // No client can ask for changes up to a token.
+            code: hasFeed && !isBetween ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
+            foot: page.map { Foot($0, form: form, visit: visit) })
+    }
+
+    private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {
+        if let type = form.type {
+            if form.upto != nil {
+                return ("Nothing of type \(type) between the two tokens.", "No record of the type had its latest change there; others may have.")
+            }
+            return form.since == nil
+                ? ("The zone has no records of type \(type).", "Of other types there may be some.")
+                : ("No changes of type \(type) since the token.", "Of this type the client has everything. Of other types there may be changes.")
+        }
+        if form.upto != nil {
+            return ("Nothing between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") had its latest change there.")
+        }
+        return form.since == nil
+            ? ("The zone has no records.", "Its token is ready to be used: what is saved from now on comes after it.")
+            : ("No changes since the token.", "The client has everything. The new token, below, stands where the old one stood.")
     }
 
     private static func orderNote(_ rows: [Row]) -> String? {
@@ -143,23 +184,48 @@ extension RecordFeedView {
 
     private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
         let decoded = try page.changes.map { try $0.record.fields.decoded() }
+        let links = try await visit.links(toAssetsOf: page.changes.map(\.record))
         // Newest first, everything stands before what it refers to; that says nothing.
         let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
         return zip(page.changes.indices, page.changes).map { index, change in
             let record = change.record
             let isDeletion = change.kind == .deleted
-            let device = record.modified.deviceID
             return Row(
                 anchor: "p\(change.position)", position: Digits.grouped(change.position), kind: change.kind.rawValue, kindText: change.kind.words,
                 recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: page.zoneID),
                 type: record.recordType.string,
                 fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not asked for" : decoded[index].map(\.name.string).joined(separator: ", "),
-                when: ValueView(.time(record.modified.timestamp)), by: visit.people.name(of: record.modified.userRecordName),
-                device: device == "iCloud" || device.isEmpty ? nil : device, tag: record.recordChangeTag, marks: marks[index] ?? [])
+                assets: links.map { Self.assets(decoded[index], $0) } ?? [], when: ValueView(.time(record.modified.timestamp)),
+                by: visit.people.name(of: record.modified.userRecordName),
+                device: record.modified.device, tag: record.recordChangeTag, marks: marks[index] ?? [])
         }
     }
 }
 
+extension RecordFeedView {
+    /// Files that a line leads to.
+    private static let assetLimit = 3
+
+    private static func assets(_ fields: [Field], _ links: AssetLinks) -> [ValueView] {
+        let all = fields.lazy.flatMap { field in field.value.assets.map { (field.name, $0) } }
+        return all.prefix(assetLimit).map { name, asset in
+            ValueView(.asset(asset.shownName(in: name), href: links.downloadURL(of: asset, in: name), size: Digits.bytes(asset.size)))
+        }
+    }
+}
+
+extension RecordFeedView.Foot {
+    fileprivate init(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) {
+        let isEnd = form.upto != nil && !page.moreComing
+        self.init(
+            count: Digits.count(page.changes.count, "change"),
+            left: page.moreComing ? "more coming" : isEnd ? "nothing more up to the token" : "nothing more",
+            milliseconds: visit.stopwatch.elapsed.millisecondsText,
+            next: page.moreComing ? visit.place.link("changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,
+            tokenName: isEnd ? "the token up to which" : "new token", againName: isEnd ? "Fetch what came after" : "Fetch again")
+    }
+}
+
 extension RecordChange.Kind {
-    fileprivate var words: String { self == .recreated ? "re-created" : rawValue }
+    var words: String { self == .recreated ? "re-created" : rawValue }
 }

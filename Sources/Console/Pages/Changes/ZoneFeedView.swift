@@ -20,6 +20,8 @@ struct ZoneFeedView: Page {
         let token: TokenOutput?
         /// Why there is no feed, or what the kind means.
         let note: String?
+        /// What sets the zone apart.
+        let marks: [Pill]
     }
 
     struct Foot: ViewModel {
@@ -42,6 +44,8 @@ struct ZoneFeedView: Page {
     let newToken: TokenOutput?
     let explainAction: String
     let others: [Frame.Link]
+    /// Where the zones are that are gone; `nil` where there are none, or they are listed here.
+    let gone: Frame.Link?
     /// The pull as clients write it; `nil` where there is no feed.
     let code: CodePanel?
     let foot: Foot?
@@ -79,12 +83,19 @@ extension ZoneFeedView {
             nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "There are no zones with a feed yet.") : nil,
             noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },
             explainAction: "\(place.path)/token", others: isEmpty && !isSince ? try await visit.othersWithData() : [],
+            gone: try await isSince ? nil : gone(visit),
             code: place.hasFeed ? CodePanel(zoneChangesSince: isSince && !text.isEmpty ? ChangeToken(text: text) : nil, visit: visit) : nil,
             foot: page.map { page in
                 Foot(
                     count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,
                     next: page.moreComing ? output(page.syncToken).again : nil)
             })
+    }
+
+    private static func gone(_ visit: Visit) async throws -> Frame.Link? {
+        guard let count = try await GoneZones(visit)?.count else { return nil }
+        let zones = visit.place.with { $0.zone = .unspecified }.link("zones")
+        return Frame.Link(text: count == 1 ? "1 zone is gone" : "\(Digits.grouped(count)) zones are gone", href: zones + "#gone")
     }
 
     /// The zones as they are, those with a feed in the order of their latest change.
@@ -125,6 +136,7 @@ extension ZoneFeedView.Row {
                 text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
                 explain: place.link("token", [("token", token.text)]))
         }
+        marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
         note =
             switch change?.kind {
             case nil: "no feed: read it with Query or Fetch"

@@ -15,7 +15,7 @@ enum CheckActions {
     }
 
     static func cancel(_ visit: Visit, checks: CheckRuns) -> String {
-        checks.run(of: place(visit))?.cancel()
+        checks.run(of: place(visit))?.run.cancel()
         return visit.place.link(Tab.check.rawValue)
     }
 

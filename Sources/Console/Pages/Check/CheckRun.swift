@@ -3,15 +3,8 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// A check of the records of a place that goes on behind its page: it ends by itself, by a click, or with the server.
+/// A check of the records of a place that goes on behind its page.
 final class CheckRun: Sendable {
-    enum Ending: Sendable, Hashable {
-        case done
-        case cancelled
-        /// Why it could not go on.
-        case failed(String)
-    }
-
     /// What was found of one kind.
     struct Findings: Sendable {
         var count = 0
@@ -22,53 +15,33 @@ final class CheckRun: Sendable {
     struct State: Sendable {
         var progress = RecordCheck.Progress()
         var findings: [RecordFinding.Kind: Findings] = [:]
-        var ending: Ending?
-        var ended: Timestamp?
     }
 
     /// Findings of a kind that are kept one by one.
     static let keptLimit = 100
 
-    let place: Place
+    /// How it ends.
+    let run: BackgroundRun
     private let state = Mutex(State())
-    private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(of place: Place) {
-        self.place = place
+        let page = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
+        run = BackgroundRun(heading: "Check", verb: "looked at", total: 0, place: place, back: page)
     }
 
+    var place: Place { run.place }
     var now: State { state.withLock { $0 } }
-    var isOver: Bool { state.withLock { $0.ending != nil } }
-
-    func cancel() {
-        task.withLock { $0 }?.cancel()
-    }
 
     func start(_ check: RecordCheck) {
-        let running = Task.detached(priority: .utility) { [self] in
-            let ending: Ending
-            do {
-                _ = try await check.run { progress in
-                    state.withLock { $0.progress = progress }
-                    // Others come first.
-                    await Task.yield()
-                } found: { finding in
-                    add(finding)
-                }
-                ending = .done
-            } catch is CancellationError {
-                ending = .cancelled
-            } catch let error as RecordError {
-                ending = .failed(error.description)
-            } catch {
-                ending = .failed("\(error)")
-            }
-            state.withLock { state in
-                state.ending = ending
-                state.ended = Timestamp.now()
+        run.start(priority: .utility) { [self] _ in
+            _ = try await check.run { progress in
+                state.withLock { $0.progress = progress }
+                // Others come first.
+                await Task.yield()
+            } found: { finding in
+                add(finding)
             }
         }
-        task.withLock { $0 = running }
     }
 
     private func add(_ finding: RecordFinding) {
@@ -93,12 +66,12 @@ final class CheckRuns: Sendable {
     /// - Throws: `RecordError` TRY_AGAIN_LATER while as many as may are under way.
     func start(_ check: RecordCheck, of place: Place) throws {
         let started: CheckRun? = try runs.withLock { runs in
-            if runs.contains(where: { $0.place == place && !$0.isOver }) { return nil }
-            guard runs.count(where: { !$0.isOver }) < Self.runningLimit else {
+            if runs.contains(where: { $0.place == place && !$0.run.isOver }) { return nil }
+            guard runs.count(where: { !$0.run.isOver }) < Self.runningLimit else {
                 throw RecordError(.tryAgainLater, "\(Self.runningLimit) checks are under way already; wait until one is over", retryAfter: 5)
             }
             runs.removeAll { $0.place == place }
-            while runs.count >= Self.keptLimit, let oldest = runs.firstIndex(where: \.isOver) { runs.remove(at: oldest) }
+            while runs.count >= Self.keptLimit, let oldest = runs.firstIndex(where: \.run.isOver) { runs.remove(at: oldest) }
             let run = CheckRun(of: place)
             runs.append(run)
             return run

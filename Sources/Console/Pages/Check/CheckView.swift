@@ -64,11 +64,11 @@ struct CheckView: Page {
 
     static func load(_ visit: Visit, checks: CheckRuns) -> CheckView {
         let run = checks.run(of: CheckActions.place(visit))
-        let state = run?.now
+        let state = run?.run.now
         let place = visit.place
         return CheckView(
             scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
-            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: state.map { Report($0, visit) },
+            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: run.map { Report($0, visit) },
             isLive: state.map { $0.ending == nil } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
             command: Self.command(place), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -102,8 +102,11 @@ extension CheckView {
 }
 
 extension CheckView.Report {
-    fileprivate init(_ run: CheckRun.State, _ visit: Visit) {
-        let progress = run.progress
+    fileprivate init(_ check: CheckRun, _ visit: Visit) {
+        // How it ended first: what was found by then is in the rest.
+        let run = check.run.now
+        let found = check.now
+        let progress = found.progress
         let isOver = run.ending == .done
         isLive = run.ending == nil
         let count = progress.findings
@@ -120,12 +123,12 @@ extension CheckView.Report {
         percent = isOver ? "100" : progress.total.map { _ in String(progress.records * 100 / total) }
         records = Digits.grouped(progress.records)
         zones = Digits.grouped(progress.zones)
-        found = Digits.grouped(count)
+        self.found = Digits.grouped(count)
         isClean = isOver && count == 0
         failure = if case .failed(let reason)? = run.ending { reason } else { nil }
         ended = run.ended.map { ValueView(.time($0)) }
         groups = RecordFinding.Kind.allCases.compactMap { kind in
-            run.findings[kind].map { CheckView.Group(kind, $0, visit) }
+            found.findings[kind].map { CheckView.Group(kind, $0, visit) }
         }
     }
 }

@@ -18,11 +18,11 @@ struct ZoneCopy: Sendable {
     let assets: AssetStores
 
     func run(_ run: BackgroundRun) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-copy-\(UUID().uuidString)", directoryHint: .isDirectory)
-        defer { Self.remove(folder) }
+        let folder = Self.scratchFolder()
+        defer { folder.later { $0.remove() } }
         try await withTaskExecutorPreference(WorkThread()) {
             do {
-                try await copy(through: folder, run)
+                try await copy(through: Self.url(of: folder), run)
             } catch {
                 if Task.isCancelled { throw CancellationError() }
                 throw error
@@ -31,10 +31,9 @@ struct ZoneCopy: Sendable {
     }
 
     private func copy(through folder: URL, _ run: BackgroundRun) async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let url = folder.appending(path: "zone.ndjson")
         guard FileManager.default.createFile(atPath: url.path(percentEncoded: false), contents: nil) else {
-            throw RecordError(.internalError, "The zone can't be copied: no file can be made in the server's temporary folder")
+            throw Self.lacksFolder
         }
         let file = try FileHandle(forWritingTo: url)
         defer { try? file.close() }
@@ -72,8 +71,13 @@ struct ZoneCopy: Sendable {
         }
     }
 
-    /// Removes the folder on a thread that may wait.
-    private static func remove(_ folder: URL) {
-        Task.detached(priority: .low) { try? await LongWork.run(on: .max) { try? FileManager.default.removeItem(at: folder) } }
+    private static let lacksFolder = RecordError(.internalError, "Nothing can be copied: no file can be made in the server's temporary folder")
+
+    /// A folder for what is copied; nothing is made yet.
+    static func scratchFolder() -> ScratchFolder { ScratchFolder(prefix: "skylight-copy-") }
+
+    /// Makes the folder. Waits for the disk.
+    static func url(of folder: ScratchFolder) throws(RecordError) -> URL {
+        do { return try folder.url() } catch { throw lacksFolder }
     }
 }

@@ -10,6 +10,8 @@ struct FetchView: Page {
 
     /// Records a request may ask for, as in the web services.
     static let nameLimit = 200
+    /// Bytes of fields that a page reads; the records for which there is no room are refused one by one.
+    static let bytesLimit = 32 << 20
     /// Fields that a line shows.
     static let shownFields = 5
 
@@ -22,6 +24,8 @@ struct FetchView: Page {
 
     struct Found: ViewModel {
         let href: String
+        /// Names the record to what is done with those that are picked.
+        let pick: String
         let type: String
         let typeHref: String
         let fields: [NamedValue]
@@ -51,6 +55,8 @@ struct FetchView: Page {
         let files: String?
         let milliseconds: String
         let exports: ResultFiles
+        /// The same records in the other shape; `nil` where there is one only.
+        let otherShape: Frame.Link?
     }
 
     let title: String
@@ -65,6 +71,13 @@ struct FetchView: Page {
     let rows: [Row]
     /// In place of the rows, where the assets are fetched too.
     let assets: AssetTable?
+    /// In place of the rows, where every field is to have its column.
+    let table: FetchTable?
+    /// `table` where that was asked for.
+    let shape: String?
+    let notice: String?
+    /// What is done with the records that are ticked.
+    let picking: PickingBar?
     let zone: String
     let example: Example?
     let noZones: Bool
@@ -82,6 +95,8 @@ extension FetchView {
         var results: [Result<StoredRecord, RecordError>] = []
         var rows: [Row] = []
         var assets: AssetTable?
+        var table: FetchTable?
+        let isTable = visit.fields["as"] == "table"
         var complaint: Complaint?
         if names.count > nameLimit {
             complaint = Complaint(
@@ -90,10 +105,14 @@ extension FetchView {
         } else if let zoneID, !names.isEmpty {
             do {
                 let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }
-                results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil) }
+                results = try await visit.measure {
+                    try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
+                }
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
                 if withAssets {
                     assets = try AssetTable(names, results, links: links, visit: visit)
+                } else if isTable {
+                    table = try FetchTable(names, results, links: links, visit: visit)
                 } else {
                     rows = try Self.rows(names, results, links: links, visit: visit)
                 }
@@ -104,21 +123,27 @@ extension FetchView {
         let there = zoneID.map { visit.inZone($0) } ?? visit
         let example = names.isEmpty ? try await Example(there) : nil
         let foundCount = results.count { (try? $0.get()) != nil }
+        let asked = [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
+        let shape = isTable ? [("as", "table")] : []
+        let otherShape = Frame.Link(text: isTable ? "As a list" : "As a table", href: there.place.link("fetch", asked + (isTable ? [] : [("as", "table")])))
         return FetchView(
             title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch", action: "\(visit.place.path)/fetch",
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
-            returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, zone: zoneID.map(visit.zoneName) ?? "", example: example,
-            noZones: zoneID == nil, code: results.isEmpty ? nil : zoneID.map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
+            returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, table: table,
+            shape: isTable ? "table" : nil, notice: Notice.text(visit.fields["notice"]),
+            picking: foundCount == 0 || withAssets ? nil : PickingBar(back: there.place.link("fetch", asked + shape), visit: there),
+            zone: zoneID.map(visit.zoneName) ?? "", example: example, noZones: zoneID == nil,
+            code: results.isEmpty
+                ? nil : zoneID.map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
             foot: results.isEmpty
                 ? nil
                 : Foot(
                     found: Digits.count(foundCount, "record"),
-                    missing: foundCount < results.count ? "\(results.count - foundCount) not found" : nil,
+                    missing: foundCount < results.count ? "\(results.count - foundCount) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")" : nil,
                     files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
                     milliseconds: visit.stopwatch.elapsed.millisecondsText,
-                    exports: ResultFiles(
-                        to: "fetch", [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : []), visit: there)))
+                    exports: ResultFiles(to: "fetch", asked, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
     }
 
     /// The names that were typed, one a line.
@@ -148,6 +173,7 @@ extension FetchView.Found {
             return QueryField.precedesInTables(left, right)
         }
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
+        pick = PickedRecord(record).text(in: visit.place)
         self.type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
         self.fields = fields.prefix(FetchView.shownFields).map { FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value, of: $0.name)) }

@@ -79,8 +79,7 @@ extension RecordHistory.Row {
     ) {
         act = entry.act.rawValue
         when = ValueView(.time(entry.signature.timestamp))
-        let device = entry.signature.deviceID.isEmpty || entry.signature.deviceID == "iCloud" ? "" : " on \(entry.signature.deviceID)"
-        who = people.name(of: entry.signature.userRecordName) + device
+        who = people.name(of: entry.signature.userRecordName) + entry.signature.onDevice
         tag = entry.recordChangeTag
         isNow = entry.replaced == nil
         request = entry.requestID.map { Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)])) }

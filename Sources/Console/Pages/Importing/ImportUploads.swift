@@ -17,6 +17,8 @@ final class ImportUploads: Sendable {
         let size: Int
         /// Its relative path is the file's name, which messages show.
         let url: URL
+        /// The folder that holds it alone.
+        fileprivate let place: URL
         fileprivate let kept: ContinuousClock.Instant
     }
 
@@ -32,10 +34,11 @@ final class ImportUploads: Sendable {
     }
 
     private let state = Mutex(State())
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-imports-\(UUID().uuidString)", directoryHint: .isDirectory)
+    private let folder = ScratchFolder(prefix: "skylight-imports-")
 
-    deinit {
-        try? FileManager.default.removeItem(at: folder)
+    /// Removes what servers left that were killed.
+    func sweepLeftovers() {
+        folder.later { $0.sweep() }
     }
 
     /// Keeps a file.
@@ -52,17 +55,18 @@ final class ImportUploads: Sendable {
         let name = Self.safe(fileName)
         let format = format ?? FileFormat(of: URL(filePath: name)) ?? Self.guess(bytes)
         let id = UUID().uuidString
-        let place = folder.appending(path: id, directoryHint: .isDirectory)
-        let url = URL(filePath: name, relativeTo: place)
-        try await LongWork.run(on: .max) {
+        let (place, url) = try await LongWork.run(on: .max) { [folder] in
             do {
+                let place = try folder.url().appending(path: id, directoryHint: .isDirectory)
+                let url = URL(filePath: name, relativeTo: place)
                 try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
                 try Data(bytes).write(to: url)
+                return (place, url)
             } catch {
                 throw RecordError(.internalError, "The file can't be kept for the import: \(error.localizedDescription)")
             }
         }
-        let upload = Upload(id: id, fileName: name, format: format, size: bytes.count, url: url, kept: .now)
+        let upload = Upload(id: id, fileName: name, format: format, size: bytes.count, url: url, place: place, kept: .now)
         state.withLock { $0.uploads.append(upload) }
         sweep()
         return upload
@@ -118,7 +122,7 @@ final class ImportUploads: Sendable {
 
     /// Removes a file that is in no list.
     func discard(_ upload: Upload) {
-        let place = folder.appending(path: upload.id, directoryHint: .isDirectory)
+        let place = upload.place
         Task.detached(priority: .low) { try? await LongWork.run(on: .max) { try? FileManager.default.removeItem(at: place) } }
     }
 

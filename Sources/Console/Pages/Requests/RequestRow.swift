@@ -20,6 +20,9 @@ struct RequestRow: ViewModel {
     let clientDetails: String
     let database: String
     let zones: String
+    /// Of a query.
+    let index: String?
+    let indexDetails: String?
     let milliseconds: String
     let records: String
     let bytesIn: String
@@ -41,6 +44,8 @@ struct RequestRow: ViewModel {
         clientDetails = request.client.details ?? "Nothing more is known of the client"
         database = request.address.map { visit.place.words(for: $0) } ?? request.container?.description ?? "–"
         zones = request.zoneWords
+        index = request.plan.map { $0.index ?? "none" }
+        indexDetails = request.plan?.sentence
         milliseconds = Duration.milliseconds(request.milliseconds).millisecondsText
         records = request.records == 0 ? "" : Digits.grouped(request.records)
         bytesIn = Self.bytes(request.bytesIn)
@@ -68,6 +73,8 @@ struct RequestRow: ViewModel {
         case "clientDetails": clientDetails
         case "database": database
         case "zones": zones
+        case "index": index ?? Absent()
+        case "indexDetails": indexDetails ?? Absent()
         case "milliseconds": milliseconds
         case "records": records
         case "bytesIn": bytesIn

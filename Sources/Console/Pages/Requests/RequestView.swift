@@ -61,6 +61,8 @@ struct RequestView: Page {
     let previous: String?
     let next: String?
     let replay: ReplayButton?
+    /// Where a form leads to the page that explains the query that it was. A form, as what it leads to has the query's values in its address.
+    let explain: String?
     let error: Failure?
     let remarks: [RequestRemark]
     let comparison: ReplayComparison?
@@ -105,6 +107,7 @@ extension RequestView {
                     ? ReplayButton(href: visit.place.link("requests/replay", [("id", request.id)]), isWrite: true)
                     : ReplayButton(href: visit.place.link("requests/replay"), isWrite: false)
             },
+            explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
             remarks: request.smells.map { RequestRemark($0) },
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
@@ -150,6 +153,7 @@ extension RequestView {
         }
         if !request.zoneIDs.isEmpty { facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", "))) }
         if let type = request.recordType { facts.append(Fact("record type", type.string)) }
+        if let plan = request.plan { facts.append(Fact("index", plan.index ?? "none", note: plan.sentence)) }
         facts.append(Fact("in the answer", Digits.count(request.records, "record")))
         facts.append(Fact("bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out", note: "before compression"))
         if let rehearsals = request.rehearsals { facts.append(Fact("rehearsed", rehearsals)) }

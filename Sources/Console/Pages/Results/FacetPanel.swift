@@ -35,16 +35,19 @@ struct FacetPanel: ViewModel {
     /// - Parameter first: the answer to the request, with the field in it.
     init(_ field: QueryField, of request: QueryRequest, after first: QueryPage, form: QueryForm, type: RecordType, visit: Visit) async throws {
         var tally = FacetTally(field)
-        try tally.add(first.records)
-        var marker = first.continuationMarker
-        while let next = marker, tally.records < Self.recordLimit {
-            var request = request
-            request.continuationMarker = next
-            request.desiredKeys = field.isSystem ? [] : [field.name]
+        let isAnew = first.continuationMarker != nil && request.isQuickerInNoOrder
+        if !isAnew { try tally.add(first.records) }
+        var marker = isAnew ? nil : first.continuationMarker
+        var hasMore = isAnew || marker != nil
+        var request = isAnew ? request.inNoOrder : request
+        request.desiredKeys = field.isSystem ? [] : [field.name]
+        while hasMore, tally.records < Self.recordLimit {
+            request.continuationMarker = marker
             request.limit = PageLimit(records: min(Self.pageSize, Self.recordLimit - tally.records), bytes: 4 << 20)
             let page = try await visit.database.query(request)
             try tally.add(page.records)
             marker = page.continuationMarker
+            hasMore = marker != nil
             try Task.checkCancellation()
         }
         self.field = field.name.string
@@ -57,7 +60,7 @@ struct FacetPanel: ViewModel {
         let distinct = Digits.count(sorted.count, "value")
         summary = marker == nil
             ? "\(distinct) in \(Digits.count(tally.records, "record"))"
-            : "\(distinct) in the first \(Digits.grouped(tally.records)) records; there are more records"
+            : "\(distinct) in \(isAnew ? "" : "the first ")\(Digits.grouped(tally.records)) records; there are more records"
         without = visit.place.link("query", form.changed { $0.facet = nil }.parameters)
     }
 }

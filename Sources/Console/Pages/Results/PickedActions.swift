@@ -10,12 +10,17 @@ enum PickedActions {
     /// Where a button leads that does not make a file.
     static func answer(_ visit: Visit) async throws -> Answer {
         let picked = try visit.pickedRecords()
-        if visit.fields["do"] == "delete" { return .page(try await confirmDeletion(of: picked, visit: visit)) }
+        switch visit.fields["do"] {
+        case "delete": return .page(try await confirmDeletion(of: picked, visit: visit))
+        case "compare": return .redirect(try comparison(of: picked, visit: visit))
+        case "copy": return .page(try await RecordCopyView.load(visit))
+        default: break
+        }
         let zones = grouped(picked, in: visit.place)
         guard zones.count > 1 else { return .redirect(fetchLink(picked, visit: visit)) }
         return .page(
             PickedZonesView(
-                title: "Fetch \(Digits.count(picked.count, "record"))", back: back(visit),
+                title: "Fetch \(Digits.count(picked.count, "record"))", back: back(visit), backText: backText(visit),
                 zones: zones.map { group in
                     let zoneID = group[0].recordID.zoneID
                     let owner = visit.ownerName(zoneID).map { " \($0)" } ?? ""
@@ -26,7 +31,15 @@ enum PickedActions {
 
     private static func fetchLink(_ picked: [PickedRecord], visit: Visit) -> String {
         visit.place.inZone(picked[0].recordID.zoneID).link(
-            "fetch", [("names", picked.map(\.recordID.recordName.string).joined(separator: "\n"))])
+            "fetch", [("names", picked.map(\.recordID.recordName.string).joined(separator: "\n"))] + shape(visit))
+    }
+
+    /// What the tab Fetch, if that is where they were picked, shows of records and how.
+    private static func shape(_ visit: Visit) -> [(name: String, value: String)] {
+        let parts = back(visit).split(separator: "?", maxSplits: 1)
+        guard parts.count == 2, parts[0].hasSuffix("/fetch") else { return [] }
+        let fields = FormFields(encoded: parts[1].utf8)
+        return ["return", "as"].compactMap { name in fields.text(name).map { (name, $0) } }
     }
 
     /// By zone, in the order of the page.
@@ -44,6 +57,26 @@ enum PickedActions {
 
     private static func back(_ visit: Visit) -> String {
         SchemaActions.local(visit.fields["back"]) ?? visit.place.link("query")
+    }
+
+    /// What the link back says: the records may have been picked on the tab Fetch.
+    private static func backText(_ visit: Visit) -> String {
+        back(visit).split(separator: "?").first?.hasSuffix("/fetch") == true ? "Back to the records" : "Back to the query"
+    }
+
+    /// The page that compares the two records that are picked.
+    private static func comparison(of picked: [PickedRecord], visit: Visit) throws -> String {
+        guard picked.count == 2 else {
+            throw RecordError(.badRequest, "Two records are compared, and \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") ticked; tick exactly two")
+        }
+        let (left, right) = (picked[0].recordID, picked[1].recordID)
+        let there = visit.place.inZone(left.zoneID)
+        return there.link(
+            "record/compare",
+            [
+                ("name", left.recordName.string), (RecordComparisonView.otherField, right.recordName.string),
+                (OtherPlace.zoneField, there.zoneText(right.zoneID)),
+            ])
     }
 
     // MARK: Deleting
@@ -97,7 +130,7 @@ enum PickedActions {
         return .page(
             PickedDeletionView(
                 title: "\(Digits.count(refused.count, "record")) not deleted", deleted: deleted == 0 ? "None was deleted." : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
-                refused: refused, back: back(visit)))
+                refused: refused, back: back(visit), backText: backText(visit)))
     }
 
     /// The page that was left, which says what was done.
@@ -114,6 +147,7 @@ struct PickedZonesView: Page {
 
     let title: String
     let back: String
+    let backText: String
     let zones: [Frame.Link]
 }
 
@@ -126,6 +160,7 @@ struct PickedDeletionView: Page {
     let deleted: String
     let refused: [PickedRefusal]
     let back: String
+    let backText: String
 }
 
 /// Why a picked record is still there.

@@ -6,15 +6,21 @@ struct PickingBar: ViewModel {
     /// The page to come back to.
     let back: String
     let formats: [Choice]
-    /// Changes all records that match, whatever is picked.
-    let changeAll: String
-    let newRecord: String
+    /// Changes all records that match, whatever is picked; `nil` where nothing is matched.
+    let changeAll: String?
+    let newRecord: String?
 
     init(back form: QueryForm, visit: Visit) {
+        self.init(
+            back: visit.place.link("query", form.parameters), changeAll: visit.place.link("bulk", form.changed { _ in }.parameters),
+            newRecord: visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? []), visit: visit)
+    }
+
+    init(back: String, changeAll: String? = nil, newRecord: String? = nil, visit: Visit) {
         action = visit.place.link("picked")
-        back = visit.place.link("query", form.parameters)
-        changeAll = visit.place.link("bulk", form.changed { _ in }.parameters)
-        newRecord = visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? [])
+        self.back = back
+        self.changeAll = changeAll
+        self.newRecord = newRecord
         formats = ResultFormat.allCases.map { Choice($0.rawValue, $0.label, isSelected: false) }
     }
 }

@@ -1,3 +1,4 @@
+internal import RecordStore
 internal import Records
 internal import Synchronization
 
@@ -35,6 +36,7 @@ final class BackgroundRun: Sendable {
         /// Said at the end.
         var notes: [String] = []
         var ending: Ending?
+        var ended: Timestamp?
     }
 
     /// Problems that are kept one by one.
@@ -78,9 +80,9 @@ final class BackgroundRun: Sendable {
         task.withLock { $0 }?.cancel()
     }
 
-    /// Begins the work, which tells here how far it is. Only ``BackgroundRuns`` calls this, once.
-    func start(_ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
-        let running = Task.detached { [self] in
+    /// Begins the work, which tells here how far it is. Only ``BackgroundRuns`` and ``CheckRuns`` call this, once.
+    func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
+        let running = Task.detached(priority: priority) { [self] in
             let ending: Ending
             do {
                 try await work(self)
@@ -92,7 +94,7 @@ final class BackgroundRun: Sendable {
             } catch {
                 ending = .failed("\(error)")
             }
-            update { $0.ending = ending }
+            update { ($0.ending, $0.ended) = (ending, .now()) }
         }
         task.withLock { $0 = running }
     }

@@ -11,8 +11,10 @@ struct TelemetryView: Page {
 
     /// Minutes in the charts.
     private static let minutes = 60
-    /// Zones whose records are counted.
+    /// Zones that are told apart.
     private static let zoneLimit = 50
+    /// Rows of the table of what is stored.
+    private static let rowLimit = 200
 
     struct Figure: ViewModel {
         let name: String
@@ -42,9 +44,18 @@ struct TelemetryView: Page {
         let href: String
         let type: String
         let count: String
+        let bytes: String
+        let assetBytes: String?
         let words: String
-        /// Of the largest, for a meter.
+        /// Of the largest, in thousandths: of the fields, and behind them of the files.
         let share: Int
+        let assetShare: Int
+    }
+
+    struct StorageSum: ViewModel {
+        let count: String
+        let bytes: String
+        let assetBytes: String?
     }
 
     let title = "Telemetry"
@@ -56,6 +67,7 @@ struct TelemetryView: Page {
     let operations: [OperationRow]
     let storage: [StorageRow]
     let storageTitle: String
+    let storageSum: StorageSum?
     let storageNote: String?
     let hasStorage: Bool
     let milliseconds: String
@@ -64,13 +76,14 @@ struct TelemetryView: Page {
 extension TelemetryView {
     static func load(_ visit: Visit, at now: Timestamp = .now()) async throws -> TelemetryView {
         let telemetry = visit.log.telemetry
-        let storage = try await storage(visit)
-        let left = visit.zones.count - zoneLimit
+        let stored = try await stored(visit)
+        let rows = stored.map { storage($0, visit) } ?? []
+        let total = stored.map { $0.zones.reduce($0.othersTotal) { $0 + $1.total } }
         return TelemetryView(
             isOff: !visit.log.isOn, figures: figures(telemetry), requests: requests(telemetry, now), latency: latency(telemetry, now),
             operations: telemetry.operations.sorted { ($1.value.count, Name($0.key)) < ($0.value.count, Name($1.key)) }.map { OperationRow($0.key, $0.value, visit) },
-            storage: storage ?? [], storageTitle: "Records of \(visit.people.actor.displayName), \(visit.place.address.words)",
-            storageNote: left > 0 ? "\(Digits.count(left, "more zone")) \(left == 1 ? "is" : "are") not counted here." : nil, hasStorage: storage != nil,
+            storage: Array(rows.prefix(rowLimit)), storageTitle: "Stored by \(visit.people.actor.displayName), \(visit.place.address.words)",
+            storageSum: total.map { StorageSum($0) }, storageNote: stored.flatMap { storageNote($0, rows: rows.count) }, hasStorage: stored != nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -118,20 +131,52 @@ extension TelemetryView {
             end: "now")
     }
 
-    /// Records by zone and type, the most first; `nil` where the engine does not count.
-    private static func storage(_ visit: Visit) async throws -> [StorageRow]? {
-        guard visit.database is any RecordCounting else { return nil }
-        var counted: [(zoneID: ZoneID, type: Name, count: Int)] = []
-        for zone in visit.zones.prefix(zoneLimit) {
-            guard let counts = try await visit.measure({ try await visit.counts(in: zone.zoneID) }) else { continue }
-            counted += counts.records.filter { $0.value > 0 }.map { (zone.zoneID, $0.key, $0.value) }
+    /// What the database holds; `nil` where the engine does not keep it.
+    private static func stored(_ visit: Visit) async throws -> DatabaseStorage? {
+        guard let measuring = visit.database as? any StorageMeasuring else { return nil }
+        return try await visit.measure { try await measuring.storage(limit: zoneLimit) }
+    }
+
+    /// By zone and type, what takes the most first.
+    private static func storage(_ stored: DatabaseStorage, _ visit: Visit) -> [StorageRow] {
+        let parts = stored.zones.flatMap { zone in zone.types.map { (zoneID: zone.zoneID, type: $0.key, amount: $0.value) } }
+        let highest = max(1, parts.map(\.amount.allBytes).max() ?? 1)
+        return parts.sorted { ($1.amount.allBytes, $0.zoneID.zoneName, $0.type) < ($0.amount.allBytes, $1.zoneID.zoneName, $1.type) }
+            .map { zoneID, type, amount in
+                StorageRow(
+                    zone: visit.zoneName(zoneID), href: visit.place.inZone(zoneID).link("query", [("type", type.string)]), type: type.string, amount,
+                    highest: highest)
+            }
+    }
+
+    private static func storageNote(_ stored: DatabaseStorage, rows: Int) -> String? {
+        var notes: [String] = []
+        if rows > rowLimit { notes.append("\(Digits.count(rows - rowLimit, "more row")) with less \(rows == rowLimit + 1 ? "is" : "are") left out.") }
+        if stored.others > 0 {
+            let (count, total) = (Digits.count(stored.others, "more zone"), stored.othersTotal)
+            notes.append("\(count) with less: \(Digits.count(total.records, "record")), \(Digits.bytes(total.allBytes)) together.")
         }
-        let highest = max(1, counted.map(\.count).max() ?? 1)
-        return counted.sorted { ($1.count, $0.zoneID.zoneName, $0.type) < ($0.count, $1.zoneID.zoneName, $1.type) }.map { zoneID, type, count in
-            StorageRow(
-                zone: visit.zoneName(zoneID), href: visit.place.inZone(zoneID).link("query", [("type", type.string)]), type: type.string,
-                count: Digits.grouped(count), words: Digits.count(count, "record"), share: max(1, count * 1000 / highest))
-        }
+        return notes.isEmpty ? nil : notes.joined(separator: " ")
+    }
+}
+
+extension TelemetryView.StorageRow {
+    fileprivate init(zone: String, href: String, type: String, _ amount: StoredAmount, highest: Int64) {
+        func share(_ bytes: Int64) -> Int { bytes <= 0 ? 0 : max(1, Int(Double(bytes) / Double(highest) * 1000)) }
+        (self.zone, self.href, self.type) = (zone, href, type)
+        count = Digits.grouped(amount.records)
+        bytes = Digits.bytes(amount.bytes)
+        assetBytes = amount.assetBytes == 0 ? nil : Digits.bytes(amount.assetBytes)
+        words = "\(Digits.bytes(amount.bytes)) of fields" + (amount.assetBytes == 0 ? "" : ", \(Digits.bytes(amount.assetBytes)) of files")
+        (self.share, assetShare) = (share(amount.bytes), share(amount.assetBytes))
+    }
+}
+
+extension TelemetryView.StorageSum {
+    fileprivate init(_ total: StoredAmount) {
+        count = Digits.grouped(total.records)
+        bytes = Digits.bytes(total.bytes)
+        assetBytes = total.assetBytes == 0 ? nil : Digits.bytes(total.assetBytes)
     }
 }
 

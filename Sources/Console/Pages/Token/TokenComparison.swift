@@ -14,7 +14,8 @@ struct TokenComparison: ViewModel {
     let verdict: String
     let explanation: String?
     let rows: [Row]
-    let link: Frame.Link?
+    /// Where to go on.
+    let links: [Frame.Link]
 
     /// - Parameters:
     ///   - first: the token of the first field, and what is known of it.
@@ -27,25 +28,25 @@ struct TokenComparison: ViewModel {
         let right = second.finding?.explanation
         rows = Self.rows(left, right, bytes: bytes, visit: visit)
         if bytes.areEqual {
-            (verdict, explanation, link) = ("They are the same token", "The same position always gives the same token.", nil)
+            (verdict, explanation, links) = ("They are the same token", "The same position always gives the same token.", [])
             return
         }
         guard let left, let right else {
             let known = left != nil ? "Only the first was given out here." : right != nil ? "Only the second was given out here." : nil
             verdict = "Which one is older can't be told"
             explanation = [known, "Tokens have no order that shows in their bytes; only the server that gave them out knows their positions."].compactMap { $0 }.joined(separator: " ")
-            link = nil
+            links = []
             return
         }
         guard left.subject == right.subject, left.scope == right.scope, left.userRecordName == right.userRecordName, left.subject != .zone(nil) else {
             verdict = "They can't be compared"
             explanation = Self.difference(left, right)
-            link = nil
+            links = []
             return
         }
         let isFirstOlder = left.position <= right.position
         let (older, newer) = isFirstOlder ? (left, right) : (right, left)
-        let olderText = ChangeToken(bytes: isFirstOlder ? first.bytes : second.bytes).text
+        let (olderToken, newerToken) = (ChangeToken(bytes: isFirstOlder ? first.bytes : second.bytes), ChangeToken(bytes: isFirstOlder ? second.bytes : first.bytes))
         if left.position == right.position {
             verdict = "They stand at the same position"
             explanation = "They differ in how far their pull had come: a page of an unfinished pull has a token of its own."
@@ -53,9 +54,25 @@ struct TokenComparison: ViewModel {
             verdict = "The \(isFirstOlder ? "first" : "second") is older"
             explanation = Self.between(older, newer)
         }
+        links = Self.links(older, olderToken, newer, newerToken, visit)
+    }
+
+    private static func links(
+        _ older: TokenExplanation, _ olderToken: ChangeToken, _ newer: TokenExplanation, _ newerToken: ChangeToken, _ visit: Visit
+    ) -> [Frame.Link] {
+        guard older.standing == .good else { return [] }
         var place = visit.place.with { $0.zone = .all }
-        if case .zone(let zoneID?) = left.subject { place = visit.place.inZone(zoneID) }
-        link = older.standing == .good ? Frame.Link(text: "Fetch changes since the older one", href: place.link("changes", [("since", "1"), ("token", olderText)])) : nil
+        var links: [Frame.Link] = []
+        let since = [("since", "1"), ("token", olderToken.text)]
+        if case .zone(let zoneID?) = older.subject {
+            place = visit.place.inZone(zoneID)
+            // A page from new to old knows what comes after it.
+            let isForward = older.progress != .reversePull && newer.progress != .reversePull
+            if newer.standing == .good, isForward, older.position < newer.position {
+                links.append(Frame.Link(text: "Fetch what changed between them", href: place.link("changes", since + [("upto", newerToken.text)])))
+            }
+        }
+        return links + [Frame.Link(text: "Fetch changes since the older one", href: place.link("changes", since))]
     }
 
     /// How much a client with the older token lacks of what one with the newer token has.

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Users: who there is, through whose eyes to look, and a form for one more.
+/// The page Users: who there is, whether each has any data yet, through whose eyes to look, and a form for one more.
 struct UsersView: Page {
     static let template = "users"
     static let tab = Tab.users
@@ -13,32 +13,50 @@ struct UsersView: Page {
         let handle: String
         let userRecordName: String
         let isActor: Bool
-        let privateZones: String
+        /// The page of the user alone.
+        let href: String
+        /// The private database of each environment.
+        let data: [UserDataCell]
         let sharedZones: String
         /// This page as that user.
         let actAs: String
-        let privateHref: String
         let sharedHref: String
     }
 
     let title = "Users"
     let rows: [Row]
+    let environments: [String]
     let action: String
     let notice: String?
     let handleLimit: String
     let container: String
+    /// `Users 51 to 100 of 120`; `nil` where all are shown.
+    let shown: String?
+    let previous: String?
+    let next: String?
     let milliseconds: String
 
-    /// Users whose zones are counted.
-    private static let limit = 200
+    /// Users on a page.
+    private static let limit = 20
+    /// Zones of each that are looked into.
+    fileprivate static let zoneLimit = 10
+    /// Changes whose dates are read at either end of their feeds.
+    fileprivate static let changes = 200
 
     static func load(_ visit: Visit) async throws -> UsersView {
+        let users = visit.people.users
+        let last = max(1, (users.count + limit - 1) / limit)
+        let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
+        let existing = try await UserData.environments(visit)
         var rows: [Row] = []
-        for user in visit.people.users.prefix(limit) { rows.append(try await Row(user, visit: visit)) }
+        for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, existing: existing, visit: visit)) }
+        func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [("page", String(number))]) : nil }
+        let start = (page - 1) * limit
         return UsersView(
-            rows: rows, action: visit.place.link("users/add"), notice: Notice.text(visit.fields["notice"]),
-            handleLimit: String(Accounts.handleLimit), container: visit.place.address.container.description,
-            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            rows: rows, environments: Records.Environment.allCases.map(\.rawValue), action: visit.place.link("users/add"),
+            notice: Notice.text(visit.fields["notice"]), handleLimit: String(Accounts.handleLimit), container: visit.place.address.container.description,
+            shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
+            previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     static func add(_ visit: Visit) async throws -> String {
@@ -51,7 +69,7 @@ struct UsersView: Page {
 }
 
 extension UsersView.Row {
-    fileprivate init(_ user: User, visit: Visit) async throws {
+    fileprivate init(_ user: User, existing: Set<Records.Environment>, visit: Visit) async throws {
         @Sendable func place(_ scope: DatabaseScope) -> Place {
             visit.place.with {
                 $0.user = user.handle == User.developerHandle ? nil : user.handle
@@ -59,21 +77,26 @@ extension UsersView.Row {
                 $0.address.scope = scope
             }
         }
-        func zones(_ scope: DatabaseScope) async throws -> String {
-            let count = try await visit.measure {
-                let database = try await visit.engine.database(place(scope).address, as: Caller(userRecordName: user.userRecordName))
-                return try await database.zones().count { !$0.zoneID.isDefault }
-            }
-            return Digits.grouped(count)
-        }
         name = user.displayName
         handle = user.handle
         userRecordName = user.userRecordName.string
         isActor = user == visit.people.actor
-        privateZones = try await zones(.private)
-        sharedZones = try await zones(.shared)
+        href = visit.place.link("users/user", [("name", user.handle)])
+        var data: [UserDataCell] = []
+        for environment in Records.Environment.allCases {
+            let found = try await UserData(
+                of: user, in: environment, zones: UsersView.zoneLimit, changes: UsersView.changes, existing: existing, visit: visit)
+            data.append(UserDataCell(found))
+        }
+        self.data = data
+        let environment = visit.place.address.environment
+        let shared = try await visit.measure {
+            guard existing.contains(environment), try await UserData.isKnown(user, in: environment, visit) else { return 0 }
+            let database = try await visit.engine.database(place(.shared).address, as: Caller(userRecordName: user.userRecordName))
+            return try await database.zones().count { !$0.zoneID.isDefault }
+        }
+        sharedZones = Digits.grouped(shared)
         actAs = place(visit.place.address.scope).link("users")
-        privateHref = place(.private).link("zones")
         sharedHref = place(.shared).link("zones")
     }
 }

@@ -17,6 +17,9 @@ struct ZonesView: Page {
         let participants: String?
         let changes: String?
         let query: String
+        let token: TokenOutput?
+        /// What sets it apart.
+        let marks: [Pill]
     }
 
     let title = "Zones"
@@ -29,6 +32,9 @@ struct ZonesView: Page {
     let others: [Frame.Link]
     /// Said of zones that are not listed.
     let more: String?
+    let gone: GoneZones?
+    /// What the marks on the page mean to a client.
+    let meanings: [ZoneMark.Meaning]
     let count: String
     let milliseconds: String
 
@@ -37,7 +43,12 @@ struct ZonesView: Page {
 
     static func load(_ visit: Visit) async throws -> ZonesView {
         var rows: [Row] = []
-        for zone in visit.zones.prefix(limit) { rows.append(try await Row(zone.zoneID, visit: visit)) }
+        var marks: Set<ZoneMark> = []
+        for zone in visit.zones.prefix(limit) {
+            rows.append(try await Row(zone, visit: visit))
+            marks.formUnion(ZoneMark.all(of: zone.zoneID, in: visit))
+        }
+        let gone = try await GoneZones(visit)
         let rule: String? =
             switch visit.place.address.scope {
             case .private: nil
@@ -48,13 +59,14 @@ struct ZonesView: Page {
             rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; find one by its name." : nil,
-            count: Digits.count(visit.zones.count, "zone"),
+            gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
 extension ZonesView.Row {
-    fileprivate init(_ zoneID: ZoneID, visit: Visit) async throws {
+    fileprivate init(_ zone: Zone, visit: Visit) async throws {
+        let zoneID = zone.zoneID
         let place = visit.place.inZone(zoneID)
         let counts = try await visit.counts(in: zoneID)
         name = visit.zoneName(zoneID)
@@ -71,6 +83,12 @@ extension ZonesView.Row {
         self.participants = participants
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query")
+        token = zone.syncToken.map { token in
+            TokenOutput(
+                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
+                explain: place.link("token", [("token", token.text)]))
+        }
+        marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
     }
 }
 

@@ -1,0 +1,52 @@
+"""Rows about the log of requests: the same requests to a server that notes them and to one that does not."""
+
+import bench
+import report
+import tools
+from report import Row
+
+#: What a server without the log is started with.
+_WITHOUT = ("--request-log", "0")
+_LIMIT = 0.95
+_RECORDS = 10_000
+#: They ask in turns, as clients do whose requests arrive together.
+_CLIENTS = 8
+
+
+def request_log(run):
+    """Saves and lookups of single records, the cheapest requests there are: what noting costs shows most there."""
+    container = run.container(bench.ONE)
+    turns = [(run.notes.random(index, _RECORDS), f"Client {index % _CLIENTS}") for index in range(2000)]
+    saves = run.requests("save, noted", (container.save([number], 2, client) for number, client in turns))
+    lookups = run.requests("one record, noted", (container.lookup([number], client) for number, client in turns))
+    folders = [run.work / name for name in ("noted", "unnoted")]
+    for folder in folders:
+        run.store.fill(folder, bench.ONE, _RECORDS)
+    with run.serve(folders[0]) as noting, run.serve(folders[1], options=_WITHOUT) as other:
+        yield from _compare(run, "saves by 64 savers", noting, other, saves, 64)
+        yield from _compare(run, "lookups of one record, 16 connections", noting, other, lookups, 16)
+
+
+def _compare(run, work, noting, other, file, connections):
+    """Short turns, many of them, each side first as often: a twentieth is less than what a machine does by itself from minute to minute."""
+    seconds, turns = (0.5, 2) if run.quick else (1.5, 4 * run.rounds)
+    for server in (noting, other):
+        server.load(file, connections, 0, seconds)
+
+    def measure(server):
+        before = server.processor_seconds()
+        found = server.load(file, connections, 0, seconds)
+        return found["count"] / found["seconds"], (server.processor_seconds() - before) / found["count"] * 1e6
+
+    found = []
+    for turn in range(turns):
+        sides = [noting, other]
+        results = {server: measure(server) for server in (sides if turn % 2 == 0 else reversed(sides))}
+        found.append((results[noting], results[other]))
+    rates, costs = ([tools.median(pair[side][what] for pair in found) for side in (0, 1)] for what in (0, 1))
+    # Each turn is compared by itself: what slows the machine down for a while falls on both sides of it.
+    result, met = report.at_least(tools.median(mine[0] / its[0] for mine, its in found), _LIMIT)
+    yield Row(
+        f"{work}, requests noted", f"≥ {_LIMIT}x of --request-log 0", f"{report.rate(rates[0])}, {report.micros(costs[0])} CPU",
+        f"not noted {report.rate(rates[1])}, {report.micros(costs[1])} CPU", result, met,
+    )

@@ -1,0 +1,75 @@
+// What a narrow screen needs: the page one is on in sight among all pages, and tables that are wider than the screen as cards, a row each, with
+// the names of the columns in them. Without scripts such a table is pushed sideways.
+
+const narrow = matchMedia('(max-width: 640px)')
+
+// A table of more columns stays one: as cards, two hundred rows of forty values would have no end.
+const most = 16
+
+export function enableHandheld() {
+  const main = document.querySelector('main')
+  if (!main) return
+  // A page that is live changes often: once for each picture that is drawn is enough, and only rows in which something changed are dealt anew.
+  let waiting = 0
+  const rows = new MutationObserver(changes => {
+    for (const { target } of changes) target.closest('tr')?.removeAttribute('role')
+    waiting ||= requestAnimationFrame(() => {
+      waiting = 0
+      fit(main)
+    })
+  })
+  const turn = () => {
+    fit(main)
+    showCurrent()
+    if (narrow.matches) rows.observe(main, { childList: true, subtree: true })
+    else rows.disconnect()
+  }
+  narrow.addEventListener('change', turn)
+  turn()
+}
+
+function showCurrent() {
+  const pages = document.querySelector('.sections')
+  const current = pages?.querySelector('[aria-current]')
+  if (current) pages.scrollLeft = current.offsetLeft - (pages.clientWidth - current.offsetWidth) / 2
+}
+
+function fit(main) {
+  for (const table of main.querySelectorAll('table')) {
+    if (!narrow.matches) table.classList.remove('cards')
+    else if (table.classList.contains('cards') || isTooWide(table)) deal(table)
+  }
+}
+
+function isTooWide(table) {
+  const columns = table.tHead?.rows[0]?.cells.length ?? most
+  return columns <= most && getComputedStyle(table).display === 'table' && table.offsetWidth > table.parentElement.clientWidth + 1
+}
+
+function deal(table) {
+  const names = [...table.tHead?.rows[0]?.cells ?? []].flatMap(head => Array(head.colSpan).fill(name(head)))
+  table.classList.add('cards')
+  // What is laid out as no table is none to some readers unless it says so.
+  table.setAttribute('role', 'table')
+  for (const group of [table.tHead, ...table.tBodies]) group?.setAttribute('role', 'rowgroup')
+  for (const row of table.querySelectorAll(':scope > * > tr:not([role])')) {
+    row.setAttribute('role', 'row')
+    let column = 0
+    for (const cell of row.cells) {
+      const isHead = cell.matches('th')
+      cell.setAttribute('role', !isHead ? 'cell' : row.parentElement === table.tHead ? 'columnheader' : 'rowheader')
+      if (!isHead && cell.colSpan === 1) cell.dataset.label ??= names[column] ?? ''
+      cell.toggleAttribute('data-blank', !isHead && isBlank(cell))
+      column += cell.colSpan
+    }
+  }
+}
+
+// The first thing in a head is its name, unless that is for readers alone.
+function name(head) {
+  return head.firstElementChild?.matches('.hidden') ? '' : head.firstChild?.textContent.trim() ?? ''
+}
+
+function isBlank(cell) {
+  return ['', '–'].includes(cell.textContent.trim()) && !cell.querySelector('a, button, input, img, svg, progress, meter')
+}

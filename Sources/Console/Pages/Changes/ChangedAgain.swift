@@ -1,0 +1,130 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Records that changed after the upper of two tokens. The feed holds each once, at its latest change, so that a change that one of them had
+/// between the two is known only where the journal kept it.
+struct ChangedAgain: ViewModel {
+    /// One change of a record.
+    struct Moment: ViewModel {
+        let kind: String
+        let kindText: String
+        let position: String
+        let when: ValueView
+        let by: String
+    }
+
+    struct Row: ViewModel {
+        let recordName: String
+        let href: String
+        let type: String
+        /// The last change between the tokens; `nil` where nothing is kept from then.
+        let between: Moment?
+        let now: Moment
+        let history: String
+    }
+
+    /// How many there are, and what that means.
+    let sentence: String
+    /// What the journal knows of those that were looked up.
+    let finding: String?
+    let rows: [Row]
+    /// Lists them, where they are not listed here.
+    let list: String?
+    /// Looks up the next ones.
+    let next: String?
+    /// Back to what lies between the tokens, where only these are listed.
+    let back: String?
+    let hasLinks: Bool
+
+    /// Records that one page looks up in the journal when it is asked to.
+    private static let limit = 100
+    /// Records that are looked up unasked.
+    private static let unaskedLimit = 20
+
+    /// - Parameter isLast: whether the page of what lies between is the last one, which has room for them.
+    /// - Returns: `nil` where it can't be known whether there are any.
+    init?(_ span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, isLast: Bool, visit: Visit) async throws {
+        guard let end = span.end, let upto = form.upto, let count = end.changesAfter else { return nil }
+        back = form.listing == .asked ? nil : visit.place.link("changes", form.parameters(since: form.since, upto: upto))
+        guard count > 0 else {
+            sentence = "Nothing changed after the second token, so these are all changes between the two."
+            (finding, rows, list, next, hasLinks) = (nil, [], nil, nil, back != nil)
+            return
+        }
+        let (noun, them) = count == 1 ? ("1 record", "it") : ("\(Digits.grouped(count)) records", "one of them")
+        sentence =
+            "\(noun)\(form.type == nil ? "" : ", of any type,") changed after the second token. The feed holds each record once, at its latest change, so what \(them) had changed "
+            + "between the two stands later now."
+        guard let journalling = visit.database as? any RecordJournalling else {
+            finding = "This engine keeps no journal, so which of them changed between the two as well can't be told."
+            (rows, list, next, hasLinks) = ([], nil, nil, back != nil)
+            return
+        }
+        var start: ChangeToken?
+        switch form.listing {
+        case .changedAgain(let from): start = from ?? upto
+        case .asked: start = isLast && count <= Self.unaskedLimit ? upto : nil
+        }
+        guard let start else {
+            (finding, rows, next, hasLinks) = (nil, [], nil, back != nil)
+            list = visit.place.link("changes", form.parameters(since: form.since, upto: upto, again: ChangeToken(text: "")))
+            return
+        }
+        let request = ZoneChangesRequest(
+            zoneID, since: start, limit: PageLimit(records: Self.limit), desiredKeys: [], desiredRecordTypes: form.type.map { [$0] })
+        let page = try await visit.measure { try await visit.database.zoneChanges(request) }
+        let lookup = JournalLookup(journalling, after: span.base, through: end.position, isComplete: end.progress == .complete)
+        var (rows, only, lost) = ([Row](), 0, 0)
+        for change in page.changes {
+            let between: Moment?
+            switch try await visit.measure({ try await lookup.past(of: change) }) {
+            case .unchanged:
+                only += 1
+                continue
+            case .changed(let entry): between = Moment(entry, visit: visit)
+            case .unknown:
+                lost += 1
+                between = nil
+            }
+            rows.append(Row(change, between: between, in: zoneID, visit: visit))
+        }
+        self.rows = rows
+        let isAll = start == upto && !page.moreComing
+        let looked = Digits.grouped(page.changes.count)
+        let which = isAll ? form.type.map { ", of the \(looked) of type \($0)" } ?? "" : ", of the \(looked) on this page"
+        finding = "By the journal\(which): \(Self.words(found: rows.count - lost, only: only, lost: lost))."
+        list = nil
+        next = page.moreComing ? visit.place.link("changes", form.parameters(since: form.since, upto: upto, again: page.syncToken)) : nil
+        hasLinks = next != nil || back != nil
+    }
+
+    private static func words(found: Int, only: Int, lost: Int) -> String {
+        var parts = ["\(Digits.grouped(found)) changed between the two as well"]
+        if only > 0 { parts.append("\(Digits.grouped(only)) only later") }
+        if lost > 0 { parts.append("of \(Digits.grouped(lost)) nothing is kept from then") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension ChangedAgain.Row {
+    fileprivate init(_ change: RecordChange, between: ChangedAgain.Moment?, in zoneID: ZoneID, visit: Visit) {
+        let name = change.record.recordID.recordName
+        recordName = name.string
+        href = visit.place.link(toRecord: name, in: zoneID)
+        type = change.record.recordType.string
+        self.between = between
+        now = ChangedAgain.Moment(
+            kind: change.kind.rawValue, kindText: change.kind.words, position: Digits.grouped(change.position),
+            when: ValueView(.time(change.record.modified.timestamp)), by: visit.people.name(of: change.record.modified.userRecordName))
+        history = visit.place.inZone(zoneID).link("record/history", [("name", name.string)])
+    }
+}
+
+extension ChangedAgain.Moment {
+    fileprivate init(_ entry: RecordJournalEntry, visit: Visit) {
+        self.init(
+            kind: entry.act.rawValue, kindText: entry.act.rawValue, position: Digits.grouped(entry.position),
+            when: ValueView(.time(entry.signature.timestamp)), by: visit.people.name(of: entry.signature.userRecordName))
+    }
+}

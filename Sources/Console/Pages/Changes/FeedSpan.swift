@@ -1,0 +1,126 @@
+internal import RecordStore
+internal import Records
+
+/// The part of a zone's feed that a question is about: after one token, up to another or up to now.
+struct FeedSpan: Sendable {
+    /// What the first token says; `nil` without one, and for one that does not stand in the zone's feed.
+    let begin: TokenExplanation?
+    /// What the second token says; `nil` for up to now, and for one that does not stand in the zone's feed.
+    let end: TokenExplanation?
+    /// Why the two don't go together.
+    let refusal: SpanRefusal?
+
+    /// What the client knew when its pull began: everything up to here.
+    var base: Int64 { begin?.base ?? 0 }
+
+    init(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws {
+        let first: TokenExplanation? = if let since = form.since { try? await Self.explain(since, visit) } else { nil }
+        begin = first.flatMap { $0.stands(in: zoneID, of: visit.place) ? $0 : nil }
+        guard let upto = form.upto else {
+            (end, refusal) = (nil, nil)
+            return
+        }
+        do {
+            let explanation = try await Self.explain(upto, visit)
+            end = explanation.flatMap { $0.stands(in: zoneID, of: visit.place) ? $0 : nil }
+            refusal = Self.refusal(explanation, begin: begin, form: form, zoneID: zoneID, visit: visit)
+        } catch is RecordError {
+            end = nil
+            refusal = SpanRefusal(
+                "The token to look up to was not given out here, or was damaged on the way.",
+                "Paste it whole, as the server gave it. The page Tokens says what a text is that was taken for a token.",
+                link: Frame.Link(text: "Look at it on Tokens", href: visit.place.link("token", [("token", upto.text)])))
+        }
+    }
+
+    private static func explain(_ token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
+        guard let explaining = visit.database as? any TokenExplaining else { return nil }
+        return try await visit.measure { try await explaining.explain(token) }
+    }
+
+    private static func refusal(
+        _ end: TokenExplanation?, begin: TokenExplanation?, form: RecordFeedForm, zoneID: ZoneID, visit: Visit
+    ) -> SpanRefusal? {
+        guard let end else { return SpanRefusal("This engine can't say where its tokens stand.", "Leave the second token out.") }
+        let zoneName = visit.zoneName(zoneID)
+        let wanted = "Paste a token that a pull of the zone \(zoneName) gave."
+        switch end.standing {
+        case .foreign(let why): return SpanRefusal("The token to look up to is not for this database: \(why).", wanted)
+        case .good, .expired: break
+        }
+        switch end.subject {
+        case .database:
+            return SpanRefusal("The token to look up to is a database token: it says which zones to ask, and stands nowhere in a zone.", wanted)
+        case .zone(nil): return SpanRefusal("The token to look up to is of a zone that is not there any more.", wanted)
+        case .zone(let other?) where !visit.place.isSame(other, zoneID):
+            return SpanRefusal("The token to look up to is of the zone \(visit.zoneName(other)), and each zone counts for itself.", wanted)
+        case .zone: break
+        }
+        if case .expired(let why) = end.standing {
+            return SpanRefusal(
+                "The token to look up to has expired: \(why).", "What was known at its time can't be told any more. Leave it out to look up to now.",
+                link: Frame.Link(text: "Look up to now", href: visit.place.link("changes", form.parameters(since: form.since))))
+        }
+        if end.progress == .reversePull {
+            return SpanRefusal(
+                "The token to look up to is of a page from new to old: whoever has it knows what comes after it, not what came before.",
+                "Paste the token that the pull ended with.")
+        }
+        guard let begin else { return nil }
+        if begin.progress == .reversePull {
+            return SpanRefusal(
+                "The first token is of a page from new to old: whoever has it knows what comes after it, not what came before.",
+                "Paste the token that the pull began with.")
+        }
+        if end.position < begin.position {
+            let swapped = form.upto.map { form.parameters(since: $0, upto: form.since) } ?? []
+            return SpanRefusal(
+                "The token to look up to is the older of the two: it stands at \(Digits.grouped(end.position)), and the first at \(Digits.grouped(begin.position)).",
+                "Between two tokens lies what came after the older one.",
+                link: Frame.Link(text: "Exchange them", href: visit.place.link("changes", swapped)))
+        }
+        return nil
+    }
+
+    /// What the API says of the first token, where nothing of the span is to be listed.
+    /// - Throws: `RecordError` with which it refuses the token.
+    func check(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws {
+        let request = ZoneChangesRequest(zoneID, since: form.since, limit: PageLimit(records: 1), desiredKeys: [])
+        _ = try await visit.measure { try await visit.database.zoneChanges(request) }
+    }
+
+    /// A page of the span.
+    func page(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws -> ZoneChangesPage {
+        let request = ZoneChangesRequest(
+            zoneID, since: form.since, limit: PageLimit(records: form.limit), desiredKeys: form.returnsSystemFieldsOnly ? [] : nil,
+            desiredRecordTypes: form.type.map { [$0] }, reverse: form.isReverse && form.upto == nil)
+        var page = try await visit.measure { try await visit.database.zoneChanges(request) }
+        guard let end, let upto = form.upto else { return page }
+        let inside = page.changes.prefix { $0.position <= end.position }
+        var isOver = !page.moreComing || inside.count < page.changes.count
+        if !isOver, let reached = try await Self.explain(page.syncToken, visit) { isOver = reached.position >= end.position }
+        page.changes = Array(inside)
+        page.moreComing = !isOver
+        // Whoever has taken the last page knows what the second token knows.
+        if isOver { page.syncToken = upto }
+        return page
+    }
+}
+
+extension TokenExplanation {
+    /// What the client knew when the pull began that the token is of.
+    var base: Int64 {
+        switch progress {
+        case .complete, .reversePull: position
+        case .pull(let since): since
+        case .firstPull: 0
+        }
+    }
+
+    /// Whether the position is one of a zone's feed, be the token good or expired.
+    fileprivate func stands(in zoneID: ZoneID, of place: Place) -> Bool {
+        guard case .zone(let own?) = subject, place.isSame(own, zoneID) else { return false }
+        if case .foreign = standing { return false }
+        return true
+    }
+}

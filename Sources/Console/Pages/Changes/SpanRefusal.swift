@@ -1,0 +1,12 @@
+/// Why nothing can lie between two tokens, and what to do.
+struct SpanRefusal: ViewModel {
+    let reason: String
+    let advice: String
+    let link: Frame.Link?
+
+    init(_ reason: String, _ advice: String, link: Frame.Link? = nil) {
+        self.reason = reason
+        self.advice = advice
+        self.link = link
+    }
+}

@@ -1,0 +1,106 @@
+internal import Accounts
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A place of the container that a form names beside the one it stands in: where something is copied to, or what is compared with.
+struct OtherPlace: Sendable {
+    static let environmentField = "environment"
+    static let databaseField = "database"
+    /// The handle of whose database it is.
+    static let userField = "to"
+    static let zoneField = "zoneName"
+
+    /// With its zone.
+    let place: Place
+    let user: User
+    let zoneID: ZoneID
+
+    /// What the fields of a request say; those that it doesn't have are as in the place of the request itself.
+    /// - Parameter isOwn: whether it has to be a database that the user writes to as its owner: not the shared one, and a zone that can be made.
+    /// - Throws: `RecordError` BAD_REQUEST when that is nowhere.
+    init(_ visit: Visit, isOwn: Bool) throws {
+        let here = visit.place
+        let fields = visit.fields
+        let environment = fields.text(Self.environmentField).map { Records.Environment(rawValue: $0) } ?? here.address.environment
+        let scope = fields.text(Self.databaseField).map { DatabaseScope(rawValue: $0) } ?? here.address.scope
+        guard let environment, let scope, !isOwn || scope != .shared else {
+            throw RecordError(.badRequest, "Choose an environment, and the private or the public database")
+        }
+        let handle = Name(fields.text(Self.userField) ?? visit.people.actor.handle)
+        guard let user = visit.people.users.first(where: { Name($0.handle) == handle }) else {
+            throw RecordError(.badRequest, "There is no user '\(handle)' here; add the user on the page Users")
+        }
+        self.user = user
+        let typed = fields[Self.zoneField]?.trimmedSpaces ?? here.zoneID.map { here.zoneText($0) } ?? ""
+        if isOwn, scope == .private, fields[Self.zoneField] != nil, typed.isEmpty {
+            throw RecordError(.badRequest, "Name the zone; the default zone is called \(ZoneID.defaultZoneName)")
+        }
+        if isOwn || scope != .shared {
+            let name = Name(typed)
+            zoneID = scope == .public || name.isEmpty || name == ZoneID.defaultZoneName ? ZoneID.default : ZoneID(zoneName: name)
+            if isOwn, !zoneID.isDefault { try NameRules.checkCustomZoneName(zoneID.zoneName) }
+        } else {
+            guard case .one(let zoneID) = Place.zone(typed, owner: nil, in: scope) else {
+                throw RecordError(.badRequest, "Name the zone as OWNER/ZONE: a shared database has zones of several users")
+            }
+            self.zoneID = zoneID
+        }
+        place = Place(
+            address: DatabaseAddress(container: here.address.container, environment: environment, scope: scope),
+            user: user.handle == User.developerHandle ? nil : user.handle, zone: .one(zoneID))
+    }
+
+    /// Whether it is a zone of the very database that the visit is to.
+    func isZone(_ zoneID: ZoneID?, of visit: Visit) -> Bool {
+        isDatabase(of: visit) && zoneID.map { place.isSame($0, self.zoneID) } ?? false
+    }
+
+    private func isDatabase(of visit: Visit) -> Bool {
+        place.address == visit.place.address && (place.address.scope == .public || user == visit.people.actor)
+    }
+
+    /// `zone Chats of Ada’s private database, development`
+    var words: String { Self.words(place, user) }
+
+    static func words(_ place: Place, _ user: User) -> String {
+        let whose = place.address.scope == .public ? "the public database" : "\(user.displayName)’s \(place.address.scope.rawValue) database"
+        return "zone \(place.zoneID?.zoneName ?? "") of \(whose), \(place.address.environment.rawValue)"
+    }
+
+    /// The fields of a form or a URL that name it.
+    var parameters: [(name: String, value: String)] {
+        [
+            (Self.environmentField, place.address.environment.rawValue), (Self.databaseField, place.address.scope.rawValue),
+            (Self.userField, user.handle), (Self.zoneField, place.zoneText(zoneID)),
+        ]
+    }
+}
+
+/// The inputs that name another place of the container, as they were filled in.
+struct OtherPlaceInputs: ViewModel {
+    let environments: [Choice]
+    let databases: [Choice]
+    let users: [Choice]
+    let zoneName: String
+    /// Zones that are there, as far as the form knows.
+    let zones: [String]
+    let nameLimit = String(ZoneID.nameLimit)
+
+    /// - Parameters:
+    ///   - scopes: the databases to choose from.
+    ///   - zones: of the place that is named.
+    init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = []) {
+        let fields = visit.fields
+        let address = visit.place.address
+        let environment = fields.text(OtherPlace.environmentField) ?? address.environment.rawValue
+        let database = fields.text(OtherPlace.databaseField) ?? (scopes.contains(address.scope) ? address.scope : .private).rawValue
+        let user = Name(fields.text(OtherPlace.userField) ?? visit.people.actor.handle)
+        environments = Records.Environment.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == environment) }
+        databases = scopes.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == database) }
+        users = visit.people.users.map { Choice($0.handle, $0.displayName, isSelected: Name($0.handle) == user) }
+        let place = visit.place.with { $0.address.scope = DatabaseScope(rawValue: database) ?? address.scope }
+        zoneName = fields[OtherPlace.zoneField] ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
+        self.zones = zones.prefix(Frame.zoneLimit).map { place.zoneText($0.zoneID) }
+    }
+}

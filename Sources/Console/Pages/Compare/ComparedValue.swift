@@ -1,0 +1,126 @@
+internal import JSON
+internal import Records
+
+/// A line of a comparison: one field, or one fact, of two records.
+struct ComparedValue: ViewModel {
+    /// What is found of a field on both sides.
+    enum Verdict: String, Sendable {
+        case differs
+        case onlyHere = "only left"
+        case onlyThere = "only right"
+        case equal
+
+        /// What is not the same comes first.
+        var rank: Int {
+            switch self {
+            case .differs: 0
+            case .onlyHere: 1
+            case .onlyThere: 2
+            case .equal: 3
+            }
+        }
+    }
+
+    struct Side: ViewModel {
+        /// `nil` where there is no such field.
+        let type: String?
+        let isEncrypted: Bool
+        let value: ValueView
+        /// The value once more where it is a text that differs from the other: the part that does stands by itself.
+        let parts: Parts?
+
+        static let missing = Side(type: nil, isEncrypted: false, value: .missing, parts: nil)
+    }
+
+    struct Parts: ViewModel {
+        let before: String
+        let own: String
+        let after: String
+    }
+
+    let name: String
+    let verdict: Verdict
+    let left: Side
+    let right: Side
+    /// What is not to be seen.
+    let note: String?
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "name": self.name
+        case "words": verdict.rawValue
+        case "isEqual": verdict == .equal
+        case "left": left
+        case "right": right
+        case "note": note ?? Absent()
+        default: nil
+        }
+    }
+
+    /// A field of two records. Equal are values that are stored in the same bytes, which strings can lack that look the same.
+    init(_ name: Name, _ left: Field?, _ leftValues: ValuePresenter, _ right: Field?, _ rightValues: ValuePresenter) {
+        self.name = name.string
+        switch (left, right) {
+        case (let left?, let right?): verdict = Self.bytes(left) == Self.bytes(right) ? .equal : .differs
+        case (nil, _?): verdict = .onlyThere
+        default: verdict = .onlyHere
+        }
+        var parts: (Parts, Parts)?
+        var note: String?
+        if verdict == .differs, case .string(let here)? = left?.value, case .string(let there)? = right?.value {
+            parts = Self.parts(here, there)
+            if here == there { note = "They look the same, and are written with other characters: composed in one, decomposed in the other." }
+        }
+        self.note = note
+        self.left = Side(left, of: name, leftValues, parts?.0)
+        self.right = Side(right, of: name, rightValues, parts?.1)
+    }
+
+    /// A fact that is no field.
+    init(_ name: String, _ left: ValueView, _ right: ValueView, isEqual: Bool) {
+        self.name = name
+        verdict = isEqual ? .equal : .differs
+        self.left = Side(type: nil, isEncrypted: false, value: left, parts: nil)
+        self.right = Side(type: nil, isEncrypted: false, value: right, parts: nil)
+        note = nil
+    }
+
+    /// The field as it is stored.
+    private static func bytes(_ field: Field) -> [UInt8] { FieldsText(CollectionOfOne(field)).bytes }
+
+    /// Two texts, each as what both begin with, what is its own, and what both end with.
+    static func parts(_ left: String, _ right: String) -> (Parts, Parts)? {
+        let (here, there) = (Array(left.unicodeScalars), Array(right.unicodeScalars))
+        var start = 0
+        while start < min(here.count, there.count), here[start] == there[start] { start += 1 }
+        var end = 0
+        while end < min(here.count, there.count) - start, here[here.count - 1 - end] == there[there.count - 1 - end] { end += 1 }
+        if start + end == 0 { return nil }
+        func parts(_ text: [Unicode.Scalar]) -> Parts {
+            Parts(
+                before: String(text[..<start]), own: String(text[start..<(text.count - end)]), after: String(text[(text.count - end)...]))
+        }
+        return (parts(here), parts(there))
+    }
+}
+
+extension ComparedValue.Side {
+    fileprivate init(_ field: Field?, of name: Name, _ values: ValuePresenter, _ parts: ComparedValue.Parts?) {
+        guard let field else {
+            self = .missing
+            return
+        }
+        type = field.value.typeName
+        isEncrypted = field.isEncrypted
+        value = values.view(field.value, of: name)
+        self.parts = parts
+    }
+}
+
+extension String {
+    fileprivate init(_ scalars: ArraySlice<Unicode.Scalar>) {
+        var view = UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        self.init(view)
+    }
+}

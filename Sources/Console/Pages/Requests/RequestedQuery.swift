@@ -1,0 +1,105 @@
+internal import Accounts
+internal import JSON
+internal import Records
+internal import Traffic
+
+/// The query that a request of the log asked.
+struct RequestedQuery {
+    private static let operations: Set<String> = ["records/query", "skylight/records/query"]
+
+    let query: Query
+    /// `nil` for the default zone.
+    let zoneID: ZoneID?
+    let isZoneWide: Bool
+    private let address: DatabaseAddress
+    private let userRecordName: Name?
+
+    /// - Returns: `nil` for a request of another service, one that is not kept as a whole, and one whose body is no query.
+    init?(_ request: ServedRequest, body: RequestBodies.Body?) {
+        guard Self.operations.contains(request.operation), let address = request.address, let body, !body.isCut,
+            case .object(let object)? = BodyText.value(of: body), case .object(let asked)? = object["query"],
+            case .string(let recordType)? = asked["recordType"], let query = Query(asked, of: Name(recordType))
+        else { return nil }
+        self.query = query
+        self.address = address
+        userRecordName = request.userRecordName
+        zoneID = object.zoneID
+        isZoneWide = object["zoneWide"] == .bool(true) && zoneID == nil
+    }
+
+    /// The page that explains it, in the database and as the user that it was sent as.
+    /// - Throws: `RecordError` BAD_REQUEST for a query that the form can't say; NOT_FOUND when nobody here is that user any more.
+    func explanation(_ visit: Visit) throws -> String {
+        // As the page's own schema has it, where that is the one: values are written as their fields' types are.
+        let isHere = address.container == visit.place.address.container && address.environment == visit.place.address.environment
+        let type = isHere ? visit.schema?.types[query.recordType] : nil
+        guard let form = QueryForm(query, of: type) else {
+            throw RecordError(.badRequest, "The form of a query has no room for this one: it has too many clauses, or compares with no value")
+        }
+        let user = try handle(visit)
+        let there = visit.place.with {
+            $0.address = address
+            $0.user = user
+            $0.zone = isZoneWide ? .all : .unspecified
+        }
+        return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link("explain", form.parameters)
+    }
+
+    /// Through whose eyes the page is to look; `nil` for the developer's.
+    private func handle(_ visit: Visit) throws -> String? {
+        // A request that was refused before its user was known saw no database; one to the public database saw the same as all.
+        guard let userRecordName else { return visit.place.user }
+        guard let user = visit.people.user(userRecordName) else {
+            if address.scope == .public { return nil }
+            throw RecordError(
+                .notFound, "The query was asked as the user \(userRecordName), whom this server does not know any more: that user's database can't be looked at")
+        }
+        return user.handle == User.developerHandle ? nil : user.handle
+    }
+}
+
+extension Query {
+    /// - Returns: `nil` where a clause is not as the protocol has it.
+    fileprivate init?(_ object: JSONObject, of recordType: Name) {
+        self.init(recordType: recordType)
+        for case .object(let clause) in object.objects("filterBy") {
+            guard let field = clause.fieldName, case .string(let word)? = clause["comparator"], let comparator = Comparator(rawValue: word),
+                let value = clause["fieldValue"].flatMap({ try? FieldInput($0, field: field) })
+            else { return nil }
+            filters.append(Query.Filter(field, comparator, value, distance: clause.number("distance")))
+        }
+        for case .object(let clause) in object.objects("sortBy") {
+            guard let field = clause.fieldName else { return nil }
+            let origin = clause["relativeLocation"].flatMap { try? FieldInput($0, field: field).value(declared: .location) }
+            let location: Location? = if case .location(let location)? = origin { location } else { nil }
+            sorts.append(Query.Sort(field, ascending: clause["ascending"] != .bool(false), relativeLocation: location))
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate func objects(_ name: Name) -> [JSONValue] {
+        if case .array(let elements)? = self[name] { elements } else { [] }
+    }
+
+    fileprivate func number(_ name: Name) -> Double? {
+        switch self[name] {
+        case .integer(let integer)?: Double(integer)
+        case .double(let double)?: double
+        default: nil
+        }
+    }
+
+    /// The field that a clause names, as one of the type's own or as a system field.
+    fileprivate var fieldName: Name? {
+        if case .string(let name)? = self["fieldName"] { return Name(name) }
+        guard case .string(let name)? = self["systemFieldName"] else { return nil }
+        return SystemField(named: Name(name))?.schemaName
+    }
+
+    fileprivate var zoneID: ZoneID? {
+        guard case .object(let zone)? = self["zoneID"], case .string(let name)? = zone["zoneName"] else { return nil }
+        guard case .string(let owner)? = zone["ownerRecordName"] else { return ZoneID(zoneName: Name(name)) }
+        return ZoneID(zoneName: Name(name), ownerRecordName: Name(owner))
+    }
+}

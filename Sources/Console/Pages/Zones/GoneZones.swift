@@ -1,0 +1,50 @@
+internal import RecordStore
+internal import Records
+
+/// The zones that a database remembers only to tell its clients that they are gone.
+struct GoneZones: ViewModel {
+    struct Row: ViewModel {
+        let name: String
+        let owner: String?
+        let mark: Pill
+        let when: ValueView
+    }
+
+    let rows: [Row]
+    /// Said of those that are not listed.
+    let more: String?
+    let marks: Set<ZoneMark>
+    let count: Int
+
+    /// Zones shown, those that went last first.
+    private static let limit = 100
+    /// Zones that are looked through: all of them come in one read, as they lie in order of their latest change and those that went last come last.
+    private static let lookedThroughLimit = 100_000
+
+    /// - Returns: `nil` where there are none.
+    init?(_ visit: Visit) async throws {
+        guard visit.place.hasFeed else { return nil }
+        let request = DatabaseChangesRequest(includesGoneZones: true, limit: Self.lookedThroughLimit)
+        let page = try await visit.measure { try await visit.database.databaseChanges(request) }
+        let gone = page.changes.filter { $0.kind != .changed }
+        if gone.isEmpty { return nil }
+        let shown = gone.suffix(Self.limit).reversed().compactMap { change in ZoneMark(change.kind, in: visit.place).map { (change, $0) } }
+        rows = shown.map { change, mark in
+            Row(name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill, when: ValueView(.time(change.timestamp)))
+        }
+        let earlier = gone.count > shown.count ? "\(Digits.count(gone.count - shown.count, "more zone")) went earlier." : nil
+        let later = page.moreComing ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were looked through; others may have gone later." : nil
+        let remarks = [earlier, later].compactMap { $0 }
+        more = remarks.isEmpty ? nil : remarks.joined(separator: " ")
+        marks = Set(shown.map { $0.1 })
+        count = gone.count
+    }
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "rows": rows
+        case "more": more ?? Absent()
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import RecordStore
+internal import Records
+
+/// What sets a zone apart for a client that syncs.
+enum ZoneMark: String, Sendable, CaseIterable {
+    /// It has no change token.
+    case noToken
+    /// A database's changes never name it.
+    case hidden
+    /// It is gone: deleted by a client, or in the console.
+    case deleted
+    /// It is gone: its owner does not share it with this user any more.
+    case unshared
+    /// It is gone, at its user's wish.
+    case purged
+
+    /// Those of a zone that is there.
+    static func all(of zoneID: ZoneID, in visit: Visit) -> [ZoneMark] {
+        if visit.hasFeed(zoneID) { return [] }
+        return visit.place.hasFeed ? [.noToken, .hidden] : [.noToken]
+    }
+
+    /// That of a zone that is gone; `nil` when it is not.
+    init?(_ kind: ZoneChange.Kind, in place: Place) {
+        switch kind {
+        case .changed: return nil
+        case .deleted: self = place.address.scope == .shared ? .unshared : .deleted
+        case .purged: self = .purged
+        }
+    }
+
+    var word: String {
+        switch self {
+        case .noToken: "no token"
+        case .hidden: "hidden"
+        case .deleted: "deleted"
+        case .unshared: "no longer shared"
+        case .purged: "purged"
+        }
+    }
+
+    /// What it means to a client.
+    var meaning: String {
+        switch self {
+        case .noToken:
+            "The zone keeps no order of changes, so a pull of it is refused: ‘\(ZoneRules.noFeed.reason)’. Read it with Query or Fetch."
+        case .hidden:
+            "The database’s changes never name the zone, whatever is saved in it: a client that learns of zones only there does not know it exists. Lists of zones show it."
+        case .deleted:
+            "The database’s changes name it once as deleted. Clients drop what they keep of it and its token; a zone made anew under the name begins from nothing."
+        case .unshared:
+            "It was deleted or is not shared with this user any more; the changes of the shared database name it as deleted. Clients drop what they keep of it."
+        case .purged:
+            "Its user removed the app’s data in the settings. CloudKit’s web services tell it as deleted; native clients are told apart (zone was purged by user) and don’t upload their copies again."
+        }
+    }
+
+    var pill: Pill { Pill(text: word, tone: "lacks", explanation: meaning) }
+
+    /// What the marks on a page mean, each once.
+    struct Meaning: ViewModel {
+        let word: String
+        let text: String
+    }
+
+    static func meanings(of marks: Set<ZoneMark>) -> [Meaning] {
+        allCases.filter(marks.contains).map { Meaning(word: $0.word, text: $0.meaning) }
+    }
+}

@@ -1,0 +1,237 @@
+internal import JSON
+public import RecordStore
+public import Records
+
+/// Copies records of one zone into another, which may be in another environment, database or of another user: as many as a batch has, with
+/// the files of their assets. Copies keep their names and who made and changed them when.
+public struct RecordCopier: Sendable {
+    /// Records that one copy may have, as many as a batch.
+    public static let recordLimit = SaveBatch.operationLimit
+    /// Bytes of fields that one copy may have.
+    public static let sizeLimit = 32 << 20
+    /// Bytes of files that one copy may have.
+    public static let assetLimit: Int64 = 256 << 20
+    /// Times that the batch is tried again when the database is busy.
+    private static let retryLimit = 8
+
+    /// What becomes of records whose names are taken where the copies go.
+    public enum Existing: String, Sendable, Hashable, CaseIterable {
+        /// They stay, and those of the source are left out.
+        case skip
+        /// They are replaced, whatever was done to them since.
+        case replace
+        /// They stay, and nothing is copied: all records are copied, or none. Not for default zones, which have no atomic batches.
+        case refuse
+    }
+
+    /// What became of a record.
+    public enum Act: Sendable, Hashable {
+        case copied, replaced
+        /// A record of the name was there, and stays.
+        case left
+    }
+
+    /// Where the files of assets come from, through which folder, and where they go.
+    public struct Files: Sendable {
+        let source: AssetExchange
+        let target: AssetExchange
+
+        /// - Parameter folder: of nobody else; it is made if need be, and whoever made this removes it.
+        public init(folder: AssetFileFolder, from source: any AssetTransport, to target: any AssetTransport) {
+            self.source = AssetExchange(folder: folder, transport: source)
+            self.target = AssetExchange(folder: folder, transport: target)
+        }
+    }
+
+    private let target: any RecordDatabase
+    private let zoneID: ZoneID
+    private let existing: Existing
+    private let move: ReferenceMove
+
+    /// - Parameters:
+    ///   - source: the database that the records are of.
+    ///   - sourceZoneID: their zone.
+    ///   - zoneID: where they go; made when it is missing.
+    public init(from source: any RecordDatabase, _ sourceZoneID: ZoneID, to target: any RecordDatabase, _ zoneID: ZoneID, existing: Existing) {
+        self.target = target
+        self.zoneID = zoneID
+        self.existing = existing
+        move = ReferenceMove(
+            from: sourceZoneID, in: source.address.scope, of: source.caller.userRecordName, to: zoneID, in: target.address.scope,
+            of: target.caller.userRecordName)
+    }
+
+    /// Copies the records. A missing zone is made when there is something to save in it.
+    ///
+    /// Records that VALIDATE each other are saved as one atomic batch. Default zones have none, so they are refused there.
+    /// - Parameter files: `nil` where no record has assets.
+    /// - Returns: what became of each, in their order. A record can be refused by itself, unless ``Existing/refuse`` makes all of them one.
+    /// - Throws: `RecordError` BAD_REQUEST when ``check(_:into:existing:)`` refuses them, EXISTS when a name is taken and that is to be
+    ///   refused, and what the zone is refused with.
+    public func copy(_ records: [StoredRecord], files: Files?) async throws -> [Result<Act, RecordError>] {
+        try Self.check(records, into: zoneID, existing: existing)
+        let taken = try await taken(records)
+        if existing == .refuse, let first = taken.sorted().first {
+            let others = taken.count > 1 ? " and \(taken.count - 1) more" : ""
+            throw RecordError(.exists, "Nothing is copied: the zone has a record '\(first)'\(others) already")
+        }
+        var results: [Int: Result<Act, RecordError>] = [:]
+        var operations: [Int: RecordOperation] = [:]
+        var copies: [(index: Int, name: Name, validates: [Name])] = []
+        for (index, record) in records.enumerated() {
+            if existing == .skip, taken.contains(record.recordID.recordName) {
+                results[index] = .success(.left)
+                continue
+            }
+            do {
+                if record.recordType == Schema.usersType { throw Self.isOfTheServer }
+                if let files { try await fetch(assetsOf: record, files) }
+                let fields = try move.fields(of: record)
+                copies.append((index, record.recordID.recordName, move.validated(by: fields)))
+                operations[index] = operation(record, fields)
+            } catch let error as RecordError {
+                results[index] = .failure(error)
+            }
+        }
+        if existing == .refuse, case .failure(let error)? = results.values.first(where: { (try? $0.get()) == nil }) { throw error }
+        if !operations.isEmpty {
+            _ = try await target.makeZone(zoneID)
+            if let files { operations = try await supplied(operations, records, files, &results) }
+            let order = CopyOrder(copies.map { ($0.name, $0.validates) }, there: taken).groups.map { group in group.map { copies[$0].index } }
+            for (index, outcome) in try await save(operations, in: order) {
+                results[index] = outcome.map { _ in taken.contains(records[index].recordID.recordName) ? .replaced : .copied }
+                // Made by somebody else in between.
+                if existing == .skip, case .failure(let error) = outcome, error.code == .conflict || error.code == .exists { results[index] = .success(.left) }
+            }
+        }
+        return records.indices.map { results[$0] ?? .failure(RecordError(.internalError, "The store did not say what became of the record")) }
+    }
+
+    /// Records of the type Users.
+    public static let isOfTheServer = RecordError(.badRequest, "Records of the type Users belong to the server, and are not copied")
+    /// Records that VALIDATE each other, on their way into a default zone.
+    public static let isInCircle = RecordError(
+        .validatingReferenceError,
+        "It and others refer to each other with VALIDATE, and a default zone takes them one by one only; copy them into a zone of their own")
+    /// Records with more than ``sizeLimit`` bytes.
+    public static let isTooLarge = RecordError(.badRequest, "The records are larger than \(sizeLimit >> 20) MB together; copy fewer at once, or the zone")
+
+    /// Looks whether one copy takes the records.
+    /// - Parameter zoneID: where they are to go.
+    /// - Throws: `RecordError` BAD_REQUEST when they are too many or too large, or all or none is asked of a default zone.
+    public static func check(_ records: [StoredRecord], into zoneID: ZoneID, existing: Existing) throws {
+        if existing == .refuse, zoneID.isDefault {
+            throw RecordError(
+                .badRequest, "A default zone has no atomic batches, so it can't be all or none; leave or replace what is there, or choose another zone")
+        }
+        if records.count > recordLimit {
+            throw RecordError(.badRequest, "These are \(records.count) records, and \(recordLimit) can be copied at once; copy the zone, or fewer records")
+        }
+        if records.reduce(0, { $0 + $1.fields.bytes.count }) > sizeLimit { throw isTooLarge }
+        let size = try records.flatMap { try $0.fields.assets() }.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
+        if size > assetLimit {
+            throw RecordError(.badRequest, "The files of the records are larger than \(assetLimit >> 20) MB together; copy fewer at once, or the zone")
+        }
+    }
+
+    // MARK: Parts
+
+    /// The names that are taken where the copies go.
+    private func taken(_ records: [StoredRecord]) async throws -> Set<Name> {
+        do {
+            let there = try await target.fetch(records.map { RecordID(recordName: $0.recordID.recordName, zoneID: zoneID) }, desiredKeys: [])
+            return Set(there.compactMap { try? $0.get().recordID.recordName })
+        } catch let error as RecordError where error.code == .zoneNotFound {
+            return []
+        }
+    }
+
+    private func operation(_ record: StoredRecord, _ fields: [Field]) -> RecordOperation {
+        let inputs = fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }
+        return RecordOperation(
+            existing == .replace ? .forceReplace : .create, recordName: record.recordID.recordName, recordType: record.recordType,
+            fields: Dictionary(inputs, uniquingKeysWith: { first, _ in first }), parent: record.parent.map { .record($0) } ?? .cleared,
+            provenance: Provenance(created: record.created, modified: record.modified))
+    }
+
+    private func fetch(assetsOf record: StoredRecord, _ files: Files) async throws {
+        let assets = try record.fields.assets()
+        if assets.isEmpty { return }
+        do {
+            try files.source.folder.make()
+            for (field, asset) in assets {
+                guard let checksum = FileChecksum(asset.fileChecksum) else {
+                    throw RecordError(.badRequest, "The asset in field '\(field)' has no checksum that Skylight gives")
+                }
+                try await files.source.folder.add(checksum, size: asset.size, from: files.source.transport) { _ in }
+            }
+        } catch let error as AssetFileError {
+            throw Self.lacksFiles(error)
+        }
+    }
+
+    /// The operations with receipts for their assets; those whose files are refused are left out.
+    private func supplied(
+        _ operations: [Int: RecordOperation], _ records: [StoredRecord], _ files: Files, _ results: inout [Int: Result<Act, RecordError>]
+    ) async throws -> [Int: RecordOperation] {
+        let supplier = AssetSupplier(files.target)
+        var supplied: [Int: RecordOperation] = [:]
+        for (index, operation) in operations.sorted(by: { $0.key < $1.key }) {
+            var batch = SaveBatch(zoneID: zoneID)
+            batch.add(operation, size: 0, file: "", line: index)
+            do {
+                supplied[index] = try await supplier.supply(batch, through: target).first
+            } catch {
+                let refusal: RecordError
+                switch error {
+                case let failure as AssetSupplier.Failure: refusal = failure.error
+                case let error as AssetFileError: refusal = Self.lacksFiles(error)
+                default: throw error
+                }
+                if existing == .refuse { throw refusal }
+                results[index] = .failure(refusal)
+            }
+        }
+        return supplied
+    }
+
+    private static func lacksFiles(_ error: AssetFileError) -> RecordError {
+        RecordError(.internalError, "The files of the record can't be copied: \(error.reason)")
+    }
+
+    /// Saves in an order: all at once where that is asked, else each circle by itself, and what lies between them together.
+    /// - Returns: the outcomes by the places of their operations.
+    private func save(_ operations: [Int: RecordOperation], in order: [[Int]]) async throws -> [Int: Result<ModifyOutcome, RecordError>] {
+        var batches: [(places: [Int], isAtomic: Bool)] = []
+        var outcomes: [Int: Result<ModifyOutcome, RecordError>] = [:]
+        for group in existing == .refuse ? [order.flatMap(\.self)] : order {
+            let places = group.filter { operations[$0] != nil }
+            let isAtomic = existing == .refuse || places.count > 1
+            if isAtomic, zoneID.isDefault {
+                for place in places { outcomes[place] = .failure(Self.isInCircle) }
+            } else if !isAtomic, batches.last?.isAtomic == false {
+                batches[batches.count - 1].places += places
+            } else {
+                batches.append((places, isAtomic))
+            }
+        }
+        for batch in batches where !batch.places.isEmpty {
+            let results = try await send(batch.places.compactMap { operations[$0] }, atomic: batch.isAtomic)
+            for (place, result) in zip(batch.places, results) { outcomes[place] = result }
+        }
+        return outcomes
+    }
+
+    private func send(_ operations: [RecordOperation], atomic: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
+        let request = ModifyRequest(operations, zoneID: zoneID, atomic: atomic)
+        var tries = 0
+        while true {
+            do {
+                return try await target.modify(request)
+            } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
+                tries += 1
+                try await Task.sleep(for: .milliseconds(50 << tries))
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import JSON
+internal import Records
+
+extension InMemoryDatabase: StorageMeasuring {
+    func storage(limit: Int) async throws -> DatabaseStorage {
+        try store.read { state in
+            DatabaseStorage(
+                view.zones(in: state).map { DatabaseStorage.Zone(zoneID: view.zoneID(of: $0), types: $0.amounts) }, limit: limit)
+        }
+    }
+}
+
+extension InMemoryRecordEngine: StorageReporting {
+    public func storage(limit: Int) async throws -> [StoreStorage] {
+        try openStores.flatMap { container, environment, store in
+            try store.read { state in
+                [DatabaseScope.private, .public].map { scope in
+                    let zones = state.zones.values.filter { $0.end == nil && ($0.owner == nil) == (scope == .public) }
+                    let amounts = zones.flatMap { zone in zone.amounts.map { (type: $0.key, zoneName: zone.name, amount: $0.value) } }
+                    return StoreStorage(container: container, environment: environment, scope: scope, amounts, limit: limit)
+                }
+            }
+        }.filter { $0.total.records > 0 }
+    }
+}
+
+extension InMemoryState.ZoneRow {
+    /// What it holds by type.
+    fileprivate var amounts: [Name: StoredAmount] {
+        var amounts: [Name: StoredAmount] = [:]
+        for row in rows.values where !row.isDeleted {
+            amounts[row.record.recordType, default: StoredAmount()] += StoredAmount(
+                records: 1, bytes: Int64(row.record.fields.bytes.count), assetBytes: row.assetBytes)
+        }
+        return amounts
+    }
+}
+
+extension InMemoryState.Row {
+    /// Bytes of the files that its fields refer to, each once for a field.
+    fileprivate var assetBytes: Int64 {
+        var known: Set<InMemoryState.AssetField> = []
+        return (try? record.fields.decoded())?.reduce(0) { sum, field in
+            field.value.assets.reduce(sum) { sum, asset in
+                guard let checksum = FileChecksum(asset.fileChecksum), known.insert(InMemoryState.AssetField(field: field.name, checksum: checksum)).inserted
+                else { return sum }
+                return sum.addingSaturated(asset.size)
+            }
+        } ?? 0
+    }
+}

@@ -1,0 +1,77 @@
+internal import GRDB
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase: FeedOutlining {
+    /// Changes that are counted one by one; of more, the kept counts are added up, whose buckets are wider.
+    private static let countedLimit = 8192
+
+    func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
+        try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)
+        return try await store.readAtLength { [view, office = store.office] db, _ in
+            let zone = try view.zone(request.zoneID, db)
+            let feed = view.feed(of: zone)
+            var outline = FeedOutline(position: feed.position, floor: feed.floor, stretches: [])
+            guard let first = try Self.firstChange(after: -1, in: zone.number, db)?.position else { return outline }
+            let after = request.after ?? first - 1
+            let through = request.through ?? feed.position
+            func ruler(unit: Int64) -> FeedRuler? {
+                FeedRuler(after: after, through: through, parts: request.stretches, unit: unit, latest: feed.position)
+            }
+            guard let exact = ruler(unit: 1), let coarse = ruler(unit: 1 << ChangeTally.bucketBits) else { return outline }
+            let kept = try ChangeTally.keptCounts(coarse, in: zone.number, db)
+            let isExact = kept.values.reduce(0, +) <= Self.countedLimit
+            let ruler = isExact ? exact : coarse
+            let counts = try isExact ? Self.counts(exact, in: zone.number, db) : kept
+            var last = try Self.lastChange(through: ruler.after, in: zone.number, db)
+            outline.stretches = try (0..<ruler.count).map { index in
+                let (after, through) = ruler.part(index)
+                let count = counts[index] ?? 0
+                let began = count == 0 ? nil : try Self.firstChange(after: after, in: zone.number, db)?.moment
+                let token = office.token(after: last, of: feed)
+                if count > 0 { last = try Self.lastChange(through: through, in: zone.number, db) }
+                return FeedOutline.Stretch(after: after, through: through, changes: count, began: began, token: token)
+            }
+            return outline
+        }
+    }
+
+    /// The first change after a position.
+    private static func firstChange(after position: Int64, in zone: Int64, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
+        try change(
+            "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT 1",
+            [StoredRow.id(zone: zone, position: position + 1), StoredRow.id(zone: zone + 1, position: 0)], db)
+    }
+
+    /// The last change up to a position.
+    private static func lastChange(through position: Int64, in zone: Int64, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
+        try change(
+            "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1",
+            [StoredRow.id(zone: zone, position: 0), StoredRow.id(zone: zone, position: position + 1)], db)
+    }
+
+    private static func change(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
+        try Row.fetchOne(db, cachedSQL: sql, arguments).map { (StoredRow.position(ofID: $0["id"]), Timestamp(milliseconds: $0["modifiedAt"])) }
+    }
+
+    /// The changes in each part, counted.
+    private static func counts(_ ruler: FeedRuler, in zone: Int64, _ db: Database) throws -> [Int: Int] {
+        let start = StoredRow.id(zone: zone, position: ruler.after + 1)
+        let rows = try Row.fetchAll(
+            db, cachedSQL: "SELECT (id - ?) / ? AS part, count(*) AS count FROM records WHERE id BETWEEN ? AND ? GROUP BY part",
+            [start, ruler.width, start, StoredRow.id(zone: zone, position: ruler.through)])
+        return Dictionary(rows.map { ($0["part"], $0["count"]) }, uniquingKeysWith: +)
+    }
+}
+
+extension ChangeTally {
+    /// The changes in each part of a ruler whose unit is a bucket.
+    fileprivate static func keptCounts(_ ruler: FeedRuler, in zone: Int64, _ db: Database) throws -> [Int: Int] {
+        let first = (ruler.after + 1) >> bucketBits
+        let rows = try Row.fetchAll(
+            db,
+            cachedSQL: "SELECT (bucket - ?) / ? AS part, sum(count) AS count FROM changeCounts WHERE zone = ? AND bucket BETWEEN ? AND ? GROUP BY part",
+            [first, ruler.width >> bucketBits, zone, first, ruler.through >> bucketBits])
+        return Dictionary(rows.map { ($0["part"], $0["count"]) }, uniquingKeysWith: +)
+    }
+}

@@ -1,0 +1,36 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase: StorageMeasuring {
+    func storage(limit: Int) async throws -> DatabaseStorage {
+        try await store.readAtLength { [view] db, catalog in
+            var types: [Int64: [Name: StoredAmount]] = [:]
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.amounts(of: view)), arguments: [view.isShared ? view.userNumber : view.ownerNumber])
+            while let row = try rows.next() {
+                if let type = catalog.typeNames[row["type"]] { types[row["zone"], default: [:]][type] = StoredAmount(row) }
+            }
+            let zones = try view.zones(db).lazy.map { DatabaseStorage.Zone(zoneID: $0.zoneID, types: types[$0.number] ?? [:]) }
+            return DatabaseStorage(zones, limit: limit)
+        }
+    }
+
+    /// The amounts of all zones at once.
+    private static func amounts(of view: DatabaseView) -> String {
+        let zones = view.isShared
+            ? "shares s CROSS JOIN zones z ON z.number = s.zone WHERE s.user = ? AND s.live = 1 AND z.state = 0"
+            : "zones z WHERE z.owner = ? AND z.state = 0"
+        return """
+            SELECT c.zone, c.type, c.count, c.bytes, c.assetBytes FROM (SELECT z.number FROM \(zones)) z CROSS JOIN typeCounts c ON c.zone = z.number
+            WHERE c.count > 0 AND c.type <> 0
+            """
+    }
+}
+
+extension StoredAmount {
+    /// Of a row with the columns `count`, `bytes` and `assetBytes`.
+    init(_ row: Row) {
+        self.init(records: row["count"], bytes: row["bytes"], assetBytes: row["assetBytes"])
+    }
+}

@@ -1,0 +1,59 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase: ZoneSummarizing {
+    /// Rows that are looked at in one go: a snapshot that is held for long lets the log grow.
+    private static let rowsInStep = 20_000
+
+    func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries {
+        try await store.readAtLength { [view] db, catalog in
+            let (zones, count) = try view.zones(limit: limit, db)
+            let depth = ZoneSummaries.depth(of: changes, among: zones.count)
+            return ZoneSummaries(zones: try zones.map { try Self.summary(of: $0, depth: depth, catalog, db) }, left: count - zones.count)
+        }
+    }
+
+    func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp? {
+        guard let zone = try await store.read({ [view] db, _ in try view.zoneUnlessDefault(zoneID, db)?.number }) else { return nil }
+        var earliest: Int64?
+        var last: Int64? = StoredRow.id(zone: zone, position: 0)
+        // A record that is saved between two steps stands further on then, with the date it always had.
+        while let after = last {
+            let step = try await store.readAtLength { db, _ in
+                try Row.fetchOne(
+                    db,
+                    cachedSQL: """
+                        SELECT count(*) AS count, max(id) AS last, min(CASE WHEN state & 1 THEN NULL ELSE createdAt END) AS earliest
+                        FROM (SELECT id, state, createdAt FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT \(Self.rowsInStep))
+                        """, [after, StoredRow.id(zone: zone + 1, position: 0)]
+                ).map { (count: $0["count"] as Int, last: $0["last"] as Int64?, earliest: $0["earliest"] as Int64?) }
+            }
+            guard let step else { break }
+            earliest = [earliest, step.earliest].compactMap { $0 }.min()
+            last = step.count < Self.rowsInStep ? nil : step.last
+            try Task.checkCancellation()
+        }
+        return earliest.map { Timestamp(milliseconds: $0) }
+    }
+
+    private static func summary(of zone: ZoneRow, depth: Int, _ catalog: SchemaCatalog, _ db: Database) throws -> ZoneSummary {
+        let counts = try counts(in: zone.number, catalog, db)
+        let (start, end) = (StoredRow.id(zone: zone.number, position: 0), StoredRow.id(zone: zone.number + 1, position: 0))
+        let first = try Int64.fetchOne(
+            db,
+            cachedSQL: """
+                SELECT min(createdAt) FROM (SELECT state, createdAt FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT ?) WHERE NOT state & 1
+                """, [start, end, depth])
+        let last = try Int64.fetchOne(
+            db,
+            cachedSQL: """
+                SELECT modifiedAt FROM (SELECT state, modifiedAt FROM records WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?)
+                WHERE NOT state & 1 LIMIT 1
+                """, [start, end, depth])
+        return ZoneSummary(
+            zoneID: zone.zoneID, counts: counts, firstSave: first.map { Timestamp(milliseconds: $0) },
+            isFirstCertain: counts.total + counts.deletions <= depth, lastSave: last.map { Timestamp(milliseconds: $0) })
+    }
+}

@@ -1,0 +1,51 @@
+internal import GRDB
+internal import JSON
+public import RecordStore
+internal import Records
+internal import Synchronization
+
+extension SQLiteRecordEngine: StorageReporting {
+    public func storage(limit: Int) async throws -> [StoreStorage] {
+        var found: [StoreStorage] = []
+        for (key, task) in stores.withLock({ $0 ?? [:] }) {
+            // One that can't be opened or read must not keep the others from being told of.
+            guard let amounts = try? await Self.amounts(in: task.value) else {
+                try Task.checkCancellation()
+                continue
+            }
+            for isPublic in [true, false] {
+                let storage = StoreStorage(
+                    container: key.container, environment: key.environment, scope: isPublic ? .public : .private,
+                    amounts.lazy.filter { $0.isPublic == isPublic }.map { ($0.type, $0.zoneName, $0.amount) }, limit: limit)
+                if storage.total.records > 0 { found.append(storage) }
+            }
+        }
+        return found.sorted {
+            ($0.container, $0.environment.rawValue, $0.scope.rawValue) < ($1.container, $1.environment.rawValue, $1.scope.rawValue)
+        }
+    }
+
+    private static func amounts(in store: SQLiteStore) async throws -> [Amount] {
+        try await store.readAtLength { db, catalog in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT z.owner = 0 AS isPublic, z.name AS zone, c.type AS type, sum(c.count) AS count, sum(c.bytes) AS bytes,
+                    sum(c.assetBytes) AS assetBytes
+                    FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE z.state = 0 AND c.type <> 0 AND c.count > 0 GROUP BY 1, 2, 3
+                    """
+            ).compactMap { row -> Amount? in
+                guard let type = catalog.typeNames[row["type"]] else { return nil }
+                return Amount(isPublic: row["isPublic"], type: type, zoneName: Name(row["zone"] as String), amount: StoredAmount(row))
+            }
+        }
+    }
+}
+
+/// What the zones of one name hold of a type.
+private struct Amount {
+    let isPublic: Bool
+    let type: Name
+    let zoneName: Name
+    let amount: StoredAmount
+}

@@ -1,0 +1,11 @@
+"""Rows of a table of records, and a table to have some."""
+
+
+def names(page) -> list[str]:
+    return page.locator(".answer tbody th.name a").all_inner_texts()
+
+
+def notes(server, container, count=5):
+    server.save(container, "Notes", *[
+        {"recordType": "Note", "recordName": f"note{number}", "fields": {"rank": {"value": number}}} for number in range(count)])
+    return f"/c/{container}/development/private/query?type=Note&zone=Notes&filter1=rank&is1=GREATER_THAN_OR_EQUALS&value1=0&sort1=rank"

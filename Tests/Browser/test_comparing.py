@@ -1,0 +1,94 @@
+"""Two records beside each other, and the ticks of the tab Fetch that lead there."""
+
+import csv
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from pages import CHAT
+from rows import notes
+
+
+def test_two_ticked_records_are_compared(open_page):
+    page = open_page(CHAT + "/fetch?zone=Chats&names=Person%2Fada%0ARoom%2Fgeneral%0APerson%2Fgrace%0Anobody")
+    bar = page.locator("[data-picking]")
+    page.get_by_label("Pick Person/ada").check()
+    expect(bar.get_by_role("button", name="Compare")).to_be_disabled()
+    page.get_by_label("Pick Person/grace").check()
+    bar.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Person/ada and Person/grace")
+    expect(page.locator(".compared tr.unlike").first).to_contain_text("differs")
+    assert Axe().run(page).violations_count == 0
+    page.get_by_role("link", name="Only what differs").click()
+    expect(page.locator(".compared tbody tr:not(.unlike)")).to_have_count(0)
+
+
+def test_a_record_is_found_to_compare_with(open_page):
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
+    page.get_by_role("link", name="Compare with…").click()
+    box = page.get_by_label("with", exact=True)
+    box.fill("Person/")
+    options = page.locator("#names-of-other option")
+    expect(options.first).to_have_attribute("value", "Person/ada")
+    # Names of this database are none of another's.
+    place = page.locator("select[data-names-place][name=environment]")
+    place.select_option("production")
+    box.fill("Person/a")
+    page.wait_for_timeout(500)
+    expect(options).to_have_count(0)
+    place.select_option("development")
+    box.fill("Person/")
+    expect(options.first).to_have_attribute("value", "Person/ada")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("link", name="Person/mary").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general and Person/mary")
+    page.get_by_role("link", name="Exchange sides").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
+
+
+def test_without_scripts(open_page):
+    page = open_page(CHAT + "/record/compare?zone=Chats&name=Room%2Fgeneral", java_script_enabled=False, viewport={"width": 380, "height": 800})
+    page.get_by_label("with", exact=True).fill("Person/mary")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".compared tr.unlike").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+
+def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
+    container = "iCloud.com.example.FetchPicked"
+    notes(server, container)
+    page = open_page(f"/c/{container}/development/private/fetch?zone=Notes&names=note0%0Anote1%0Anote2%0Agone")
+    page.get_by_label("Pick all records of this page").check()
+    bar = page.locator("[data-picking]")
+    expect(bar).to_contain_text("3 records:")
+    with page.expect_download() as download:
+        bar.get_by_role("button", name="CSV").click()
+    with open(download.value.path(), newline="") as file:
+        assert [row["recordName"] for row in csv.DictReader(file)] == ["note0", "note1", "note2"]
+    page.get_by_label("Pick note1").uncheck()
+    bar.get_by_role("button", name="Fetch").click()
+    expect(page.get_by_label("names")).to_have_value("note0\nnote2")
+    page.get_by_label("Pick note2").check()
+    page.locator("[data-picking]").get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Delete 1 record").click()
+    expect(page.get_by_role("status")).to_contain_text("The records are deleted.")
+    expect(page.locator("tr.missing")).to_contain_text("NOT_FOUND")
+
+
+def test_mixed_types_stand_in_one_table(open_page):
+    page = open_page(CHAT + "/fetch?zone=Chats&names=Person%2Fada%0ARoom%2Fgeneral%0AMessage%2Fpapers%0Anobody")
+    page.get_by_role("link", name="As a table").click()
+    table = page.get_by_role("table", name="Records of Person, Room, Message: blank where a type has no such field")
+    expect(table.locator("tr.group")).to_have_count(4)
+    expect(table.locator("tr.group").last).to_contain_text("Not found")
+    expect(table.locator("tr", has_text="Person/ada").locator("td.nofield").first).to_be_attached()
+    assert Axe().run(page).violations_count == 0
+    # What is ticked and fetched anew stays in this shape.
+    page.get_by_label("Pick Person/ada").check()
+    page.locator("[data-picking]").get_by_role("button", name="Fetch").click()
+    expect(page.get_by_role("table", name="Records of Person: blank where a type has no such field")).to_be_visible()
+    page.get_by_role("link", name="As a list").click()
+    expect(page.locator(".pairs").first).to_be_visible()
+    # Where no name has a record the list is as near.
+    page.goto(CHAT + "/fetch?zone=Chats&names=nobody&as=table")
+    expect(page.get_by_role("link", name="As a list")).to_be_visible()

@@ -1,0 +1,80 @@
+"""What a page weighs before data, as it is sent, and how soon it is there."""
+
+import functools
+import gzip
+import http.client
+import re
+import time
+import urllib.parse
+
+import pytest
+
+from pages import PAGES
+
+BYTES = 100_000
+SECONDS = 0.1
+# On a slow or busy machine, so many times what the start page takes there instead.
+START_PAGES = 20
+# Pages that look at every record to say what they say, and so much more time they may take.
+MEASURING = re.compile(r"usage=1|/(type|field)/remove\?|dry=1|facet=")
+TIMES = 10
+# Below this nothing is compressed.
+SMALL = 1024
+
+
+def get(server, path: str) -> tuple[bytes, http.client.HTTPResponse]:
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=20)
+    connection.request("GET", path, headers={"Accept-Encoding": "gzip"})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.status == 200, path
+    return body, answer
+
+
+@functools.cache
+def static_file(server, path: str) -> tuple[int, list[str]]:
+    """The bytes of a file as it is sent, and what it imports."""
+    body, answer = get(server, path)
+    text = gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
+    assert answer.headers["Content-Encoding"] == "gzip" or len(text) < SMALL, f"{path} is not compressed"
+    imports = re.findall(r"^(?:import|export) .*?['\"](\./[^'\"]+)['\"]", text.decode(), re.MULTILINE) if ".js" in path else []
+    return len(body), [urllib.parse.urljoin(path, name) for name in imports]
+
+
+def seconds(server, path: str) -> float:
+    started = time.perf_counter()
+    get(server, path)
+    return time.perf_counter() - started
+
+
+def static_weight(server, page: str) -> int:
+    waiting = re.findall(r'<(?:script|link)\b[^>]*(?:src|href)="(/static/[^"]+)"', page)
+    assert any(".css" in path for path in waiting) and any("skylight.js" in path for path in waiting)
+    seen: dict[str, int] = {}
+    while waiting:
+        path = waiting.pop()
+        name = urllib.parse.urlsplit(path).path
+        if name not in seen:
+            seen[name], imports = static_file(server, path)
+            waiting += imports
+    assert len(seen) > 10, "the modules that are imported count too"
+    return sum(seen.values())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_small_and_soon_there(server, name):
+    path = PAGES[name]
+    body, answer = get(server, path)
+    assert answer.headers["Content-Encoding"] == "gzip"
+    page = gzip.decompress(body).decode()
+    before_data = re.sub(r"<tbody\b.*?</tbody>|<pre.*?</pre>", "", page, flags=re.DOTALL)
+    assert len(gzip.compress(before_data.encode())) + static_weight(server, page) < BYTES
+    times = TIMES if MEASURING.search(path) else 1
+    best, start = seconds(server, path), SECONDS / START_PAGES
+    for _ in range(10):
+        if best < times * max(SECONDS, START_PAGES * start):
+            return
+        start = seconds(server, "/")
+        best = min(best, seconds(server, path))
+    pytest.fail(f"{best * 1000:.0f} ms, and the start page {start * 1000:.0f} ms")

@@ -1,0 +1,61 @@
+"""Rows of a query's answer that are ticked: fetched, sent as a file, deleted."""
+
+import csv
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from rows import names, notes
+
+
+def test_rows_are_picked_and_deleted(open_page, server):
+    page = open_page(notes(server, "iCloud.com.example.Picked"))
+    bar = page.locator("[data-picking]")
+    expect(bar).to_be_hidden()
+    page.get_by_label("Pick note0").check()
+    expect(bar).to_contain_text("1 record:")
+    page.get_by_label("Pick note2").click(modifiers=["Shift"])
+    expect(bar).to_contain_text("3 records:")
+    page.get_by_label("Pick all records of this page").check()
+    expect(bar).to_contain_text("5 records:")
+    page.get_by_label("Pick note4").uncheck()
+    bar.get_by_role("button", name="Fetch").click()
+    expect(page.get_by_label("names")).to_have_value("note0\nnote1\nnote2\nnote3")
+    page.go_back()
+    # A browser that comes back may have forgotten what was ticked.
+    page.get_by_label("Pick all records of this page").check()
+    page.get_by_label("Pick note4").uncheck()
+    with page.expect_download() as download:
+        bar.get_by_role("button", name="CSV").click()
+    with open(download.value.path(), newline="") as file:
+        assert [row["recordName"] for row in csv.DictReader(file)] == ["note0", "note1", "note2", "note3"]
+    bar.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Delete 4 records?")).to_be_visible()
+    assert Axe().run(page).violations_count == 0
+    page.get_by_role("button", name="Delete 4 records").click()
+    expect(page.get_by_role("status")).to_contain_text("The records are deleted.")
+    assert names(page) == ["note4"]
+
+
+def test_what_was_saved_meanwhile_is_not_deleted(open_page, server):
+    container = "iCloud.com.example.PickedLate"
+    page = open_page(notes(server, container), java_script_enabled=False)
+    page.get_by_label("Pick note1").check()
+    page.get_by_label("Pick note3").check()
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "note3", "fields": {"rank": {"value": 33}}})
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Delete 2 records").click()
+    expect(page.get_by_role("heading", name="1 record not deleted")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody tr")).to_contain_text("CONFLICT")
+    page.get_by_role("link", name="Back to the query").click()
+    assert names(page) == ["note0", "note2", "note4", "note3"]
+
+
+def test_rows_are_picked_by_keyboard(open_page, server):
+    page = open_page(notes(server, "iCloud.com.example.PickedByKeys"))
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.get_by_label("Pick note1")).to_be_checked()
+    expect(page.locator("[data-picking]")).to_contain_text("1 record:")

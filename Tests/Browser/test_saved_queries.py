@@ -1,0 +1,30 @@
+"""Queries kept under a name, and those that this browser asked of late."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from rows import names, notes
+
+
+def test_queries_are_saved_and_remembered(open_page, server):
+    first = notes(server, "iCloud.com.example.Saved")
+    page = open_page(first)
+    page.locator("summary", has_text="Saved queries").click()
+    page.get_by_label("Name to save this query under").fill("All <of> them")
+    page.get_by_role("button", name="Save this query").click()
+    expect(page.get_by_role("status")).to_contain_text("The query is saved")
+    page.goto("/c/iCloud.com.example.Saved/development/private/query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=3")
+    page.locator("summary", has_text="Saved queries").click()
+    menu = page.locator(".saved .menu")
+    expect(menu).to_contain_text("Asked in this browser")
+    expect(menu.locator("[data-recent-list] a").first).to_have_attribute("href", first)
+    assert Axe().run(page).violations_count == 0
+    page.get_by_role("link", name="All <of> them").click()
+    expect(page.get_by_label("Value of filter 1")).to_have_value("0")
+    assert names(page) == [f"note{number}" for number in range(5)]
+    # In production the same question is asked.
+    page.goto("/c/iCloud.com.example.Saved/production/private/query?type=Note")
+    page.locator("summary", has_text="Saved queries").click()
+    expect(page.get_by_role("link", name="All <of> them")).to_have_attribute("href", first.replace("development", "production").replace("type=Note&zone=Notes", "zone=Notes&type=Note"))
+    page.get_by_role("button", name="Remove the saved query All <of> them").click()
+    expect(page.get_by_role("status")).to_contain_text("removed")

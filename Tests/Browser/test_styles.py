@@ -1,0 +1,42 @@
+"""The style sheet holds nothing that no page uses, and its names are used as they are written."""
+
+import re
+
+import pytest
+
+from page_server import PACKAGE
+
+SHEET = re.sub(r"/\*.*?\*/", "", (PACKAGE / "Public/skylight.css").read_text(), flags=re.DOTALL)
+SELECTORS = [selector for selector in re.findall(r"([^{}]+)\{", SHEET) if not selector.strip().startswith("@")]
+CLASSES = sorted({name for selector in SELECTORS for name in re.findall(r"\.([A-Za-z][\w-]*)", selector)})
+SOURCES = "\n".join(
+    path.read_text()
+    for folder, kind in [("Templates", "*.mustache"), ("Public", "*.js"), ("Sources/Console", "**/*.swift"), ("Sources/Workbench", "**/*.swift")]
+    for path in sorted((PACKAGE / folder).glob(kind))
+)
+# Names that are put together, such as "depth\(number)" and side-{{change}}.
+MADE = re.compile(r"\b([a-z]+-?)(?:\\\(|\{\{)")
+
+
+def is_used(name: str) -> bool:
+    if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", SOURCES):
+        return True
+    return any(name.startswith(beginning) for beginning in set(MADE.findall(SOURCES)) if len(beginning) > 3)
+
+
+def test_every_class_is_used():
+    assert len(CLASSES) > 100
+    assert [name for name in CLASSES if not is_used(name)] == []
+
+
+def test_every_variable_is_used_and_set():
+    used = set(re.findall(r"var\((--[\w-]+)", SHEET))
+    made = set(re.findall(r"(--[\w-]+):", SHEET))
+    assert used == made
+
+
+@pytest.mark.parametrize("attribute", sorted({name for selector in SELECTORS for name in re.findall(r"\[(data-[\w-]+)", selector)}))
+def test_every_attribute_is_set_somewhere(attribute):
+    words = attribute.removeprefix("data-").split("-")
+    in_scripts = words[0] + "".join(word.capitalize() for word in words[1:])
+    assert attribute in SOURCES or f"dataset.{in_scripts}" in SOURCES

@@ -1,0 +1,79 @@
+"""A type with forty fields, two hundred rows of it: the table stays readable."""
+
+import urllib.request
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from pictures import keep
+
+CONTAINER = "iCloud.com.example.WideTable"
+QUESTION = f"/c/{CONTAINER}/development/private/query?type=Everything&zone=Wide&limit=200&sort1=rank"
+LONG = "A text that goes on and on, longer than any column should be wide. " * 12
+
+
+def record(number: int) -> dict:
+    fields = {
+        "title": {"value": f"Record {number}"}, "story": {"value": LONG + str(number)}, "rank": {"value": number * 1_000_003}, "ratio": {"value": number / 7, "type": "DOUBLE"},
+        "due": {"value": 1_790_000_000_000 + number * 3_600_000, "type": "TIMESTAMP"}, "place": {"value": {"latitude": 47.6 + number / 100, "longitude": -122.33}, "type": "LOCATION"},
+        "data": {"value": "AP9/" * 40, "type": "BYTES"}, "tags": {"value": [f"tag {number}", "of many", "words"], "type": "STRING_LIST"},
+        "link": {"value": {"recordName": f"record {(number + 1) % 200}", "action": "NONE"}, "type": "REFERENCE"},
+    }
+    # Some columns are full, some are nearly empty.
+    fields |= {f"field{column:02}": {"value": f"value {number} of {column}"} for column in range(31) if column % 3 or number % 20 == 0}
+    return {"recordType": "Everything", "recordName": f"record {number}", "fields": fields}
+
+
+@pytest.fixture(scope="module")
+def wide(server):
+    for start in range(0, 200, 50):
+        server.save(CONTAINER, "Wide", *map(record, range(start, start + 50)))
+    # What saves have made can't be listed until its recordName has an index.
+    form = f"type=Everything&add=___recordID:QUERYABLE&back=/c/{CONTAINER}/development/private/types"
+    urllib.request.urlopen(urllib.request.Request(f"{server.address}/c/{CONTAINER}/development/private/type/indexes", form.encode())).read()
+
+
+def box(locator):
+    return locator.bounding_box()
+
+
+def test_forty_fields_and_two_hundred_rows(open_page, wide):
+    page = open_page(QUESTION, reduced_motion="reduce")
+    expect(page.locator("tbody tr")).to_have_count(200)
+    heads = page.locator("thead th")
+    assert heads.count() >= 41
+    answer = page.locator(".answer")
+    # The head and the names stay where they are, wherever one looks.
+    head, name = box(heads.nth(0)), box(page.locator("tbody tr").nth(150).locator("th"))
+    answer.evaluate("table => table.scrollTo(4000, 3000)")
+    assert abs(box(heads.nth(0))["y"] - head["y"]) < 1 and abs(box(heads.nth(0))["x"] - head["x"]) < 1
+    assert abs(box(page.locator("tbody tr").nth(150).locator("th"))["x"] - name["x"]) < 1
+    last = heads.last
+    last.scroll_into_view_if_needed()
+    assert abs(box(last)["y"] - head["y"]) < 1
+    keep(page, "journey wide table, far right")
+    answer.evaluate("table => table.scrollTo(0, 0)")
+    # Numbers stand under each other, and no value is wider than it should be.
+    column = next(at for at in range(heads.count()) if heads.nth(at).inner_text().startswith("rank"))
+    assert page.locator("tbody tr").first.locator("th, td").nth(column).evaluate("cell => getComputedStyle(cell).textAlign") in ("right", "end")
+    assert page.evaluate("Math.max(...[...document.querySelectorAll('tbody tr:first-child td')].map(cell => cell.getBoundingClientRect().width))") < 420
+    # Every row is as high as a line, and a long value opens in its place.
+    heights = page.evaluate("[...document.querySelectorAll('tbody tr')].map(row => Math.round(row.getBoundingClientRect().height))")
+    assert max(heights) < 40
+    story = page.locator("tbody tr").first.locator("details.long").first
+    story.locator("summary").click()
+    expect(story.locator("div")).to_contain_text(LONG.strip()[:200])
+    assert box(page.locator("tbody tr").first)["height"] > 60
+    keep(page, "journey wide table")
+
+
+def test_it_is_accessible_and_fits(open_page, wide):
+    page = open_page(QUESTION, reduced_motion="reduce")
+    for scheme, width in [("light", 1600), ("dark", 380)]:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 860})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        results = Axe().run(page)
+        assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+        keep(page, f"wide table {scheme} {width}")

@@ -1,0 +1,282 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import Testing
+import Traffic
+
+@testable import Console
+
+/// The tab Changes between two tokens, and the timeline of a zone, over the in-memory engine.
+@Suite struct FeedPageTests {
+    private static func delete(_ name: Name, _ stage: RequestStage) async throws {
+        let operation = RecordOperation(.forceDelete, recordName: name)
+        for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
+    }
+
+    private static func now(_ stage: RequestStage) async throws -> String {
+        try #require(await stage.database.fetchZones([RequestStage.zone])[0].get().syncToken).text
+    }
+
+    /// The names in the table of changes, or in that of records that changed again.
+    private static func names(_ page: String, isAgain: Bool = false) -> [String] {
+        let parts = page.components(separatedBy: "<section class=\"again\"")
+        let part = isAgain ? (parts.count > 1 ? parts[1] : "") : parts[0]
+        return part.matches(of: #/<th scope="row" class="name"><a href="[^"]*" title="([^"]*)"/#).map { String($0.output.1) }
+    }
+
+    private static func link(_ text: String, in page: String) -> String? {
+        page.matches(of: #/<a [^>]*href="([^"]*)"[^>]*>([^<]*)</a>/#).first { $0.output.2.utf8.elementsEqual(text.utf8) }
+            .map { String($0.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "") }
+    }
+
+    @Test func betweenTwoTokensStandsWhatChangedLastThere() async throws {
+        try await RequestStage.with { stage in
+            for name: Name in ["a", "b", "c", "f"] { try await stage.save(name) }
+            let first = try await Self.now(stage)
+            for name: Name in ["d", "a", "f", "c"] { try await stage.save(name) }
+            let second = try await Self.now(stage)
+            let question = "changes?zone=Notes&since=1&token=\(first)&upto=\(second)"
+            let all = try await stage.page(question)
+            #expect(Self.names(all) == ["d", "a", "f", "c"] && all.contains("Nothing changed after the second token"))
+            #expect(all.contains("nothing more up to the token") && !all.contains("data-follow") && all.contains(second))
+            for name: Name in ["a", "e"] { try await stage.save(name) }
+            for name: Name in ["b", "f"] { try await Self.delete(name, stage) }
+            let page = try await stage.page(question)
+            #expect(Self.names(page) == ["d", "c"])
+            #expect(page.contains("4 records changed after the second token"))
+            // What changed in between and again is known from the journal; b was deleted later only, and e was made later.
+            #expect(Self.names(page, isAgain: true) == ["a", "f"])
+            #expect(page.contains("By the journal: 2 changed between the two as well, 2 only later."))
+            let rest = try #require(Self.link("Fetch what came after", in: page))
+            #expect(try await Set(Self.names(stage.page(rest))) == ["a", "e", "b", "f"])
+            let nothing = try await stage.page("changes?zone=Notes&since=1&token=\(second)&upto=\(second)")
+            #expect(nothing.contains("Nothing between the two tokens.") && Self.names(nothing).isEmpty)
+            // Without a first token: what had come up to there, and not again since.
+            let start = try await stage.page("changes?zone=Notes&upto=\(second)")
+            #expect(Self.names(start) == ["d", "c"])
+        }
+    }
+
+    @Test func pagesEndWhereTheSecondTokenStands() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<5 { try await stage.save(Name("early\(number)")) }
+            let first = try await Self.now(stage)
+            for number in 0..<7 { try await stage.save(Name("between\(number)")) }
+            let second = try await Self.now(stage)
+            for number in 0..<120 { try await stage.save(Name("later\(number)")) }
+            for number in [2, 5] { try await stage.save(Name("between\(number)")) }
+            for limit in [1, 2, 5, 200] {
+                var names: [String] = []
+                var next: String? = "changes?zone=Notes&since=1&token=\(first)&upto=\(second)&limit=\(limit)"
+                var page = ""
+                while let path = next {
+                    page = try await stage.page(path)
+                    names += Self.names(page)
+                    next = Self.link("Next page ›", in: page)
+                    #expect(page.contains("122 records changed after the second token"))
+                }
+                #expect(names == [0, 1, 3, 4, 6].map { "between\($0)" })
+            }
+            // So many are looked up on pages of their own.
+            var page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
+            var again: [String] = []
+            var next = Self.link("List them", in: page)
+            var count = 0
+            while let path = next, count < 5 {
+                page = try await stage.page(path)
+                again += Self.names(page, isAgain: true)
+                next = Self.link("Look up the next ones ›", in: page)
+                count += 1
+            }
+            #expect(again == ["between2", "between5"] && count == 2)
+            #expect(try #require(Self.link("Back to what lies between", in: page)).contains("upto="))
+        }
+    }
+
+    @Test func whatTheJournalDoesNotKeepIsSaid() async throws {
+        try await RequestStage.with { stage in
+            for name: Name in ["old", "gone"] { try await stage.save(name) }
+            let first = try await Self.now(stage)
+            try await stage.save("old")
+            let second = try await Self.now(stage)
+            for _ in 0..<(JournalLimits.standard.versions + 5) { try await stage.save("old") }
+            try await stage.save("brief")
+            try await Self.delete("brief", stage)
+            let page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
+            #expect(page.contains("0 changed between the two as well, 1 only later, of 1 nothing is kept from then"))
+            #expect(Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">nothing is kept from then</span>"))
+        }
+    }
+
+    @Test func tokensThatDoNotGoTogetherAreRefusedWithARemedy() async throws {
+        try await RequestStage.with { stage in
+            _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: "Other"))])
+            for name: Name in ["a", "b"] { try await stage.save(name) }
+            let first = try await Self.now(stage)
+            for name: Name in ["c", "d"] { try await stage.save(name) }
+            let second = try await Self.now(stage)
+            try await stage.save("x", in: ZoneID(zoneName: "Other"))
+            let other = try #require(await stage.database.fetchZones([ZoneID(zoneName: "Other")])[0].get().syncToken).text
+            let ofDatabase = try await stage.database.databaseChanges(DatabaseChangesRequest()).syncToken.text
+            let reverse = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 1), reverse: true)).syncToken.text
+            func page(_ upto: String, since: String = first) async throws -> String {
+                let page = try await stage.page("changes?zone=Notes&since=1&token=\(since)&upto=\(upto)")
+                #expect(Self.names(page).isEmpty && page.contains("role=\"alert\""))
+                return page
+            }
+            #expect(try await page(other).contains("is of the zone Other"))
+            #expect(try await page(ofDatabase).contains("is a database token"))
+            // Neither stands anywhere on the line of this zone, and a first token of another zone colours nothing.
+            for strange in [other, ofDatabase] {
+                let ended = try await page(strange)
+                #expect(ended.contains(">A</text>") && !ended.contains(">B</text>") && !ended.contains("the token B"))
+                let begun = try await page(second, since: strange)
+                #expect(!begun.contains(">A</text>") && begun.contains(">B</text>") && !begun.contains("class=\"had\"") && !begun.contains("the token A"))
+            }
+            #expect(try await page(String(second.prefix(20))).contains("was not given out here, or was damaged"))
+            #expect(try await page(reverse).contains("from new to old"))
+            #expect(try await page(second, since: reverse).contains("The first token is of a page from new to old"))
+            // Both are told by the API: the first one.
+            #expect(try await page(second, since: other).contains("Unknown sync continuation type"))
+            let swapped = try await page(first, since: second)
+            #expect(swapped.contains("is the older of the two"))
+            #expect(try await Self.names(stage.page(#require(Self.link("Exchange them", in: swapped)))) == ["c", "d"])
+            let foreign = try await stage.page("changes?user=grace&zone=Notes&upto=\(second)")
+            #expect(foreign.contains("role=\"alert\"") && !foreign.contains(">B</text>"))
+            let broken = try await stage.page("changes?zone=Notes&upto=\(first)&again=garbage")
+            #expect(broken.contains("Unknown sync continuation type") && broken.contains("role=\"alert\""))
+            try await (stage.database as? any TokenExpiring)?.expireTokens()
+            let expired = try await stage.page("changes?zone=Notes&upto=\(second)")
+            #expect(expired.contains("has expired: all tokens that had been given out were expired") && expired.contains("Look up to now"))
+        }
+    }
+
+    @Test func aPageOfAnUnfinishedPullEndsWhereItStands() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<40 { try await stage.save(Name("r\(number)")) }
+            let first = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 30)))
+            let position = try #require(first.changes.last?.position)
+            let page = try await stage.page("changes?zone=Notes&upto=\(first.syncToken.text)")
+            #expect(Self.names(page) == (0..<30).map { "r\($0)" })
+            #expect(page.contains("the token B stands at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
+            // A pull that goes on there is told everything from where it began.
+            let since = try await stage.page("changes?zone=Notes&since=1&token=\(first.syncToken.text)")
+            #expect(since.contains("the token A stands at 0") && since.contains("</b> since 0, where the pull began"))
+        }
+    }
+
+    @Test func aQuestionAboutATypeSaysSo() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("a")
+            let first = try await Self.now(stage)
+            for name: Name in ["b", "c"] { try await stage.save(name) }
+            let second = try await Self.now(stage)
+            try await stage.save("room", type: "Room")
+            try await stage.save("c")
+            let question = "changes?zone=Notes&since=1&token=\(first)&upto=\(second)"
+            let notes = try await stage.page("\(question)&type=Note")
+            #expect(Self.names(notes) == ["b"] && Self.names(notes, isAgain: true) == ["c"])
+            #expect(notes.contains("2 records, of any type, changed after the second token"))
+            #expect(notes.contains("By the journal, of the 1 of type Note: 1 changed between the two as well."))
+            let rooms = try await stage.page("\(question)&type=Room")
+            #expect(rooms.contains("Nothing of type Room between the two tokens."))
+            #expect(try await stage.page("changes?zone=Notes&type=Other").contains("The zone has no records of type Other."))
+            let late = try await Self.now(stage)
+            #expect(try await stage.page("changes?zone=Notes&since=1&token=\(late)&type=Note").contains("No changes of type Note since the token."))
+        }
+    }
+
+    @Test func moreThanAFewAreLookedUpWhenAsked() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<30 { try await stage.save(Name("r\(number)")) }
+            let second = try await Self.now(stage)
+            for number in 0..<30 { try await stage.save(Name("r\(number)")) }
+            let page = try await stage.page("changes?zone=Notes&upto=\(second)")
+            #expect(page.contains("30 records changed after the second token") && Self.names(page, isAgain: true).isEmpty)
+            let list = try await stage.page(#require(Self.link("List them", in: page)))
+            #expect(Self.names(list, isAgain: true).count == 30)
+        }
+    }
+
+    @Test func theTimelineLeadsToWhatItShows() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<90 { try await stage.save(Name("r\(number % 70)")) }
+            for name: Name in ["r69", "r3"] { try await Self.delete(name, stage) }
+            let page = try await stage.page("changes?zone=Notes")
+            #expect(page.contains("role=\"img\" aria-label=\"Timeline of the feed: 70 changes from position"))
+            let links = page.matches(of: #/<li><a href="([^"]*)" data-stretch="\d+">[^<]*</a> <span>(\d+) changes?</span>/#)
+            #expect(links.count > 10)
+            var total = 0
+            for link in links {
+                let path = String(link.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "")
+                let count = try #require(Int(link.output.2))
+                #expect(try await Self.names(stage.page(path)).count == count)
+                total += count
+            }
+            #expect(total == 70)
+        }
+    }
+
+    @Test func theTimelineShowsTokensAndClients() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<40 { try await stage.save(Name("a\(number)")) }
+            _ = try await stage.pull(from: "Ada’s iPhone")
+            let first = try await Self.now(stage)
+            for number in 0..<5 { try await stage.save(Name("b\(number)")) }
+            let second = try await Self.now(stage)
+            for number in 0..<5 { try await stage.save(Name("c\(number)")) }
+            _ = try await stage.pull(from: "Ada’s Mac")
+            let page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
+            #expect(page.contains(">A</text>") && page.contains(">B</text>"))
+            #expect(page.contains("Ada’s iPhone</a>, stands at") && page.contains("10 changes behind"))
+            #expect(page.contains("Ada’s Mac</a>, has everything"))
+            let zoomed = try await stage.page(#require(Self.link("Zoom in", in: page)))
+            #expect(zoomed.contains("Timeline of the feed: 5 changes") && Self.names(zoomed) == (0..<5).map { "b\($0)" })
+            // Its pages stay so.
+            let half = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)&zoom=1&limit=3")
+            #expect(try await stage.page(#require(Self.link("Next page ›", in: half))).contains("Timeline of the feed: 5 changes"))
+            let whole = try await stage.page(#require(Self.link("Show the whole zone", in: zoomed)))
+            #expect(whole.contains("Timeline of the feed: 50 changes"))
+            let empty = try await stage.page("changes?user=grace&zone=Notes")
+            #expect(!empty.contains("data-timeline"))
+        }
+    }
+
+    @Test func zonesSayWhatSetsThemApart() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("s", in: .default)
+            for name: Name in ["Lost", "Purged", "Again"] {
+                _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: name))])
+            }
+            for name: Name in ["Lost", "Again"] { _ = try await stage.database.modifyZones([.delete(ZoneID(zoneName: name))]) }
+            _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: "Again"))])
+            try await (stage.database as? any ZonePurging)?.purge(ZoneID(zoneName: "Purged"))
+            let page = try await stage.page("zones")
+            for word in ["no token", "hidden", "deleted", "purged"] {
+                #expect(page.contains("<dt><span class=\"pill lacks\">\(word)</span></dt>"))
+            }
+            let parts = page.components(separatedBy: "<h2 id=\"gone\">")
+            let gone = parts.count > 1 ? parts[1] : ""
+            #expect(gone.contains("<th scope=\"row\">Lost</th>") && gone.contains("<th scope=\"row\">Purged</th>") && !gone.contains("<th scope=\"row\">Again"))
+            #expect(parts[0].contains("_defaultZone") && parts[0].contains("title=\"The database’s changes never name the zone"))
+            #expect(try await parts[0].contains(Self.now(stage)))
+            let changes = try await stage.page("changes?zone=")
+            #expect(changes.contains("2 zones are gone") && changes.contains(">hidden</span>"))
+            let others = try await stage.page("zones?user=grace")
+            #expect(!others.contains("<h2 id=\"gone\">"))
+        }
+    }
+
+    @Test func zonesThatWentLastAreListedFirst() async throws {
+        try await RequestStage.with { stage in
+            let names = (0..<120).map { Name("z\($0)") }
+            _ = try await stage.database.modifyZones(names.map { .create(ZoneID(zoneName: $0)) })
+            _ = try await stage.database.modifyZones(names.map { .delete(ZoneID(zoneName: $0)) })
+            let page = try await stage.page("zones")
+            let gone = page.matches(of: #/<th scope="row">(z\d+)</#).map { String($0.output.1) }
+            #expect(gone == names.suffix(100).reversed().map(\.string))
+            #expect(page.contains("20 more zones went earlier."))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import JSON
+import RecordStore
+import Records
+import Synchronization
+import Testing
+
+@testable import WebServices
+
+/// The numbers of what is stored are summed up now and then, not for each who asks.
+@Suite("Storage gauges") struct StorageGaugesTests {
+    @Test("Asked again at once: the numbers are those of before, and their age is told")
+    func interval() async throws {
+        let (engine, clock) = (CountedEngine(), Clock())
+        let gauges = StorageGauges(engine, interval: .seconds(10), now: { clock.now })
+        let first = await gauges.reading()
+        #expect(first.stores.map(\.total.records) == [1] && first.age == .zero)
+        clock.advance(.seconds(9))
+        let second = await gauges.reading()
+        #expect(second.stores.map(\.total.records) == [1] && second.age == .seconds(9))
+        clock.advance(.seconds(1))
+        let third = await gauges.reading()
+        #expect(third.stores.map(\.total.records) == [2] && third.age == .zero)
+    }
+
+    @Test("Summing up takes a hundredth of the time at the most")
+    func share() async throws {
+        let clock = Clock()
+        let engine = CountedEngine { clock.advance(.seconds(1)) }
+        let gauges = StorageGauges(engine, interval: .seconds(10), now: { clock.now })
+        let first = await gauges.reading()
+        #expect(first.age == .seconds(1))
+        clock.advance(.seconds(99))
+        let second = await gauges.reading()
+        #expect(second.stores.map(\.total.records) == [1] && second.age == .seconds(100))
+        clock.advance(.seconds(1))
+        let third = await gauges.reading()
+        #expect(third.stores.map(\.total.records) == [2])
+    }
+
+    @Test("What can't be summed up keeps the numbers of before")
+    func failures() async throws {
+        let (engine, clock) = (CountedEngine(), Clock())
+        let gauges = StorageGauges(engine, interval: .zero, now: { clock.now })
+        _ = await gauges.reading()
+        engine.fail()
+        clock.advance(.seconds(5))
+        let reading = await gauges.reading()
+        #expect(reading.stores.map(\.total.records) == [1] && reading.age == .seconds(5))
+        let none = StorageGauges(engine, now: { clock.now })
+        let nothing = await none.reading()
+        #expect(nothing.stores.isEmpty && nothing.age == nil)
+    }
+
+    @Test("Nobody who comes while others sum up begins anew")
+    func together() async throws {
+        let engine = CountedEngine()
+        let gauges = StorageGauges(engine)
+        await withTaskGroup(of: [Int].self) { group in
+            for _ in 0..<20 { group.addTask { await gauges.reading().stores.map(\.total.records) } }
+            for await records in group { #expect(records == [1]) }
+        }
+    }
+
+    private final class Clock: Sendable {
+        private let begin = ContinuousClock.now
+        private let passed = Mutex<Duration>(.zero)
+
+        var now: ContinuousClock.Instant { begin + passed.withLock { $0 } }
+
+        func advance(_ duration: Duration) { passed.withLock { $0 += duration } }
+    }
+
+    /// Holds as many records as it was asked how many it holds.
+    private final class CountedEngine: StorageReporting {
+        private let asked = Mutex(0)
+        private let hasFailed = Mutex(false)
+        private let work: @Sendable () -> Void
+
+        init(_ work: @escaping @Sendable () -> Void = {}) {
+            self.work = work
+        }
+
+        func fail() { hasFailed.withLock { $0 = true } }
+
+        func storage(limit: Int) async throws -> [StoreStorage] {
+            if hasFailed.withLock({ $0 }) { throw RecordError(.internalError, "The disk failed") }
+            let records = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            work()
+            return [
+                StoreStorage(
+                    container: ScenarioRunner.address.container, environment: .development, scope: .private,
+                    [("N", "Z", StoredAmount(records: records, bytes: 10))], limit: limit)
+            ]
+        }
+
+        func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw RecordError.recordNotFound }
+        func containers() async throws -> [ContainerID] { [] }
+        func close() async {}
+    }
+}
