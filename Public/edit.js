@@ -93,6 +93,8 @@ function enableNames(input) {
     waiting = setTimeout(ask, 150)
   })
   input.addEventListener('focus', ask)
+  // Somebody who was quicker than this script has typed already.
+  if (document.activeElement === input) ask()
   for (const place of places) {
     place.addEventListener('change', () => {
       asked = undefined

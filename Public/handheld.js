@@ -12,7 +12,7 @@ export function enableHandheld() {
   // A page that is live changes often: once for each picture that is drawn is enough, and only rows in which something changed are dealt anew.
   let waiting = 0
   const rows = new MutationObserver(changes => {
-    for (const { target } of changes) target.closest('tr')?.removeAttribute('role')
+    for (const { target } of changes) target.closest('.cards tr')?.removeAttribute('role')
     waiting ||= requestAnimationFrame(() => {
       waiting = 0
       fit(main)

@@ -64,9 +64,11 @@ def test_ticked_records_are_copied_without_scripts(open_page, server):
     expect(page.locator("tbody")).to_contain_text("99")
 
 
-def test_a_user_says_what_is_there(open_page):
+def test_a_user_says_what_is_there(open_page, server):
+    server.ask("/iCloud.com.example.Chat/development/private/records/lookup", {"records": [{"recordName": "nobody"}]})
     page = open_page("/c/iCloud.com.example.Chat/development/private/users")
     page.get_by_role("link", name="Developer", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Developer")
     expect(page.get_by_role("row", name="Chats")).to_contain_text("Message")
+    expect(page.get_by_role("main")).to_contain_text("request, last at")
     assert Axe().run(page).violations_count == 0

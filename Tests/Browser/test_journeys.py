@@ -206,7 +206,8 @@ def test_from_the_start_page_to_an_edited_record_without_a_mouse(open_page, serv
     container = "iCloud.com.example.Keys"
     notes(server, container, [f"note{number}" for number in range(3)])
     page = open_page("/", reduced_motion="reduce")
-    tab_to(page, container)
+    tab_to(page, "Find a container or a record")
+    page.keyboard.type(container)
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_be_visible()
     # A type that saves have made can't be listed, as in CloudKit, until its recordName has an index.
