@@ -1,4 +1,5 @@
-# Two commands do everything: `make run` builds Skylight and serves demo data, `make test` builds and runs every test.
+# Two commands do everything: `make run` builds Skylight and serves demo data, `make test` builds and runs every test and leaves pictures of the
+# pages in .build/screenshots.
 # Both install what is missing on Debian and Ubuntu, and say so.
 
 PORT ?= 8080
@@ -13,12 +14,13 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench system-packages test-packages bench-packages
+.PHONY: help run test bench screenshots system-packages test-packages bench-packages
 
 help:
-	@echo "make run     build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
-	@echo "make test    build everything and run all tests"
-	@echo "make bench   measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
+	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
+	@echo "make test         build everything and run all tests"
+	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
+	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
 run: system-packages
 	@echo "==> Building Skylight (the first time this takes some minutes)"
@@ -41,6 +43,12 @@ bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$$(swift build --configuration release --show-bin-path) && \
 		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
+
+screenshots: system-packages test-packages $(VENV)/installed
+	@echo "==> Building Skylight"
+	swift build --configuration release --product skylight
+	@echo "==> Taking the pictures of the README"
+	@SKYLIGHT_BIN="$$(swift build --configuration release --show-bin-path)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
 
 system-packages:
 	@Scripts/require-swift
