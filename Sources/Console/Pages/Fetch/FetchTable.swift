@@ -12,22 +12,7 @@ struct FetchTable: ViewModel {
         let missing: [Missing]
     }
 
-    struct Row: ViewModel {
-        let href: String
-        let recordName: String
-        let pick: String
-        let cells: [Cell]
-
-        func child(named name: String) -> Any? {
-            switch name {
-            case "href": href
-            case "recordName": recordName
-            case "pick": pick
-            case "cells": cells
-            default: nil
-            }
-        }
-    }
+    typealias Row = RecordRow<Cell>
 
     /// What a record has in a column.
     enum Cell: ViewModel {
@@ -130,7 +115,7 @@ struct FetchTable: ViewModel {
     }
 }
 
-extension FetchTable.Row {
+extension RecordRow<FetchTable.Cell> {
     fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], links: AssetLinks?, visit: Visit) {
         let zoneID = record.recordID.zoneID
         let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)

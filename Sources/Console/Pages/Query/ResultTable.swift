@@ -13,23 +13,7 @@ struct ResultTable: ViewModel {
         let isNumber: Bool
     }
 
-    struct Row: ViewModel {
-        let href: String
-        let recordName: String
-        /// Names the record to what is done with those that are picked.
-        let pick: String
-        let cells: [ValueView]
-
-        func child(named name: String) -> Any? {
-            switch name {
-            case "href": href
-            case "recordName": recordName
-            case "pick": pick
-            case "cells": cells
-            default: nil
-            }
-        }
-    }
+    typealias Row = RecordRow<ValueView>
 
     /// Own fields shown beyond this only where the page has a value for them.
     static let columnLimit = 12
