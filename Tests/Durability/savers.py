@@ -37,7 +37,8 @@ class Saver:
                 kind, record = "forceDelete", {"recordName": name}
                 after.pop(name, None)
             elif name in self.records and choice < 0.2:
-                kind, record["recordChangeTag"] = "update", "zz"
+                # Longer than any tag the counter reaches here: a short one would be somebody's tag one day.
+                kind, record["recordChangeTag"] = "update", "zzzzzzzz"
                 is_conflict = True
             elif name in self.records and choice < 0.7:
                 kind, record["recordChangeTag"] = "update", self.records[name][1]

@@ -207,7 +207,7 @@ struct CrashSaver {
                 after[name] = nil
             case 1 where known != nil:
                 // The tag of a name that was deleted, or changed, since: nothing of the batch must happen.
-                operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: "zz", fields: fields()))
+                operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: "zzzzzzzz", fields: fields()))
                 isConflict = true
             case 2...6 where known?.tag != nil:
                 operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: known?.tag, fields: fields()))
