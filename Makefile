@@ -55,7 +55,7 @@ system-packages:
 	@Scripts/install-packages libsqlite3-dev zlib1g-dev
 
 test-packages:
-	@Scripts/install-packages chromium curl gzip python3
+	@Scripts/install-packages chromium curl gzip openssl python3
 
 bench-packages:
 	@Scripts/install-packages gcc libc6-dev libssl-dev nginx python3 wrk

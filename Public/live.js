@@ -19,8 +19,8 @@ async function renew(said) {
   if (!document.hidden) {
     try {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
-      // The page says what is no longer there.
-      if (answer.status === 404) return location.reload()
+      // The page says what is no longer there, or that the session is over.
+      if (answer.status === 404 || answer.status === 401) return location.reload()
       if (!answer.ok) throw new Error('no page')
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
       const isDone = region => !page.getElementById(region.id)?.matches('[data-live]')

@@ -73,6 +73,8 @@ class Live {
       let hasMore = true
       while (hasMore) {
         const answer = await fetch(this.root.dataset.from + encodeURIComponent(this.after), { headers: { Accept: 'text/html' }, signal: abort.signal })
+        // The session is over.
+        if (answer.status === 401) return location.reload()
         if (!answer.ok) throw new Error('no page')
         const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
         if (abort.signal.aborted) return

@@ -1,6 +1,7 @@
 // Everything works without scripts; these make it quicker.
 import { enableColumns } from './columns.js'
 import { enableCopying } from './copy.js'
+import { enableDropping } from './dropping.js'
 import { enableEditing } from './edit.js'
 import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
@@ -35,6 +36,7 @@ enableColumns()
 enableTimes(document)
 enableHandheld()
 enableEditing()
+enableDropping()
 enableRequests()
 enableFeed()
 enableLive()

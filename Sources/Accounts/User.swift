@@ -1,10 +1,16 @@
 internal import Crypto
 public import JSON
+internal import Records
 
 /// Somebody who has data: a person with a private database in every container.
 public struct User: Sendable, Hashable {
     /// The handle of the user that requests without a name belong to.
     public static let developerHandle = "developer"
+
+    /// Most users.
+    public static let countLimit = 10_000
+    /// What the handles of server-to-server keys' users begin with; 12 hexadecimal digits follow.
+    static let serverKeyPrefix = "server-key-"
 
     /// The short name by which requests and people pick the user: `developer`, `anna`.
     public let handle: String
@@ -12,11 +18,44 @@ public struct User: Sendable, Hashable {
     public let userRecordName: Name
     /// The name for people.
     public let displayName: String
+    /// By which others find the user; nobody else has the same. `nil` when the user was made without.
+    public let emailAddress: String?
 
-    init(handle: String, userRecordName: Name, displayName: String) {
+    init(handle: String, userRecordName: Name, displayName: String, emailAddress: String? = nil) {
         self.handle = handle
         self.userRecordName = userRecordName
         self.displayName = displayName
+        self.emailAddress = emailAddress
+    }
+
+    /// The name but for its last word: what CloudKit calls `givenName` of the name's components.
+    public var givenName: String {
+        nameWords.count > 1 ? nameWords.dropLast().map { String($0) }.joined(separator: " ") : displayName
+    }
+
+    /// The last word of a name that has several: what CloudKit calls `familyName`.
+    public var familyName: String? {
+        nameWords.count > 1 ? nameWords.last.map { String($0) } : nil
+    }
+
+    private var nameWords: [Substring.UnicodeScalarView.SubSequence] {
+        displayName.unicodeScalars.split { $0.properties.isWhitespace }
+    }
+
+    /// The handle that somebody new gets: what stands before the @ of the address, else the name's letters and digits.
+    static func handle(displayName: String, emailAddress: String?) -> String {
+        let text = emailAddress.flatMap { $0.split(separator: "@").first.map(String.init) } ?? displayName
+        var handle = ""
+        for scalar in text.lowercased().unicodeScalars {
+            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "._+".unicodeScalars.contains(scalar) {
+                handle.unicodeScalars.append(scalar)
+            } else if !handle.utf8.isEmpty, handle.utf8.last != UInt8(ascii: "-") {
+                handle += "-"
+            }
+        }
+        handle = String(handle.unicodeScalars.prefix(40))
+        while handle.utf8.last == UInt8(ascii: "-") { handle.unicodeScalars.removeLast() }
+        return handle.isEmpty ? "user" : handle
     }
 
     /// A user as the handle alone determines it.
@@ -37,14 +76,18 @@ public struct User: Sendable, Hashable {
         return Name("_" + digits.joined())
     }
 
+    /// Whether the user is a server-to-server key's, and no person.
+    public var isServerKey: Bool { Self.isHandleOfServerKey(handle) }
+
+    /// Whether only the user of a server-to-server key goes by a handle.
+    static func isHandleOfServerKey(_ handle: String) -> Bool {
+        let bytes = handle.utf8
+        guard bytes.count == serverKeyPrefix.utf8.count + 12, bytes.starts(with: serverKeyPrefix.utf8) else { return false }
+        return bytes.suffix(12).allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+    }
+
     /// Whether a text has the form of a user record name: `_` and 32 lower-case hexadecimal digits.
     public static func isRecordName(_ text: String) -> Bool {
-        text.utf8.count == 33 && text.utf8.first == UInt8(ascii: "_")
-            && text.utf8.dropFirst().allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-                default: false
-                }
-            }
+        Name(text).isUserRecordName
     }
 }

@@ -8,7 +8,7 @@ extension Console {
     private static let recordFormLimit = 12 << 20
     private static let containerFormLimit = 16 << 10
     /// Bytes of a form that brings a file to import.
-    private static let importFormLimit = ImportUploads.sizeLimit + (1 << 20)
+    static let importFormLimit = ImportUploads.sizeLimit + (1 << 20)
 
     /// The pages that change data: one record, all that match a query, and rows of files.
     func addEditPages(to router: Router<ServingRequestContext>) {

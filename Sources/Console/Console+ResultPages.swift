@@ -26,7 +26,7 @@ extension Console {
         router.get(RouterPath("\(Self.placePath)/\(path)")) { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             do {
-                return try await answer(visit, Self.origin(of: request))
+                return try await answer(visit, request.ownOrigin)
             } catch let error as RecordError {
                 return .refusal(error)
             }
@@ -42,16 +42,11 @@ extension Console {
             let visit = try await Visit(request, context, fields: fields, console: self)
             guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else { return try await response(to: visit) { try await answer(visit) } }
             do {
-                let results = FetchResults(visit: visit, format: format, origin: Self.origin(of: request))
+                let results = FetchResults(visit: visit, format: format, origin: request.ownOrigin)
                 return try await results.response(visit.pickedRecords().map(\.recordID), keys: nil)
             } catch let error as RecordError {
                 return .refusal(error)
             }
         }
-    }
-
-    /// The origin that a request was sent to. Its host is one that the guards trust.
-    static func origin(of request: Request) -> String {
-        request.head.authority.map { "http://\($0)" } ?? ""
     }
 }

@@ -58,7 +58,7 @@ extension Console {
         show("history", on: router) { .page(try await HistoryView.load($0)) }
         show("schema", on: router) { .page(try await SchemaView.load($0)) }
         show("find", on: router) { try await Finder.answer($0) }
-        show("users", on: router) { .page(try await UsersView.load($0)) }
+        show("users", on: router) { .page(try await UsersView.load($0, access)) }
         show("users/user", on: router) { .page(try await UserView.load($0)) }
     }
 
@@ -77,6 +77,8 @@ extension Console {
         act("composites/change", on: router) { try await SchemaActions.changeCompositeIndexes($0) }
         act("roles/add", on: router) { try await RoleActions.add($0) }
         act("roles/remove", on: router) { try await RoleActions.remove($0) }
+        act("roles/give", on: router) { try await RoleMembers.give($0) }
+        act("roles/take", on: router) { try await RoleMembers.take($0) }
         act("roles/grants", on: router) { try await RoleActions.setGrants($0) }
         act("users/add", on: router) { try await UsersView.add($0) }
     }

@@ -41,7 +41,7 @@ extension Console {
 
 extension FormFields {
     /// Reads a sent form of either kind. What is not UTF-8 is replaced.
-    fileprivate init(_ bytes: [UInt8], contentType: String?) {
+    init(_ bytes: [UInt8], contentType: String?) {
         guard let boundary = MultipartForm.boundary(in: contentType) else {
             self.init(encoded: bytes)
             return

@@ -11,6 +11,8 @@ public import Traffic
 public struct Console: Sendable {
     let engine: any RecordEngine
     let accounts: Accounts
+    /// Who may see the pages.
+    let access: AccessControl
     /// The files that records refer to.
     let assets: AssetStores
     let rehearsals: Rehearsals
@@ -32,15 +34,17 @@ public struct Console: Sendable {
     ///   - rehearsals: what the web services beside it rehearse.
     ///   - log: what the web services beside it note of their requests.
     ///   - webServices: answers requests as the web services do; without it none is sent again from here.
+    ///   - access: who may come in; `nil` lets everybody in.
     ///   - templatesFolder: where templates are read from, anew for each page; `nil` for those in the binary.
     ///   - publicFolder: where the style sheet, scripts and icons are read from; `nil` for those in the binary.
     /// - Throws: an error of the file system, or a template's parser error.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(),
-        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, templatesFolder: String?, publicFolder: String?
+        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, access: AccessControl? = nil, templatesFolder: String?, publicFolder: String?
     ) throws {
         self.engine = engine
         self.accounts = accounts
+        self.access = access ?? .open(accounts)
         self.assets = assets
         self.rehearsals = rehearsals
         self.log = log
@@ -56,11 +60,18 @@ public struct Console: Sendable {
     public func addRoutes(to router: Router<ServingRequestContext>) {
         router.add(middleware: ErrorPages(renderer: renderer))
         addStaticFiles(to: router)
+        addSignInPages(to: router)
+        addAdministratorSignIn(to: router)
+        // Everything below is the administrator's. What goes wrong there has a page within the session.
+        router.add(middleware: ConsoleGate(access: access, renderer: renderer))
+        router.add(middleware: ErrorPages(renderer: renderer))
+        addSignOut(to: router)
         addServerPages(to: router)
         addPages(to: router)
         addActions(to: router)
         addSchemaPages(to: router)
         addRequestPages(to: router)
+        addKeyPages(to: router)
         addResultPages(to: router)
         addWorkbenchPages(to: router)
         addRehearsals(to: router)

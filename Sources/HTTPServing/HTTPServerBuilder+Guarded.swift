@@ -1,11 +1,12 @@
 public import HummingbirdCore
+internal import HummingbirdTLS
 public import NIOCore
 
 extension HTTPServerBuilder {
     /// An HTTP/1.1 server whose connections are guarded: targets are passed on as they came, heads are at most 64 KiB, and a connection
     /// on which nothing moves is closed: after a minute in which nothing came in, after two in which the client took nothing of its answer.
     ///
-    /// Goes with ``Hummingbird/Router/addGuards(trusting:)``.
+    /// Goes with ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
     /// - Parameters:
     ///   - uploadLimit: bytes that a body sent to `/assets/` may have. Clients that ask before they send it are told at once.
     ///   - idleTimeout: how long nothing may come in.
@@ -16,5 +17,13 @@ extension HTTPServerBuilder {
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [ConnectionGuardInstaller(uploadLimit: uploadLimit, patience: patience)], idleTimeout: idleTimeout,
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200)))
+    }
+
+    /// The same server over TLS. Goes with `isSecure` of ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
+    /// - Parameter certificate: `nil` for the server as it is.
+    /// - Throws: an error of the TLS library.
+    public func encrypted(with certificate: ServerCertificate?) throws -> HTTPServerBuilder {
+        guard let certificate else { return self }
+        return try .tls(self, tlsConfiguration: certificate.configuration)
     }
 }

@@ -16,7 +16,7 @@ extension NIOFileHandle {
     /// Sends bytes of the file as the body of an answer, or a part of it, as fast as the client takes them.
     func send(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
         // Below this the way through memory is as fast.
-        guard bytes.count > Self.chunkSize, await channel.takesFileRegions else { return try await sendThroughMemory(bytes, to: &writer) }
+        guard bytes.count > Self.chunkSize, await channel.takesFileRegions else { return try await sendThroughMemory(bytes, over: channel, to: &writer) }
         try await withTaskCancellationHandler {
             try await sendRegions(bytes, over: channel)
         } onCancel: {
@@ -50,11 +50,17 @@ extension NIOFileHandle {
         try result.get()
     }
 
-    private func sendThroughMemory(_ bytes: Range<Int64>, to writer: inout any ResponseBodyWriter) async throws {
+    /// The writer waits for a client that reads slowly, and not for an event loop that has much to do: to encrypt takes longer than to read, and what
+    /// was written meanwhile would gather before it. So this waits until the loop has come to what was written before the last chunk.
+    private func sendThroughMemory(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
+        var taken: EventLoopFuture<Void>?
         for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.chunkSize) {
             let count = min(Self.chunkSize, Int(bytes.upperBound - start))
             let buffer = try await NIOThreadPool.singleton.runIfActive { try self.read(count, from: start) }
             try await writer.write(buffer)
+            let before = taken
+            taken = channel.eventLoop.submit {}
+            try await before?.get()
         }
     }
 }

@@ -7,14 +7,14 @@ internal import Records
 /// Browsers name the sending site in `Origin` on every request that could change something, and in `Sec-Fetch-Site` even on the ones that
 /// pages make by embedding something. Clients that are no browsers send neither. Links from foreign sites may be followed to the
 /// console, whose GETs make nothing; the web services make a container at its first use, whatever the method, and nobody links to them.
-/// Assets are there to be linked to, and pages of trusted sites may show them.
+/// Assets are there to be linked to, and pages of trusted sites may show them. Which sites those are, ``PageOrigins`` says.
 public struct OriginGuard: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
-    private let trusted: TrustedSites
+    private let origins: PageOrigins
 
-    public init(trusting trusted: TrustedSites) {
-        self.trusted = trusted
+    public init(admitting origins: PageOrigins) {
+        self.origins = origins
     }
 
     public func handle(
@@ -28,7 +28,7 @@ public struct OriginGuard: RouterMiddleware {
         }
         let isReading = request.method == .get || request.method == .head
         // Files and sandboxed frames have the origin null; what they read without CORS headers they can't see.
-        let isAllowed = origin == "null" ? isReading && !request.isCrossSite : trusted.trusts(origin: origin)
+        let isAllowed = origin == "null" ? isReading && !request.isCrossSite : self.origins.admits(origin, for: request)
         guard isAllowed, origins.count == 1 else { throw refusal("the origin '\(origin.prefix(200))'") }
         return try await next(request, context)
     }
@@ -39,12 +39,12 @@ public struct OriginGuard: RouterMiddleware {
         guard request.uri.path.hasPrefix("/assets/"), request.method == .get || request.method == .head else { return false }
         if !request.isEmbeddedInForeignPage { return true }
         guard let page = request.headers[.referer], let schemeEnd = page.firstRange(of: "://")?.upperBound else { return false }
-        return trusted.trusts(origin: String(page[..<(page[schemeEnd...].firstIndex(of: "/") ?? page.endIndex)]))
+        return origins.admits(String(page[..<(page[schemeEnd...].firstIndex(of: "/") ?? page.endIndex)]), for: request)
     }
 
     private func refusal(_ sender: String) -> Refusal {
         Refusal(
-            .forbidden, .accessDenied, "Requests from \(sender) are not allowed; serve the page from localhost or allow its origin",
+            .forbidden, .accessDenied, "Requests from \(sender) are not allowed; serve the page from localhost, allow its origin, or use an API token that lists it",
             endsConnection: true)
     }
 }

@@ -49,13 +49,17 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     /// - Parameters:
     ///   - id: of the request.
     ///   - retryAfter: seconds after which the same request can succeed.
-    public static func body(id: String, code: ServerErrorCode, reason: String, retryAfter: Int? = nil) -> [UInt8] {
+    ///   - redirectURL: where a user signs in who is asked for.
+    public static func body(
+        id: String, code: ServerErrorCode, reason: String, retryAfter: Int? = nil, redirectURL: String? = nil
+    ) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("uuid", id)
             writer.member("serverErrorCode", code.rawValue)
             writer.member("reason", reason)
             if let retryAfter { writer.member("retryAfter", Int64(retryAfter)) }
+            if let redirectURL { writer.member("redirectURL", redirectURL) }
         }
         return writer.bytes
     }
@@ -64,6 +68,6 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
 extension Request {
     /// Whether the path belongs to the web services, whose clients read nothing but JSON, and the bytes of assets.
     public var isWebServiceRequest: Bool {
-        ["/assets/", "/database/", "/device/", "/skylight/"].contains { uri.path.hasPrefix($0) }
+        ["/assets", "/database", "/device", "/skylight"].contains { uri.path == $0 || uri.path.hasPrefix($0 + "/") }
     }
 }

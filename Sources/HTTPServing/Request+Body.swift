@@ -21,6 +21,17 @@ extension Request {
         return bytes
     }
 
+    /// The whole body as it was sent, in its content coding. Whoever reads it next finds it unread.
+    /// - Throws: ``Refusal`` as ``bodyBytes(limit:)``.
+    public mutating func readSentBody(limit: Int = bodyLimit) async throws -> [UInt8] {
+        var incoming = IncomingBody(body, headers: headers, limit: Int64(limit))
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(Int(clamping: incoming.declared ?? 0), limit))
+        while let part = try await incoming.next() { bytes.append(contentsOf: part.readableBytesView) }
+        body = RequestBody(buffer: ByteBuffer(bytes: bytes))
+        return bytes
+    }
+
     /// Takes the place of a body that was read as ``bodyBytes(limit:)``, for who reads it next.
     public mutating func replaceBody(with bytes: [UInt8]) {
         var head = head

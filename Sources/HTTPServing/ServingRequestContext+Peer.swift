@@ -9,6 +9,9 @@ extension ServingRequestContext {
         Self.isThisMachine(channel.remoteAddress) && !request.isForwarded
     }
 
+    /// Where the request comes from: the address of the other end of the connection, without its port.
+    public var peer: String { channel.remoteAddress?.ipAddress ?? "" }
+
     /// Whether an address is this machine's own: loopback (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3), or a socket in the file system.
     static func isThisMachine(_ address: SocketAddress?) -> Bool {
         switch address {

@@ -37,6 +37,16 @@ public struct TrustedSites: Sendable {
     }
 }
 
+extension TrustedSites {
+    /// Whether a text is a name or an address, with or without a port, as ``init(hosts:origins:)`` takes them.
+    public static func isHost(_ text: String) -> Bool { Authority(text) != nil }
+
+    /// Whether a text is a site as browsers write it: scheme, host, perhaps a port, and nothing behind.
+    public static func isOrigin(_ text: String) -> Bool {
+        ["http://", "https://"].contains { text.lowercased().hasPrefix($0) && isHost(String(text.dropFirst($0.count))) }
+    }
+}
+
 /// A host with or without a port.
 private struct Authority: Sendable {
     let host: String

@@ -53,6 +53,11 @@ struct Answer {
         }
     }
 
+    /// The whole answer.
+    var value: JSONValue {
+        get throws { .object(JSONObject(try members.map { JSONObject.Member(name: $0.name, value: try value($0.name) ?? .null) })) }
+    }
+
     func string(_ name: Name) throws -> String {
         guard let string = try optionalString(name) else { throw unexpected("a string '\(name)'") }
         return string

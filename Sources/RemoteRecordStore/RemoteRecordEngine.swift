@@ -15,10 +15,12 @@ public import Records
 public final class RemoteRecordEngine: RecordEngine {
     let server: Server
 
-    /// - Parameter url: where the server is: `http://127.0.0.1:8080`, with a path when it stands behind another server under one.
+    /// - Parameters:
+    ///   - url: where the server is: `http://127.0.0.1:8080`, with a path when it stands behind another server under one.
+    ///   - credentials: what it is told by its administrator.
     /// - Throws: `RecordError` BAD_REQUEST when it is not the URL of a server.
-    public init(url: URL) throws {
-        server = try Server(url: url)
+    public init(url: URL, credentials: ServerCredentials = .none) throws {
+        server = try Server(url: url, credentials: credentials)
     }
 
     /// A handle to one database. Nothing is sent: what is wrong with the address shows at the first call.
@@ -71,7 +73,10 @@ extension RemoteRecordEngine: StoreHealthReporting {
     /// Asks the server whether it is there, for those who need to know why it is not.
     /// - Throws: `RecordError` TRY_AGAIN_LATER when nobody answers, INTERNAL_ERROR when somebody else than a Skylight does.
     public func checkHealth() async throws -> [StoreHealth] {
-        try await healthAnswer().array("stores").map { try StoreHealth($0) }
+        let answer = try await healthAnswer()
+        // Who is not the administrator is told of none where credentials are required.
+        if try !answer.has("stores") && answer.optionalString("status") != nil { return [] }
+        return try answer.array("stores").map { try StoreHealth($0) }
     }
 
     /// What the server that answers is told apart from others by; `nil` when it was given nothing of the kind.

@@ -4,6 +4,7 @@ internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 internal import Records
 internal import Synchronization
 
@@ -31,7 +32,9 @@ final class Server: Sendable {
     private let streamClient: HTTPClient
     private let isClosed = Mutex(false)
 
-    init(url: URL) throws {
+    private let authorization: String?
+
+    init(url: URL, credentials: ServerCredentials = .none) throws {
         guard let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = url.host(), !host.isEmpty, url.query() == nil
         else {
             throw RecordError(.badRequest, "'\(url.absoluteString)' is not the address of a server; expected one like http://127.0.0.1:8080")
@@ -39,7 +42,9 @@ final class Server: Sendable {
         var address = url.absoluteString
         while address.hasSuffix("/") { address.removeLast() }
         self.address = address
+        authorization = credentials.authorization
         var configuration = HTTPClient.Configuration()
+        configuration.tlsConfiguration = credentials.configuration
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(10)
@@ -155,6 +160,7 @@ final class Server: Sendable {
         var request = HTTPClientRequest(url: address + path)
         request.method = method
         request.headers = headers
+        if let authorization { request.headers.replaceOrAdd(name: "Authorization", value: authorization) }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(body)
@@ -231,6 +237,8 @@ final class Server: Sendable {
 
     func failure(_ error: any Error, _ purpose: Purpose) -> any Error {
         if error is RecordError || error is CancellationError { return error }
+        if case NIOSSLError.handshakeFailed(let cause) = error { return UntrustedCertificate(reason: "\(cause)") }
+        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname { return UntrustedCertificate(reason: "\(error)") }
         if !isOpen { return RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
         if wasNeverSent(error) {
             return RecordError(.tryAgainLater, "No server answers at \(address): \(Self.words(for: error)). Is it running?")

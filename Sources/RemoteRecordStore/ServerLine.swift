@@ -14,11 +14,14 @@ struct ServerLine: Sendable {
     }
 
     let server: Server
+    /// Whether what the caller may do is up to the roles of record types. Skylight's own services ask none of them.
+    let isHeldToRoles: Bool
     private let place: String
     private let headers: HTTPHeaders
 
     init(_ server: Server, to address: DatabaseAddress, as caller: Caller) throws {
-        guard Self.isUserRecordName(caller.userRecordName) else {
+        guard caller.userRecordName.isUserRecordName else {
+            // A name of another form would be taken for a handle, and mean somebody else.
             throw RecordError(
                 .badRequest,
                 "'\(caller.userRecordName)' is no user record name, which is _ and 32 hexadecimal digits; ask the server for the name of a handle")
@@ -26,25 +29,31 @@ struct ServerLine: Sendable {
         guard caller.deviceID.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw RecordError(.badRequest, "The deviceID of the caller holds a control character")
         }
+        if caller.access == .anonymous {
+            throw RecordError(.badRequest, "A caller without a name can't ask another Skylight; let a user ask")
+        }
         self.server = server
+        isHeldToRoles = address.scope == .public && caller.access != .unrestricted
         place = "\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
-        headers = [
+        var headers: HTTPHeaders = [
             "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string, "X-Skylight-Device": caller.deviceID,
         ]
+        // Whose server it is: no role is asked of them.
+        if caller.access == .unrestricted { headers.add(name: "X-Skylight-Access", value: "owner") }
+        self.headers = headers
     }
 
-    /// A name of another form would be taken for a handle, and mean somebody else.
-    private static func isUserRecordName(_ name: Name) -> Bool {
-        name.utf8.count == 33 && name.utf8.first == UInt8(ascii: "_")
-            && name.utf8.dropFirst().allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-                default: false
-                }
-            }
-    }
+    /// Services of Skylight's own that say no more than the protocol's would, whoever asks.
+    private static let harmless: Set<String> = ["schema", "token/current", "token/explain", "changes/zones", "changes/page"]
 
-    private func path(_ root: Root, _ action: String) -> String { "/\(root.rawValue)/1/\(place)/\(action)" }
+    /// - Throws: `RecordError` ACCESS_DENIED for a service that would do more than the caller's roles allow.
+    private func path(_ root: Root, _ action: String) throws -> String {
+        if isHeldToRoles, root == .skylight, !Self.harmless.contains(action) {
+            throw RecordError(
+                .accessDenied, "Another Skylight asks no roles for '\(action)', and the caller is held to them; let its owner ask")
+        }
+        return "/\(root.rawValue)/1/\(place)/\(action)"
+    }
 
     func get(_ action: String, of root: Root, parameters: [String: String] = [:]) async throws -> Answer {
         try await server.get(path(root, action), parameters: parameters, headers: headers)

@@ -116,6 +116,18 @@ struct DatabaseView: Sendable {
         return permission == ZoneParticipant.Permission.readWrite.rawValue
     }
 
+    /// What the caller may do as the roles say.
+    func grants(_ db: Database, _ catalog: SchemaCatalog) -> GrantRules {
+        GrantRules(address, caller) { try roleNumbers(db, catalog) }
+    }
+
+    /// The numbers of the caller's roles, as the public database has them.
+    func roleNumbers(_ db: Database, _ catalog: SchemaCatalog) throws -> Set<Int64> {
+        guard let zone = try zoneUnlessDefault(.default, db) else { return [] }
+        let row = try db.row(named: caller.userRecordName, in: zone.number, zone.zoneID, catalog)
+        return try UserRecords.roleNumbers(in: row.flatMap { $0.isDeleted ? nil : $0.record })
+    }
+
     // MARK: Feeds
 
     func hasFeed(_ zoneID: ZoneID) -> Bool {

@@ -8,13 +8,28 @@ extension SQLiteDatabase: AssetUploading {
         let now = store.clock()
         let tickets = store.assetTickets
         // A ticket is nothing that is stored, so mostly nothing is written; only a default zone may have to be made.
-        let grants = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
+        let uploads = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
+            // The record of a user may have to be made, too.
             guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return nil }
+            let namesUsers = slots.contains { slot in
+                slot.recordName.map { UserRecords.isReserved($0, in: zone.zoneID, of: view.address.scope) } ?? false
+            }
+            if namesUsers { return nil }
             let open = TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
-            return try Self.rules(view, catalog.schema, now).grants(slots, in: open, tickets: tickets)
+            let rules = AssetRules(schema: catalog.schema, address: view.address, caller: view.caller, now: now) {
+                try view.roleNumbers(db, catalog)
+            }
+            return try rules.uploads(for: slots, in: open, tickets: tickets) { name in
+                try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap { $0.isDeleted ? nil : $0.record }
+            }
         }
-        if let grants { return grants }
-        return try await changing { transaction, rules in try rules.grants(slots, in: transaction.zone(zoneID), tickets: tickets) }
+        if let uploads { return uploads }
+        return try await changing { [address] transaction, rules in
+            let zone = try transaction.zone(zoneID)
+            return try rules.uploads(for: slots, in: zone, tickets: tickets) { name in
+                try transaction.record(orUser: name, in: zone, of: address.scope, at: now)
+            }
+        }
     }
 
     func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
@@ -50,13 +65,12 @@ extension SQLiteDatabase: AssetUploading {
         let now = store.clock()
         return try await store.write { [view, tickets = store.assetTickets] db, state in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
-            let value = try body(transaction, Self.rules(view, transaction.schema, now))
+            let rules = AssetRules(schema: transaction.schema, address: view.address, caller: view.caller, now: now) {
+                try transaction.roleNumbers(of: view.caller.userRecordName)
+            }
+            let value = try body(transaction, rules)
             state = try transaction.finish()
             return value
         }
-    }
-
-    private static func rules(_ view: DatabaseView, _ schema: Schema, _ now: Timestamp) -> AssetRules {
-        AssetRules(schema: schema, environment: view.address.environment, caller: view.caller, now: now)
     }
 }

@@ -6,9 +6,11 @@ internal import Records
 extension SQLiteDatabase: QueryExplaining {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try await store.readAtLength { [view, store] db, catalog in
+            let grants = view.grants(db, catalog)
+            let reach = try grants.reach(of: request.query, catalog.schema)
             let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: try store.indexBuilds(catalog, db))
             if !problems.isEmpty { return QueryExplanation(of: request.query, in: catalog.schema, problems: problems) }
-            let query = try ResolvedQuery(request.query, in: catalog.schema)
+            let (query, request) = grants.narrowed(try ResolvedQuery(request.query, in: catalog.schema), request, to: reach, catalog.schema)
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             let clock = ContinuousClock()
             let begin = clock.now

@@ -6,15 +6,18 @@ internal import Records
 extension SQLiteDatabase {
     func query(_ request: QueryRequest) async throws -> QueryPage {
         try await store.readAtLength { [view, store] db, catalog in
+            let grants = view.grants(db, catalog)
+            let reach = try grants.reach(of: request.query, catalog.schema)
             let builds = try store.indexBuilds(catalog, db)
-            let query: ResolvedQuery
+            let asked: ResolvedQuery
             do {
-                query = try ResolvedQuery(request.query, in: catalog.schema, building: builds)
+                asked = try ResolvedQuery(request.query, in: catalog.schema, building: builds)
             } catch {
                 let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: builds)
                 store.queries.refuse(request.query, because: problems, of: view.caller.userRecordName, at: Timestamp.now())
                 throw error
             }
+            let (query, request) = grants.narrowed(asked, request, to: reach, catalog.schema)
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             var composite: CompositeIndex?
             var plans: [ZonePlan] = []
@@ -25,7 +28,7 @@ extension SQLiteDatabase {
                 return try zoneQuery.run(plan)
             }
             // Pages that follow are of the same query.
-            if request.continuationMarker == nil { store.queries.note(query, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
+            if request.continuationMarker == nil { store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
             var page = try prepared.page(of: found)
             page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
                 .plan(hasMore: page.continuationMarker != nil)

@@ -79,6 +79,8 @@ extension SQLiteDatabase: ZoneSharing {
     func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
         let now = store.clock()
+        // Nobody gets to be known by a share that can't be.
+        try await store.read { [view] db, _ in _ = try view.zone(zoneID, db) }
         let user = try await store.userNumber(of: participant.userRecordName)
         try await store.write { [view] db, state in
             let zone = try view.zone(zoneID, db)
@@ -92,13 +94,13 @@ extension SQLiteDatabase: ZoneSharing {
     func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
         let now = store.clock()
-        let user = try await store.userNumber(of: userRecordName)
         try await store.write { [view] db, state in
             let zone = try view.zone(zoneID, db)
             state.position += 1
             try db.run(
-                "UPDATE shares SET live = 0, position = ?, moment = ? WHERE zone = ? AND user = ? AND live = 1",
-                [state.position, now.milliseconds, zone.number, user])
+                """
+                UPDATE shares SET live = 0, position = ?, moment = ? WHERE zone = ? AND user = (SELECT number FROM users WHERE name = ?) AND live = 1
+                """, [state.position, now.milliseconds, zone.number, userRecordName.string])
             if db.changesCount == 0 { throw ZoneRules.notShared }
         }
     }

@@ -24,7 +24,22 @@ struct SQLiteDatabase: RecordDatabase {
     }
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        let found = try await read(recordIDs, desiredKeys, bytesLimit)
+        let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
+        if missing.isEmpty { return found }
+        let now = store.clock()
+        try await store.write { [view, tickets = store.assetTickets] db, state in
+            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
+            let zone = try transaction.zone(.default)
+            for name in missing { _ = try transaction.record(orUser: name, in: zone, of: view.address.scope, at: now) }
+            state = try transaction.finish()
+        }
+        return try await read(recordIDs, desiredKeys, bytesLimit)
+    }
+
+    private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         try await store.read { [view] db, catalog in
+            let grants = view.grants(db, catalog)
             var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
             var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
             return try recordIDs.map { recordID in
@@ -34,7 +49,9 @@ struct SQLiteDatabase: RecordDatabase {
                 case .failure(let error): return .failure(error)
                 case .success(let names):
                     let found = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : $0.record() }
-                    guard let record = try found?.keeping(desiredKeys) else { return .failure(.recordNotFound) }
+                    guard let found else { return .failure(.recordNotFound) }
+                    guard try grants.canRead(found, catalog.schema) else { return .failure(GrantRules.refusal(of: .read)) }
+                    let record = try found.keeping(desiredKeys)
                     return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
                 }
             }

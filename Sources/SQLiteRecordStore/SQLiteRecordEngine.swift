@@ -56,9 +56,11 @@ public final class SQLiteRecordEngine: RecordEngine {
     }
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        try GrantRules.checkDatabase(address, of: caller)
         let store = try await store(of: address.container, address.environment)
-        return SQLiteDatabase(
-            store: store, address: address, caller: caller, userNumber: try await store.userNumber(of: caller.userRecordName))
+        // Who is nobody is not entered among the users; the public database's zones are nobody's.
+        let userNumber = caller.access == .anonymous ? 0 : try await store.userNumber(of: caller.userRecordName)
+        return SQLiteDatabase(store: store, address: address, caller: caller, userNumber: userNumber)
     }
 
     func store(of container: ContainerID, _ environment: Records.Environment) async throws -> SQLiteStore {

@@ -212,6 +212,10 @@ final class SQLiteTransaction: RecordTransaction {
             db, cachedSQL: "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ?", [zone, name.string, action]) ?? 0
     }
 
+    func knowsUser(_ name: Name) throws -> Bool {
+        try Bool.fetchOne(db, cachedSQL: "SELECT 1 FROM users WHERE name = ?", [name.string]) ?? false
+    }
+
     func hasAsset(_ checksum: FileChecksum) throws -> Bool {
         try AssetRows.isEntered(checksum, db)
     }

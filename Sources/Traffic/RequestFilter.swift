@@ -47,6 +47,10 @@ extension ServedRequest {
         var texts = [id, method, target, operation, client.id, String(status)]
         texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(\.self)
         texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + smells.map(\.title)
+        if let authentication {
+            texts += [authentication.way.rawValue, authentication.credential, authentication.session].compactMap(\.self)
+            texts += [authentication.problem?.kind, authentication.problem?.sentence].compactMap(\.self)
+        }
         for error in itemErrors + [error].compactMap(\.self) { texts += [error.code.rawValue, error.reason, error.name?.string ?? ""] }
         return texts
     }

@@ -30,6 +30,10 @@ extension JSONWriter {
         optional("environment", request.environment?.rawValue)
         optional("database", request.scope?.rawValue)
         optional("userRecordName", request.userRecordName?.string)
+        if let authentication = request.authentication {
+            name("authentication")
+            value(authentication)
+        }
         name("client")
         value(request.client)
         array("zoneIDs", request.zoneIDs) { $0.value($1) }

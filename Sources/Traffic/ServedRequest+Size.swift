@@ -11,7 +11,7 @@ extension ServedRequest {
     private var size: Int {
         var size = 600 + id.utf8.count + target.utf8.count + operation.utf8.count
         size += (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
-        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan?.size ?? 0)
+        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan?.size ?? 0) + (authentication?.size ?? 0)
         for zoneID in zoneIDs { size += zoneID.size }
         for error in itemErrors { size += error.size }
         for pull in pulls { size += pull.size }
@@ -25,6 +25,7 @@ extension ServedRequest {
         var request = self
         request.client = ClientIdentity(
             name: client.name?.cut(to: 255), deviceID: client.deviceID?.cut(to: 255), userAgent: client.userAgent?.cut(to: 512))
+        request.authentication = authentication?.cut
         request.recordType = recordType?.cut
         request.plan = plan.map { Plan(index: $0.index?.cut(to: 600), sentence: $0.sentence.cut(to: 2048)) }
         request.operation = operation.cut(to: 1024)
@@ -42,6 +43,34 @@ extension ServedRequest {
         request.itemErrors = Array(request.itemErrors.prefix { fits($0.size) })
         request.pulls = Array(request.pulls.prefix { fits($0.size) })
         return (request, request.size)
+    }
+}
+
+extension Authentication {
+    fileprivate var size: Int {
+        64 + (credential?.utf8.count ?? 0) + (session?.utf8.count ?? 0)
+            + (problem.map { problem in
+                let parts = problem.parts.reduce(0) { $0 + 48 + $1.name.utf8.count + $1.expected.utf8.count + ($1.received?.utf8.count ?? 0) }
+                let texts = [problem.sentence, problem.remedy, problem.expected, problem.received].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+                return 64 + texts + parts
+            } ?? 0)
+    }
+
+    fileprivate var cut: Authentication {
+        var authentication = self
+        authentication.credential = credential?.cut(to: 128)
+        authentication.problem = problem.map { problem in
+            var problem = problem
+            problem.sentence = problem.sentence.cut(to: 2048)
+            problem.remedy = problem.remedy?.cut(to: 2048)
+            problem.expected = problem.expected?.cut(to: 4096)
+            problem.received = problem.received?.cut(to: 4096)
+            problem.parts = problem.parts.prefix(8).map { part in
+                Part(name: part.name.cut(to: 64), expected: part.expected.cut(to: 4096), received: part.received?.cut(to: 4096), state: part.state)
+            }
+            return problem
+        }
+        return authentication
     }
 }
 

@@ -95,6 +95,8 @@ public struct ServedRequest: Sendable, Identifiable {
     public var scope: DatabaseScope?
     /// Who asked; `nil` when the request was refused before that was known.
     public var userRecordName: Name?
+    /// How it said who asks; `nil` when it was refused before that was looked at, or asks nobody's name.
+    public var authentication: Authentication?
     public var client: ClientIdentity
     /// The zones it was about, as it named them.
     public var zoneIDs: [ZoneID] = []

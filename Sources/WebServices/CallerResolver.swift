@@ -4,11 +4,10 @@ internal import Hummingbird
 internal import JSON
 internal import Records
 
-/// Finds out who asks. The only place that does: every endpoint is given the result.
+/// Whom a request names as the user it speaks for: the header `X-Skylight-User`, or else the query parameter `skylightUser`, or else the
+/// developer. The header `X-Skylight-Device` names the device.
 ///
-/// Access is open as long as the server listens on loopback only. A request speaks for the developer, or for the user named by the header
-/// `X-Skylight-User` or else by the query parameter `skylightUser`. The header `X-Skylight-Device` names the device. Tokens and signatures of
-/// CloudKit are let pass unread.
+/// That is how Skylight's own services are told who asks, and those of the protocol where no credentials are needed: ``Authenticator`` decides.
 struct CallerResolver: Sendable {
     static let headerName = HTTPField.Name("X-Skylight-User")
     static let parameterName = "skylightUser"
@@ -34,17 +33,13 @@ struct CallerResolver: Sendable {
         headerName.flatMap { request.headers[$0] } ?? request.uri.queryParameters[parameterName[...]].map(String.init)
     }
 
-    private func deviceID(of request: Request) throws -> String? {
+    /// - Throws: `RecordError` BAD_REQUEST for what can't be a device.
+    func deviceID(of request: Request) throws -> String? {
         guard let deviceID = Self.deviceHeaderName.flatMap({ request.headers[$0] }), !deviceID.isEmpty else { return nil }
         let isPlain = deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard isPlain, deviceID.utf8.count <= Self.deviceLimit else {
             throw RecordError(.badRequest, "The device in X-Skylight-Device holds a control character, or is longer than \(Self.deviceLimit) bytes")
         }
         return deviceID
-    }
-
-    /// What there is to say of a caller beyond the name.
-    func user(of caller: Caller) throws -> User? {
-        try accounts.user(recordName: caller.userRecordName)
     }
 }

@@ -3,13 +3,13 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Lets pages of trusted sites call the web services from the browser (Fetch standard, "CORS protocol").
+/// Lets pages of trusted sites, and those that API tokens list, call the web services from the browser (Fetch standard, "CORS protocol").
 struct CrossOrigin: Sendable {
-    let trusted: TrustedSites
+    let origins: PageOrigins
 
     private static let exposedHeaders =
         "Accept-Ranges, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Server-Timing, "
-        + "X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Request, X-Skylight-Size"
+        + "X-Apple-CloudKit-Session, X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Request, X-Skylight-Size"
     /// Seconds a browser may remember a preflight.
     private static let maximumAge = "600"
 
@@ -25,11 +25,11 @@ struct CrossOrigin: Sendable {
         return response
     }
 
-    /// An answer that the page that asked may read, if its site is trusted.
+    /// An answer that the page that asked may read, if its site is one of them.
     func allowing(_ request: Request, _ response: Response) -> Response {
         var response = response
         response.headers[.vary] = [response.headers[.vary], "Origin"].compactMap(\.self).joined(separator: ", ")
-        guard let origin = request.headers[.origin], trusted.trusts(origin: origin) else { return response }
+        guard let origin = request.headers[.origin], origins.admits(origin, for: request) else { return response }
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlAllowCredentials] = "true"
         response.headers[.accessControlExposeHeaders] = Self.exposedHeaders

@@ -1,12 +1,15 @@
+internal import Accounts
 internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
 
 /// One web service.
-protocol Endpoint: Sendable {
+protocol Endpoint: Sendable, DescribedService {
     /// Whether GET is answered as POST is.
     static var allowsGET: Bool { get }
+    /// What it is for, as far as it matters to who may ask. Skylight's own services need not say it.
+    static var purpose: EndpointPurpose { get }
 
     init()
 
@@ -17,13 +20,17 @@ protocol Endpoint: Sendable {
 
 extension Endpoint {
     static var allowsGET: Bool { false }
+    static var purpose: EndpointPurpose { .reading }
 }
 
 /// A request as endpoints get it: what is asked, by whom, and the way to the data.
 struct EndpointCall: Sendable {
     let path: WebServicePath
     let caller: Caller
-    let callers: CallerResolver
+    /// Who the users are.
+    let accounts: Accounts
+    /// Whether it is asked by GET: then the body has what the query says.
+    let isGET: Bool
     let body: RequestObject
     /// Whether the answer is to carry the zone's token (`getCurrentSyncToken=true`).
     let wantsSyncToken: Bool

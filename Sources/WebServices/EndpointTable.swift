@@ -4,7 +4,7 @@ internal import Records
 
 /// Which service answers at which path.
 enum EndpointTable {
-    private static let database: [String: any Endpoint.Type] = [
+    static let database: [String: any Endpoint.Type] = [
         "records/query": RecordsQuery.self,
         "records/lookup": RecordsLookup.self,
         "records/modify": RecordsModify.self,
@@ -19,16 +19,29 @@ enum EndpointTable {
         "assets/rereference": AssetsRereference.self,
         "users/caller": UsersCaller.self,
         "users/current": UsersCurrent.self,
+        "users/discover": UsersDiscover.self,
+        "users/lookup/contacts": UsersLookupContacts.self,
+        "users/lookup/email": UsersLookupEmail.self,
+        "users/lookup/id": UsersLookupID.self,
     ]
+
+    /// The addresses of all services of a container, the nearest to a path first: what else a client can have meant.
+    static func targets(near path: WebServicePath) -> [String] {
+        let environments = [path.environment] + Environment.allCases.filter { $0 != path.environment }
+        let scopes = DatabaseScope.allCases.filter { path.root == .database($0) } + DatabaseScope.allCases.filter { path.root != .database($0) }
+        let actions = [path.action] + (Array(database.keys) + missing).filter { $0 != path.action }.sorted()
+        return environments.flatMap { environment in
+            scopes.flatMap { scope in actions.map { "/database/1/\(path.container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" } }
+        }
+    }
 
     /// Services of CloudKit that this version does not have.
-    private static let missing: Set<String> = [
+    static let missing: Set<String> = [
         "records/resolve", "records/accept",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
-        "users/discover", "users/lookup/email", "users/lookup/id", "users/lookup/contacts",
     ]
 
-    private static let missingOnDevices: Set<String> = ["tokens/create", "tokens/register"]
+    static let missingOnDevices: Set<String> = ["tokens/create", "tokens/register"]
 
     /// Whether CloudKit has a service of this name.
     static func knows(_ action: String) -> Bool {

@@ -4,6 +4,8 @@ internal import Records
 
 /// `records/modify`: up to 200 saves and deletions, one item in the answer for each (Apple's reference page "Modifying Records").
 struct RecordsModify: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
     private struct Item {
         let operation: RecordOperation
         let desiredKeys: Set<Name>?

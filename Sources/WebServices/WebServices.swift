@@ -19,7 +19,9 @@ public struct WebServices: Sendable {
     /// With what is rehearsed.
     private let engine: any RecordEngine
     let assets: AssetStores
+    private let access: AccessControl
     private let callers: CallerResolver
+    private let authenticator: Authenticator
     private let crossOrigin: CrossOrigin
     private let rehearsalServices: RehearsalServices
     private let instance: String?
@@ -33,36 +35,51 @@ public struct WebServices: Sendable {
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
     ///   - rehearsals: what clients are tried against (docs/rehearsals.md).
     ///   - log: where what was asked and answered is noted.
+    ///   - access: whether requests need credentials; `nil` for nobody needs any. Its accounts are the same.
+    ///   - throttle: how many requests a second whoever asks may make of the protocol's services; `nil` for as many as there are.
     ///   - instance: what `health` tells this server apart from others by; `nil` when nobody needs to.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
-        rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(), instance: String? = nil
+        rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
+        instance: String? = nil
     ) {
         self.log = log
         self.instance = instance
         self.assets = assets
         self.engine = RehearsingEngine(engine, rehearsals)
         storage = StorageGauges(engine)
+        self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
-        crossOrigin = CrossOrigin(trusted: trusted)
+        authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: { assets.now() })
+        crossOrigin = CrossOrigin(origins: PageOrigins(trusting: trusted, tokensOf: accounts))
         rehearsalServices = RehearsalServices(engine: engine, rehearsals: rehearsals, callers: callers, crossOrigin: crossOrigin)
     }
 
     /// Answers everything below `/database`, `/device`, `/skylight` and `/assets`.
     public func addRoutes(to router: Router<ServingRequestContext>) {
-        router.add(middleware: RequestNoting(log: log))
+        router.add(middleware: RequestNoting(log: log, believesNames: access.mode == .open))
+        router.add(middleware: AdministratorGate(access: access, crossOrigin: crossOrigin, routes: Set(Self.roots + ofServer.map { $0.path })))
         rehearsalServices.addRoutes(to: router)
-        router.get("/health") { request, _ in try await health(request) }
-        router.get("/metrics") { _, _ in await metrics() }
         let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .head, .options]
         for method in methods {
-            for path in ["/database/**", "/device/**", "/skylight/**", "/assets/**"] as [RouterPath] {
-                router.on(path, method: method) { request, context in
+            for (path, answer) in ofServer {
+                router.on(RouterPath(path), method: method) { request, context in
+                    try await guarded(request, context) {
+                        try SkylightServices.check(request.method, of: path, allowing: .get, .head)
+                        return try await answer(request, context)
+                    }
+                }
+            }
+            for path in Self.roots {
+                router.on(RouterPath(path), method: method) { request, context in
                     try await respond(to: request, context: context)
                 }
             }
         }
     }
+
+    /// Of what is told apart by more than its route.
+    private static let roots = ["/database/**", "/device/**", "/skylight/**", "/assets/**"]
 
     private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
         if request.method == .options {
@@ -74,12 +91,31 @@ public struct WebServices: Sendable {
 
     private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
         if request.uri.path.hasPrefix(AssetPath.root) { return try await assets(request, context) }
-        return try await guarded(request, context) {
-            if request.uri.path.hasPrefix(SkylightServices.root) { return try await skylight(request, context) }
+        if request.uri.path.hasPrefix(SkylightServices.root) {
+            return try await guarded(request, context) { try await skylight(request, context) }
+        }
+        return try await ofProtocol(request, context)
+    }
+
+    /// A service of the protocol. Whatever becomes of a request that came with a good web auth token, its answer carries the next one.
+    private func ofProtocol(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
+        var session: WebAuthSession?
+        var response = try await guarded(request, context) {
             let path = try WebServicePath(request.uri.path)
             let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
-            return try await answer(to: request, context, at: path, with: endpoint)
+            RequestNote.current?.asked(at: path)
+            var request = request
+            let verdict = try await authenticator.verdict(on: &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
+            RequestNote.current?.asked(by: verdict.caller)
+            return try await rehearsalServices.middleware.rehearse(request, at: path, context) { request in
+                try await answer(to: request, context, as: verdict.caller, at: path, with: endpoint)
+            }
         }
+        if let session {
+            let token = authenticator.nextToken(of: session)
+            for header in Credentials.answerHeaders(to: request) { response.headers[header] = token }
+        }
+        return response
     }
 
     /// What Skylight has beyond the protocol, under a path of its own (docs/services.md).
@@ -89,8 +125,11 @@ public struct WebServices: Sendable {
         if let service = SkylightServices.server[action] {
             try SkylightServices.check(request.method, of: action, allowing: .get)
             var writer = JSONWriter()
-            let status = try await service.answer(serverCall(request), into: &writer)
+            let status = try await service.answer(serverCall(request, context), into: &writer)
             return .json(writer.bytes, status: status)
+        }
+        if let service = AccountServices.all[action] {
+            return try await AccountServices.answer(service, action, to: request, from: context.peer, by: access)
         }
         guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }
         let path = try WebServicePath(request.uri.path)
@@ -103,27 +142,29 @@ public struct WebServices: Sendable {
         if let stream = SkylightServices.streams[path.action], case .database(let scope) = path.root {
             try SkylightServices.check(request.method, of: path.action, allowing: .get)
             let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
-            let (caller, note) = (try callers.caller(of: request), RequestNote.current)
-            note?.asked(by: caller, at: path)
+            let note = RequestNote.current
+            note?.asked(at: path)
+            let caller = try callers.caller(of: request)
+            note?.asked(by: caller)
             let database = try await engine.database(address, as: caller)
             return try await stream(try FeedRequest(request, database: database, assets: place, note: note))
         }
         guard let endpoint = SkylightServices.endpoints[path.action] else { throw SkylightServices.unknown(path.action) }
         try EndpointTable.check(request.method, of: path.action, for: endpoint)
-        return try await answer(to: request, context, at: path, with: endpoint.init())
+        RequestNote.current?.asked(at: path)
+        return try await answer(to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
     }
 
     private func answer(
-        to request: Request, _ context: ServingRequestContext, at path: WebServicePath, with endpoint: any Endpoint
+        to request: Request, _ context: ServingRequestContext, as caller: Caller, at path: WebServicePath, with endpoint: any Endpoint
     ) async throws -> Response {
         let note = RequestNote.current
-        let caller = try callers.caller(of: request)
-        note?.asked(by: caller, at: path)
-        let bytes = request.method == .post ? try await Self.body(of: request) : []
+        note?.asked(by: caller)
+        let bytes = request.method == .post ? try await ConnectionLost.reading { try await request.bodyBytes() } : []
         note?.received(bytes)
         let body = request.method == .post ? try RequestObject(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
-            path: path, caller: caller, callers: callers, body: body,
+            path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
             // Python clients write True.
             wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
             assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
@@ -142,6 +183,8 @@ public struct WebServices: Sendable {
         } catch let error as RecordError {
             if error.code == .internalError { report(error, request, context) }
             return Self.failure(error, context)
+        } catch let failure as AuthenticationFailure {
+            return .failure(failure.error, of: context.requestID, noting: RequestNote.current, redirectURL: failure.redirectURL)
         } catch let expired as AssetTicketExpired {
             return Self.refusal(Refusal(.gone, expired.error.code, expired.error.reason), request, context)
         } catch let refusal as Refusal {
@@ -153,16 +196,6 @@ public struct WebServices: Sendable {
         } catch {
             report(error, request, context)
             return Self.failure(RecordError(.internalError, "The server failed; its log says why"), context)
-        }
-    }
-
-    private static func body(of request: Request) async throws -> [UInt8] {
-        do {
-            return try await request.bodyBytes()
-        } catch let refusal as Refusal {
-            throw refusal
-        } catch {
-            throw ConnectionLost(cause: error)
         }
     }
 
@@ -181,14 +214,22 @@ public struct WebServices: Sendable {
 
     // MARK: Of the server
 
-    private func serverCall(_ request: Request) -> ServerCall {
-        ServerCall(engine: engine, callers: callers, request: request, instance: instance)
+    private func serverCall(_ request: Request, _ context: ServingRequestContext) -> ServerCall {
+        ServerCall(engine: engine, callers: callers, access: access, peer: context.peer, request: request, instance: instance)
+    }
+
+    /// What stands beside the services: it is of the whole server, and answers to GET.
+    private var ofServer: [(path: String, answer: @Sendable (Request, ServingRequestContext) async throws -> Response)] {
+        [
+            ("/health", { try await health($0, $1) }), ("/metrics", { _, _ in await metrics() }),
+            (OpenAPIDocument.path, { request, _ in crossOrigin.allowing(request, .json(OpenAPIDocument.bytes)) }),
+        ]
     }
 
     /// The same as `/skylight/1/health`, where those look who watch servers.
-    private func health(_ request: Request) async throws -> Response {
+    private func health(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         var writer = JSONWriter()
-        let status = try await HealthService.answer(serverCall(request), into: &writer)
+        let status = try await HealthService.answer(serverCall(request, context), into: &writer)
         return .json(writer.bytes, status: status)
     }
 
@@ -201,10 +242,14 @@ public struct WebServices: Sendable {
 
 extension Response {
     /// The protocol's words for why a request failed.
-    static func failure(_ error: RecordError, of requestID: String, noting note: RequestNote?) -> Response {
-        let body = Refusal.body(id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter)
-        note?.failed(error, body)
-        var response = Response.json(body, status: error.code.httpStatus)
+    /// - Parameter redirectURL: where a user signs in who is asked for.
+    static func failure(_ error: RecordError, of requestID: String, noting note: RequestNote?, redirectURL: String? = nil) -> Response {
+        func bytes(_ redirectURL: String?) -> [UInt8] {
+            Refusal.body(id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter, redirectURL: redirectURL)
+        }
+        // Whoever has the ticket of a sign-in may sign in: it is not noted.
+        note?.failed(error, bytes(redirectURL.map(NotedTarget.withoutTicket(ofRedirect:))))
+        var response = Response.json(bytes(redirectURL), status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response
     }
@@ -213,4 +258,16 @@ extension Response {
 /// The request did not arrive as a whole: nobody is left to answer, and Hummingbird knows what to do with the cause.
 struct ConnectionLost: Error {
     let cause: any Error
+
+    /// What a body is read as.
+    /// - Throws: ``Refusal`` as the reading does, and otherwise that the connection is lost.
+    static func reading<Value>(_ read: () async throws -> Value) async throws -> Value {
+        do {
+            return try await read()
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch {
+            throw ConnectionLost(cause: error)
+        }
+    }
 }

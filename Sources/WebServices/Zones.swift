@@ -5,6 +5,7 @@ internal import Records
 /// `zones/list`: all zones of the database (Apple's reference page "Fetching Zones").
 struct ZonesList: Endpoint {
     static let allowsGET = true
+    static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zones = try await call.database().zones()
@@ -19,6 +20,8 @@ struct ZonesList: Endpoint {
 
 /// `zones/lookup`: zones by their identities (Apple's reference page "Fetching Zones by Identifier").
 struct ZonesLookup: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneIDs = try call.body.items("zones").map { try $0.zoneIdentity() }
         call.note?.about(zoneIDs)
@@ -40,6 +43,8 @@ struct ZonesLookup: Endpoint {
 
 /// `zones/modify`: creates and deletes custom zones; every operation is attempted (Apple's reference page "Modifying Zones").
 struct ZonesModify: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let operations = try call.body.items("operations").map(Self.operation)
         call.note?.about(operations.map(\.zoneID))

@@ -55,7 +55,13 @@ struct DataFolder {
         }
     }
 
-    /// Opens the folder, and makes it when it is missing. The engine is to be closed.
+    /// Whether other users of the machine may look into the folder, as far as its own rights say.
+    var isOpenToOthers: Bool {
+        let rights = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+        return rights.map { $0.intValue & 0o077 != 0 } ?? false
+    }
+
+    /// Opens the folder, and makes it when it is missing, for its owner alone. The engine is to be closed.
     /// - Parameters:
     ///   - tokenLifetime: how long deletions are remembered; `nil` for ever.
     ///   - journal: what is kept of earlier versions of records; `nil` for what the last server said.
@@ -67,7 +73,10 @@ struct DataFolder {
     ) throws -> Store {
         let clock = SettableClock()
         do {
+            let isNew = !FileManager.default.fileExists(atPath: path)
             let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, clock: { clock.now() })
+            // Before anything is in it. A folder that was there keeps the rights that its owner gave it.
+            if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
             // Left by a server that was killed.
             serverFile.remove()
             let assets = AssetStores(folder: url, engine: engine, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
@@ -90,6 +99,8 @@ struct DataFolder {
 
         /// Ends work that is under way and lets go of the folder.
         func close() async {
+            // What is lost when this fails is when tokens were last used.
+            try? await accounts.writeUses()
             await assets.close()
             await engine.close()
         }

@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import DataTransfer
+public import HTTPServing
 public import Logging
 public import Records
 public import RecordStore
@@ -8,6 +9,7 @@ public import RecordStore
 
 extension Environment: ExpressibleByArgument {}
 extension DatabaseScope: ExpressibleByArgument {}
+extension AccessControl.Mode: ExpressibleByArgument {}
 extension FileFormat: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 

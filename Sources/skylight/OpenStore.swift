@@ -31,6 +31,14 @@ struct OpenStore: Sendable {
         if case .remote = way { true } else { false }
     }
 
+    /// Who is let in to the data, and by what.
+    var accounts: AccountsPlace {
+        switch way {
+        case .local(let accounts, _): .local(accounts)
+        case .remote(let engine): .remote(engine)
+        }
+    }
+
     /// Whether the server that the data is on answers.
     @Sendable func isServerThere() async -> Bool {
         guard case .remote(let engine) = way else { return false }

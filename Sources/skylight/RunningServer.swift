@@ -1,25 +1,68 @@
 import Foundation
+import Records
 import RemoteRecordStore
 
 /// Servers that run already.
 enum RunningServer {
     /// A way to the server that has a data folder open, `nil` when none does, or when another one answers at its address. To be closed.
     static func engine(of file: ServerFile) async throws -> (engine: RemoteRecordEngine, address: ServerAddress)? {
-        guard let entry = file.entry, let address = try? ServerAddress(entry.address), let engine = try await engine(at: address) else { return nil }
+        guard let entry = file.entry, let address = try? ServerAddress(ofServerFile: entry.address) else { return nil }
+        guard let engine = try? await engine(at: address, .secret(entry.secret)) else { return nil }
         if (try? await engine.instance()) == entry.instance { return (engine, address) }
         await engine.close()
         return nil
     }
 
     /// A way to the server at an address, `nil` when none answers there. To be closed.
+    /// - Throws: `CommandFailure` when it wants credentials, or others.
     static func engine(at address: ServerAddress) async throws -> RemoteRecordEngine? {
-        let engine = try RemoteRecordEngine(url: address.url)
+        try await engine(at: address, try credentials)
+    }
+
+    private static func engine(at address: ServerAddress, _ credentials: ServerCredentials) async throws -> RemoteRecordEngine? {
+        let engine = try RemoteRecordEngine(url: address.url, credentials: credentials)
         do {
             _ = try await engine.checkHealth()
-            return engine
+        } catch let error as UntrustedCertificate {
+            await engine.close()
+            throw CommandFailure(
+                .unavailable, "What answers at \(address.description) can't prove who it is: \(error.reason)", code: "CERTIFICATE_NOT_TRUSTED",
+                remedy: "Name a PEM file with its certificate, or the one that it was signed with, in the environment variable SKYLIGHT_TLS_CA")
         } catch {
             await engine.close()
             return nil
+        }
+        do {
+            // Its health a server tells everybody.
+            _ = try await engine.containers()
+        } catch let error as RecordError where error.code == .authenticationFailed || error.code == .throttled {
+            await engine.close()
+            let (status, reason) =
+                error.code == .throttled
+                ? (ExitStatus.tryAgain, "too many wrong passwords were given\(error.retryAfter.map { "; it can succeed in \($0) seconds" } ?? "")")
+                : (.notPermitted, AdministratorPassword.ofEnvironment == nil ? "it asks for the administrator's password" : "the password is wrong")
+            throw CommandFailure(
+                status, "The server at \(address.description) does not let this command in: \(reason)", code: error.code.rawValue,
+                remedy: "Give the administrator's password in the environment variable \(AdministratorPassword.variable)")
+        } catch {}
+        return engine
+    }
+
+    /// What the environment has for a server that is named.
+    private static var credentials: ServerCredentials {
+        get throws {
+            let certificates = try ProcessInfo.processInfo.environment["SKYLIGHT_TLS_CA"].flatMap { $0.isEmpty ? nil : $0 }.map { file in
+                do {
+                    return [UInt8](try Data(contentsOf: URL(filePath: file)))
+                } catch {
+                    throw CommandFailure(.noInput, "The file of SKYLIGHT_TLS_CA can't be read: \(error.localizedDescription)")
+                }
+            }
+            do {
+                return try .password(AdministratorPassword.ofEnvironment, trusting: certificates)
+            } catch {
+                throw CommandFailure(.badData, "The file of SKYLIGHT_TLS_CA holds no certificate in PEM form")
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 import Accounts
 import ArgumentParser
 import AssetStore
-import Console
 import DataTransfer
 import Foundation
 import HTTPServing
 import Hummingbird
+import HummingbirdCore
 import JSON
 import Logging
 import NIOCore
@@ -15,30 +15,39 @@ import SQLiteRecordStore
 import ServiceLifecycle
 import Traffic
 import UnixSignals
-import WebServices
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve the web services and the console on this machine.",
         discussion: """
-            Prints one line with the address when it is ready, then serves until Ctrl-C or SIGTERM and ends with exit code 0. Who may connect may \
-            do everything: this version listens on this machine only.
+            Prints one line with the address when it is ready, then serves until Ctrl-C or SIGTERM and ends with exit code 0.
 
             The web services are at ADDRESS/database/1/CONTAINER/ENVIRONMENT/DATABASE/…, the console at ADDRESS/. A container is made when it is \
-            first used. Requests speak for the user 'developer' unless they name another with the header X-Skylight-User.
+            first used.
+
+            With --auth open, as on this machine's own address, nobody needs credentials: requests speak for the user 'developer' unless they name \
+            another with the header X-Skylight-User. With --auth required, as on every other address, clients sign in or sign their requests as with \
+            CloudKit, and the console asks for the administrator's password, which is set with 'skylight admin set-password' or, where \
+            none is set yet, given in SKYLIGHT_ADMIN_PASSWORD. The sign-in of users is for tests and asks for no password: whoever has an API token may act as any user of this \
+            server. What --auth required keeps others out of is the console, keys and tokens.
 
             Examples:
               skylight serve --demo
               skylight serve --ephemeral --port 0
                 For the tests of another project: nothing is kept, the port is free.
+              skylight admin set-password
+              skylight serve --hostname 0.0.0.0 --tls-cert box.pem --tls-key box.key
+                For others on the network: the console asks for the password, apps for an API token.
             """)
 
-    @Option(help: ArgumentHelp("The address to listen on: localhost, 127.0.0.1 or ::1.", valueName: "name"))
+    @Option(help: ArgumentHelp("The address to listen on; 0.0.0.0 for all that this machine has.", valueName: "name"))
     var hostname = "127.0.0.1"
 
     @Option(help: "The port to listen on; 0 picks a free one.")
     var port = 8080
+
+    @OptionGroup var access: AccessOptions
 
     @Flag(help: "Fill in three demo containers, unless they are there already.")
     var demo = false
@@ -82,11 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if !Loopback.contains(hostname) {
-            throw ValidationError(
-                "Skylight listens on this machine only in this version: on '\(hostname)' anybody who reaches it could read and change all data. "
-                    + "Use --hostname 127.0.0.1; from another machine, come through an SSH tunnel.")
-        }
+        try access.check(for: hostname)
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
         if assetSizeLimit.bytes > AssetPlace.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetPlace.sizeLimit)).") }
         if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
@@ -114,9 +119,11 @@ struct ServeCommand: AsyncParsableCommand {
             folder = DataFolder(FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false))
         }
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
+        let certificate = try access.certificate()
         let store = try open(folder)
         do {
-            try await serve(store, from: folder)
+            try await access.checkPassword(in: store.accounts, for: hostname, Logger(label: "skylight"))
+            try await serve(store, from: folder, with: certificate)
         } catch {
             await close(store, in: folder)
             throw error
@@ -143,28 +150,28 @@ struct ServeCommand: AsyncParsableCommand {
         await store.close()
     }
 
-    private func serve(_ store: DataFolder.Store, from folder: DataFolder) async throws {
+    private func serve(_ store: DataFolder.Store, from folder: DataFolder, with certificate: ServerCertificate?) async throws {
         var logger = Logger(label: "skylight")
         logger.logLevel = logLevel
-        let router = Router(context: ServingRequestContext.self)
-        router.addGuards(trusting: .loopback)
-        let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
-        let log = RequestLog(limit: requestLog)
+        let secret = AccessOptions.randomSecret()
+        let control = AccessControl(access.mode(for: hostname), accounts: store.accounts, instanceSecret: secret)
+        access.warn(control, certificate, on: hostname, logger)
+        if control.mode == .required, folder.isOpenToOthers {
+            logger.warning(
+                "Other users of this machine may be able to read the data folder without credentials; keep it to yourself: chmod 700 '\(folder.path)'")
+        }
         let instance = UUID().uuidString
-        let services = WebServices(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log, instance: instance)
-        services.addRoutes(to: router)
-        // What the console sends again was let in before.
-        let replays = Router(context: ServingRequestContext.self)
-        services.addRoutes(to: replays)
-        try Console(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log,
-            webServices: replays.buildResponder(), templatesFolder: templates, publicFolder: publicFolder
-        ).addRoutes(to: router)
+        let routes = ServedRoutes(
+            store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
+            throttle: access.throttle(for: hostname),
+            log: RequestLog(limit: requestLog), instance: instance, templates: templates, publicFolder: publicFolder)
+        let scheme = certificate == nil ? "http" : "https"
         var application = Application(
-            router: router, server: .guardedHTTP1(uploadLimit: assetSizeLimit.bytes),
+            router: try routes.router(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
             configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
-            onServerRunning: { [logger] channel in announce(channel.localAddress, as: instance, in: folder, logger) }, logger: logger)
+            onServerRunning: { [logger] channel in
+                announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)
+            }, logger: logger)
         if demo {
             // Within the service, so that a signal that comes meanwhile still ends everything in order.
             application.beforeServerStarts { try await fillDemo(store) }
@@ -183,17 +190,25 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func announce(_ socket: SocketAddress?, as instance: String, in folder: DataFolder, _ logger: Logger) {
-        func address(of host: String) -> String { "http://\(host.contains(":") ? "[\(host)]" : host):\(socket?.port ?? port)" }
+    /// Says where the server is: to who started it, and in the data folder.
+    private func announce(_ socket: SocketAddress?, _ scheme: String, as instance: String, _ secret: String, in folder: DataFolder, _ logger: Logger) {
+        func address(of host: String) -> String { "\(scheme)://\(TrustedSites.asHost(Self.reachable(host))):\(socket?.port ?? port)" }
         let address = address(of: hostname)
         do {
             // First, so that whoever waits for the line finds the server. A name such as localhost may mean two addresses, of which only one
             // is listened on.
-            try folder.serverFile.write(ServerFile.Entry(address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance))
+            let entry = ServerFile.Entry(address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret)
+            try folder.serverFile.write(entry)
         } catch {
             logger.warning("The address can't be written into the data folder; other commands need --url \(address): \(error)")
         }
         if common.json { Output.say { $0.member("address", address) } } else { Output.say("Skylight is listening on \(address)") }
+    }
+
+    /// An address of a server that listens on another: one that stands for all of the machine's is none to go to.
+    private static func reachable(_ host: String) -> String {
+        guard TrustedSites.isWildcard(host) else { return host }
+        return host.contains(":") ? "::1" : "127.0.0.1"
     }
 
     private func fillDemo(_ store: DataFolder.Store) async throws {

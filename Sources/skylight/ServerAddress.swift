@@ -5,18 +5,26 @@ import Foundation
 struct ServerAddress: Sendable {
     let url: URL
 
-    /// - Throws: `ValidationError` for anything but a plain HTTP address of this machine.
+    /// - Throws: `ValidationError` for anything but an https address, or an http address of this machine: over the network the password would travel in
+    ///   the clear.
     init(_ text: String) throws {
+        try self.init(text, mayBeElsewhere: false)
+    }
+
+    /// The address that a server left in its data folder. It is this machine's, whatever it is called.
+    init(ofServerFile text: String) throws {
+        try self.init(text, mayBeElsewhere: true)
+    }
+
+    private init(_ text: String, mayBeElsewhere: Bool) throws {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), let host = parts.host, !host.isEmpty, let url = parts.url
         else {
             throw ValidationError("'\(text)' is not the address of a server; give one such as http://127.0.0.1:8080")
         }
-        guard scheme == "http" else {
-            throw ValidationError("'\(text)' is not an http address; in this version a server is reached by http on this machine only.")
-        }
-        guard Loopback.contains(host) else {
+        guard scheme == "http" || scheme == "https" else { throw ValidationError("'\(text)' is neither an http nor an https address.") }
+        guard mayBeElsewhere || scheme == "https" || Loopback.contains(host) else {
             throw ValidationError(
-                "'\(host)' is not this machine. In this version a server is reached at localhost, 127.0.0.1 or ::1 only; reach another machine's through an "
+                "'\(host)' is not this machine, and without TLS the password would travel in the clear. Give an https address, or reach the server through an "
                     + "SSH tunnel.")
         }
         guard ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil, parts.user == nil, parts.password == nil else {

@@ -10,7 +10,7 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Work through the server at this address, on this machine. A server that has the data folder open is found by itself. (default: $SKYLIGHT_URL)",
+            "Work through the server at this address. A server that has the data folder open is found by itself. (default: $SKYLIGHT_URL)",
             valueName: "address"),
         transform: { try ServerAddress($0) })
     var url: ServerAddress?

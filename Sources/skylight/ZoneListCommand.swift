@@ -55,13 +55,7 @@ struct ZoneListCommand: AsyncParsableCommand {
                 row.counts.map { Output.grouped($0.deletions) } ?? "–", shown.isEmpty ? "–" : shown.joined(separator: ", "),
             ])
         }
-        for line in table {
-            let cells = line.enumerated().map { index, cell in
-                let width = table.map(\.[index].count).max() ?? 0
-                return index == line.count - 1 ? cell : cell + String(repeating: " ", count: width - cell.count)
-            }
-            Output.say(cells.joined(separator: "  "))
-        }
+        Output.say(table: table)
     }
 
     private func sayJSON(_ rows: [Row]) {

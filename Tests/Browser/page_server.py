@@ -24,10 +24,10 @@ def binary() -> str:
 class Server:
     """A server that keeps nothing."""
 
-    def __init__(self, *arguments: str):
+    def __init__(self, *arguments: str, **environment: str):
         # Another folder than the package: pages and files are in the binary.
         self.process = subprocess.Popen(
-            [binary(), "serve", "--ephemeral", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True, cwd="/"
+            [binary(), "serve", "--ephemeral", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True, cwd="/", env=os.environ | environment
         )
         line = self.process.stdout.readline()
         assert line.startswith("Skylight is listening on http://"), f"The server did not start: {line!r}"

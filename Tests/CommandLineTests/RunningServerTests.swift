@@ -67,7 +67,7 @@ import Testing
         #expect(try await Command.run(["schema", "show"] + Self.container, environment: environment).output.contains("RECORD TYPE T"))
         // A folder that is asked for goes before the environment.
         #expect(try await run(["schema", "show"] + Self.container, environment: environment).errors.contains("There is no data folder"))
-        let bad = try await Command.run(["schema", "show"] + Self.container, environment: ["SKYLIGHT_URL": "https://example.com"])
+        let bad = try await Command.run(["schema", "show"] + Self.container, environment: ["SKYLIGHT_URL": "http://example.com"])
         #expect(bad.status == 64)
         #expect(bad.errors.contains("SKYLIGHT_URL can't be used"))
         #expect(await server.end() == 0)
@@ -77,8 +77,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://127.0.0.1:8080", "is not an http address"), ("http://example.com", "'example.com' is not this machine"),
-        ("http://192.168.1.7:8080", "SSH tunnel"), ("127.0.0.1:8080", "not the address of a server"), ("http://localhost:8080/database", "leave what follows"),
+        ("ftp://127.0.0.1:8080", "is neither an http nor an https address"), ("http://example.com", "'example.com' is not this machine"),
+        ("http://192.168.1.7:8080", "Give an https address"), ("https://example.com/a", "leave what follows"), ("127.0.0.1:8080", "not the address of a server"), ("http://localhost:8080/database", "leave what follows"),
         ("http://127.0.0.1.example.com", "is not this machine"), ("http://user@localhost", "leave what follows"), ("", "not the address of a server"),
     ])
     func addressesThatAreRefused(address: String, message: String) async throws {
@@ -121,7 +121,7 @@ import Testing
         let lock = open(data + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
         defer { close(lock) }
-        for instance in ["", "AAAAAAAA-0000-0000-0000-000000000000\n"] {
+        for instance in ["", "AAAAAAAA-0000-0000-0000-000000000000\n", "AAAAAAAA-0000-0000-0000-000000000000\nsecret\n"] {
             try "\(server.address)\n\(instance)".write(toFile: serverFile, atomically: true, encoding: .utf8)
             let result = try await run(["import", try file(), "--type", "T"] + Self.container)
             #expect(result.status == 75, "\(result.errors)")
@@ -134,7 +134,7 @@ import Testing
     @Test func theAddressIsTheOneThatIsListenedOn() async throws {
         let server = try await Server(["--data", data, "--hostname", "localhost"])
         #expect(server.address.hasPrefix("http://localhost:"))
-        #expect(try String(contentsOfFile: serverFile, encoding: .utf8).contains(/^http:\/\/(127\.0\.0\.1|\[::1\]):[0-9]+\n[0-9A-F-]{36}\n$/))
+        #expect(try String(contentsOfFile: serverFile, encoding: .utf8).contains(/^http:\/\/(127\.0\.0\.1|\[::1\]):[0-9]+\n[0-9A-F-]{36}\n[0-9a-f]{64}\n$/))
         let imported = try await run(["import", try file(), "--type", "T"] + Self.container)
         #expect(imported.status == 0, "\(imported.errors)")
         #expect(await server.end() == 0)

@@ -12,7 +12,12 @@ import Testing
     private static let copy = (name: "do", value: "copy")
 
     private func preview(_ stage: EditStage, _ path: String, _ changes: [String: String?]) async throws -> String {
-        EditStage.text(try await stage.send("record/copy", of: try await stage.page(path), changes, button: ("do", "preview")))
+        try await preview(stage, of: try await stage.page(path), changes)
+    }
+
+    /// The preview has an address of its own, to which the form leads.
+    private func preview(_ stage: EditStage, of form: String, _ changes: [String: String?]) async throws -> String {
+        try await stage.page(try stage.location(try await stage.send("record/copy", of: form, changes, button: ("do", "preview"))))
     }
 
     /// What the page of the outcome says of each record.
@@ -83,11 +88,15 @@ import Testing
             #expect(try await stage.database().zones().count == 3)
             #expect(try await !stage.database(.production).zones().contains { $0.zoneID == Self.other })
             // What Enter presses is the preview, and that can be come back to.
-            let form = try #require(EditStage.Form(shown, sentTo: "record/copy"))
             let first = try #require(shown.firstMatch(of: /<button[^>]*name="do"[^>]*>/))
-            #expect(first.output.contains("value=\"preview\"") && first.output.contains("formmethod=\"get\""))
-            let address = form.fields.map { "\($0.0)=\(EditStage.encoded($0.1))" }.joined(separator: "&") + "&do=preview"
-            #expect(try await stage.page("record/copy?\(address)").contains("1 record is copied. 1 is there already and is left as it is."))
+            #expect(first.output.contains("value=\"preview\""))
+            let answer = try await stage.send("record/copy", of: shown, ["existing": "replace"], button: ("do", "preview"))
+            let address = try stage.location(answer)
+            #expect(address.hasPrefix("\(EditStage.there)/record/copy?") && !address.contains("shown") && address.utf8.count <= 4096)
+            #expect(try await stage.page(address).contains("is replaced"))
+            // What fits into no address is shown where it was asked.
+            let long = try await stage.send("record/copy", of: shown, ["back": "/c/" + String(repeating: "x", count: 4096)], button: ("do", "preview"))
+            #expect(EditStage.text(long).contains("1 record is copied. 1 is there already and is left as it is."))
         }
     }
 
@@ -217,7 +226,7 @@ import Testing
             }
             let form = EditStage.text(try await press("copy", ["a", "b"]))
             #expect(form.contains("Copy 2 records"))
-            let shown = EditStage.text(try await stage.send("record/copy", of: form, ["zoneName": "Other"], button: ("do", "preview")))
+            let shown = try await preview(stage, of: form, ["zoneName": "Other"])
             #expect(outcomes(EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))) == ["a: copied", "b: copied"])
         }
     }

@@ -52,6 +52,37 @@ import Testing
         }
     }
 
+    @Test func rolesAreGivenAndTaken() async throws {
+        try await SchemaPageStage.with { stage in
+            let developer = stage.database.caller.userRecordName
+            _ = try await stage.post("roles/add", "role=Editor")
+            let number = CustomRole.number(of: "Editor")
+            let empty = try await stage.page("roles")
+            #expect(empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Give the role Editor\"") && !empty.contains("take away"))
+            for _ in 0..<2 {
+                let given = try await stage.post("roles/give", "role=Editor&user=\(developer)")
+                #expect(given.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-given")
+                #expect(try await stage.roleNumbers(of: developer) == [number])
+            }
+            #expect(try await stage.page("roles").contains("aria-label=\"Take the role Editor from Developer\""))
+            let taken = try await stage.post("roles/take", "role=Editor&user=\(developer)")
+            #expect(taken.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-taken")
+            #expect(try await stage.roleNumbers(of: developer) == [])
+            #expect(try await !stage.page("roles").contains("take away"))
+        }
+    }
+
+    @Test(arguments: [
+        ("role=Nothing&user=_00000000000000000000000000000000", HTTPResponse.Status.notFound),
+        ("role=Editor&user=_00000000000000000000000000000000", .notFound), ("role=Editor&user=developer", .badRequest), ("role=Editor", .badRequest),
+    ])
+    func rolesAreGivenToUsersAlone(form: String, status: HTTPResponse.Status) async throws {
+        try await SchemaPageStage.with { stage in
+            _ = try await stage.post("roles/add", "role=Editor")
+            #expect(try await stage.post("roles/give", form).status == status)
+        }
+    }
+
     // MARK: History
 
     @Test func historyIsToldInPages() async throws {
@@ -141,5 +172,14 @@ import Testing
             }
             #expect(try await stage.database.schema() == before)
         }
+    }
+}
+
+extension SchemaPageStage {
+    fileprivate func roleNumbers(of user: Name) async throws -> [Int64] {
+        let address = DatabaseAddress(container: database.address.container, environment: .development, scope: .public)
+        let record = try await engine.database(address, as: database.caller).fetch([RecordID(recordName: user)], desiredKeys: nil)[0].get()
+        guard case .list(let elements, _)? = try record.fields.values(of: ["roles"])["roles"] else { return [] }
+        return elements.compactMap { if case .int64(let number) = $0 { number } else { nil } }
     }
 }

@@ -62,6 +62,13 @@ extension StagedDatabase: SchemaEditing {
     }
 }
 
+extension StagedDatabase: RecordListing {
+    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+        guard let listing = base as? any RecordListing else { throw RecordError(.internalError, "Nothing is listed") }
+        return try await listing.list(request)
+    }
+}
+
 extension StagedDatabase: QueryExplaining {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         guard let explaining = base as? any QueryExplaining else { throw RecordError(.internalError, "Nothing is explained") }

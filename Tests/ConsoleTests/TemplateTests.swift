@@ -29,6 +29,17 @@ import Testing
         }
     }
 
+    /// Forms that are posted carry the secret of the session: a button that asks by GET would put it into an address.
+    @Test func noButtonSendsAPostedFormByGet() throws {
+        for template in try Self.files("Templates") {
+            for form in template.text.matches(of: /<form\b[^>]*method="post"[^>]*>(?s:.*?)<\/form>/) {
+                #expect(!form.output.contains("formmethod"), "\(template.name) has a form that goes by both methods")
+            }
+            // Also of a button beside its form.
+            #expect(!template.text.contains(/<(?:button|input)\b[^>]*formmethod="get"/), "\(template.name) has a button that asks by GET")
+        }
+    }
+
     /// What stands between the quotation marks of an attribute is escaped; what stands in an attribute without them is not.
     @Test func everyAttributeIsQuoted() throws {
         for template in try Self.files("Templates") {

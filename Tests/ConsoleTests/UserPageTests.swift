@@ -11,7 +11,7 @@ import Testing
 @Suite struct UserPageTests {
     private func add(_ stage: EditStage, _ handle: String) async throws {
         let answer = try await stage.client.execute(
-            uri: "\(EditStage.there)/users/add", method: .post, body: ByteBuffer(string: "handle=\(handle)")) { $0 }
+            uri: "\(EditStage.there)/users/add", method: .post, body: ByteBuffer(string: "name=\(handle)")) { $0 }
         #expect(answer.status == .seeOther)
     }
 
@@ -33,6 +33,23 @@ import Testing
             _ = try await stage.page("users/user?name=grace")
             for environment in Records.Environment.allCases {
                 #expect(try await !stage.engine.knows(User.recordName(ofHandle: "grace"), in: container, environment))
+            }
+        }
+    }
+
+    @Test func aUserIsMadeWithANameAndAnAddress() async throws {
+        try await KeyStage.run { stage in
+            for (name, email) in [("Grace Hopper", "grace@example.com"), ("ada", ""), ("Mary", "")] {
+                #expect(try await stage.post("users/add", [("name", name), ("email", email)]).status == .seeOther)
+            }
+            // A word of small letters is a handle, as it is in the header of requests.
+            #expect(try stage.accounts.users().contains { $0.handle == "ada" && $0.displayName == "Ada" })
+            let page = try await stage.page("users")
+            #expect(page.contains("Grace Hopper") && page.contains("grace@example.com") && page.contains(">Mary</a>"))
+            let grace = try #require(try stage.accounts.user(emailAddress: "grace@example.com"))
+            #expect(try await stage.page("users/user?name=\(grace.handle)").contains("<dt>e-mail</dt><dd>grace@example.com</dd>"))
+            for fields in [[("name", " ")], [("name", "Other"), ("email", "grace@example.com")], [("name", "Other"), ("email", "none")]] {
+                #expect([.badRequest, .conflict].contains(try await stage.post("users/add", fields).status), "\(fields)")
             }
         }
     }

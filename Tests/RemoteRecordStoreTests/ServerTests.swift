@@ -33,11 +33,58 @@ import Testing
             let engine = try RemoteRecordEngine(url: url)
             for caller in [
                 Caller(userRecordName: "ada"), Caller(userRecordName: "_ADA00000000000000000000000000000"),
-                Caller(userRecordName: ada.userRecordName, deviceID: "a\r\nb"),
+                Caller(userRecordName: ada.userRecordName, deviceID: "a\r\nb"), Caller(userRecordName: ada.userRecordName, access: .anonymous),
             ] {
                 let refused = await refusal { _ = try await engine.full(.private, as: caller) }
                 #expect(refused?.code == .badRequest)
             }
+            await engine.close()
+        }
+    }
+
+    @Test func theOwnerMayDoEverythingAndAUserWhatRolesGrant() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            try await engine.full(.public, as: ada).save("r")
+            let user = try await engine.full(.public, as: Caller(userRecordName: grace.userRecordName, access: .signedIn))
+            let refused = await refusal { try await user.save("r") }
+            #expect(refused == RecordError(.accessDenied, "WRITE operation not permitted"))
+            try await user.save("own")
+            try await engine.full(.public, as: grace).save("r")
+            await engine.close()
+        }
+    }
+
+    @Test func pagesOfEverySizeHoldWhatTheCallersRolesGrant() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let owner = try await engine.full(.public)
+            try await owner.save("theirs", type: "Letter", ["text": .string("theirs")])
+            _ = try await owner.edit([
+                .setIndexes(.queryable, of: .system(.recordID), in: "Letter"),
+                .setGrants([Grant(role: "_icloud", permissions: [.create]), Grant(role: "_creator", permissions: [.read, .write])], of: "Letter"),
+            ])
+            let address = try address(.public)
+            let user = try await engine.database(address, as: Caller(userRecordName: grace.userRecordName, access: .signedIn))
+            let names = (0..<5).map { Name("own\($0)") }
+            let text = FieldValue.string(String(repeating: "x", count: 1000))
+            for name in names { try await user.save(name, type: "Letter", ["text": text]) }
+            let limits = [
+                PageLimit(records: 10), PageLimit(records: 200), PageLimit(records: 1000), PageLimit(records: 1000, bytes: 2500), PageLimit(records: 3, bytes: 1),
+            ]
+            for limit in limits {
+                var (found, pages, request) = ([Name](), 0, QueryRequest(Query(recordType: "Letter"), limit: limit))
+                repeat {
+                    let page = try await user.query(request)
+                    found += page.records.map(\.recordID.recordName)
+                    request.continuationMarker = page.continuationMarker
+                    pages += 1
+                } while request.continuationMarker != nil && pages < 20
+                #expect(found.sorted() == names, "\(limit)")
+            }
+            // What the server would not ask the roles about is refused here.
+            let refused = await refusal { _ = try await (user as? any QueryExplaining)?.explain(QueryRequest(Query(recordType: "Letter"))) }
+            #expect(refused?.code == .accessDenied)
             await engine.close()
         }
     }

@@ -47,6 +47,8 @@ private struct History {
     // Names in composed and decomposed form, with quotes, and in an order that differs between bytes and characters.
     private static let names: [Name] = [
         "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2", "A3",
+        // In the public database, those of users: two who come, and one who never does.
+        ada.userRecordName, grace.userRecordName, "_ffffffffffffffffffffffffffffffff",
     ]
     /// Refused, whatever is asked.
     private static let impossibleNames: [Name] = ["nul\u{0}in it", "a\u{0}", "\u{1}\u{1F}\t", ""]
@@ -73,6 +75,7 @@ private struct History {
         for engine in [model, engine] as [any RecordEngine] {
             _ = try await engine.full(.private).edit([
                 .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable]])),
+                .addRole("Editors"), .addRole("Readers"),
             ])
         }
     }
@@ -88,7 +91,9 @@ private struct History {
     mutating func step(_ index: Int) async throws {
         clock.advance(Int64.random(in: 0...5000, using: &random))
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<34: try await modify(index)
+        case 0..<30: try await modify(index)
+        case 30..<32: try await editGrants(index)
+        case 32..<34: try await giveRoles(index)
         case 34..<38: try await readJournal(index)
         case 38..<43: try await saveAssets(index)
         case 43..<45: try await sweepAssets(index)
@@ -115,8 +120,11 @@ private struct History {
             let kind = RecordOperation.Kind.allCases.randomElement(using: &random) ?? .create
             var tag: String?
             if kind.checksTag, Int.random(in: 0..<8, using: &random) > 0 {
-                let known = try await model.full(scope, as: caller).fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil)
-                tag = (try? known.first?.get())?.recordChangeTag ?? (Bool.random(using: &random) ? "zz" : nil)
+                // On both engines, for to ask for a user's record may make it.
+                let asked = RecordID(recordName: name, zoneID: zone)
+                try await compare(index, scope, caller, "\(asked)") { try await $0.fetch([asked], desiredKeys: nil) }
+                let known = try? await model.full(scope, as: caller).fetch([asked], desiredKeys: nil)
+                tag = (try? known?.first?.get())?.recordChangeTag ?? (Bool.random(using: &random) ? "zz" : nil)
             }
             operations.append(
                 RecordOperation(
@@ -295,6 +303,25 @@ private struct History {
         }
     }
 
+    private mutating func editGrants(_ index: Int) async throws {
+        let grants = (["_world", "_icloud", "_creator", "Editors", "Readers"] as [Name]).map { role in
+            Grant(role: role, permissions: Set(Grant.Permission.allCases.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }))
+        }
+        let type = Int.random(in: 0..<8, using: &random) == 0 ? Schema.usersType : anyType()
+        try await compare(index, .public, ada, "\(grants) on \(type)") { database in
+            try await database.edit([.setGrants(grants, of: type)]).text
+        }
+    }
+
+    /// The owner says which roles a user has.
+    private mutating func giveRoles(_ index: Int) async throws {
+        let user = Bool.random(using: &random) ? ada.userRecordName : grace.userRecordName
+        let roles = (["Editors", "Readers"] as [Name]).filter { _ in Bool.random(using: &random) }
+        let numbers = FieldValue.list(roles.map { .int64(CustomRole.number(of: $0)) }, of: .int64)
+        let operation = RecordOperation(.forceUpdate, recordName: user, recordType: Schema.usersType, fields: ["roles": FieldInput(numbers)])
+        try await compare(index, .public, ada, "\(roles) to \(user)") { try await $0.modify(ModifyRequest([operation])) }
+    }
+
     private mutating func lookAround(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
         try await compare(index, scope, caller) { database in
@@ -333,8 +360,8 @@ private struct History {
 
     private mutating func anyPlace() -> (DatabaseScope, Caller, ZoneID) {
         let zone = Self.zones.randomElement(using: &random) ?? "Red"
-        return switch Int.random(in: 0..<10, using: &random) {
-        case 0: (.public, Bool.random(using: &random) ? ada : grace, .default)
+        return switch Int.random(in: 0..<12, using: &random) {
+        case 0, 10, 11: (.public, anyPublicCaller(), .default)
         case 1: (.private, ada, .default)
         case 2...3: (.shared, grace, ZoneID(zoneName: zone, ownerRecordName: ada.userRecordName))
         case 4: (.private, grace, ZoneID(zoneName: zone))
@@ -342,8 +369,15 @@ private struct History {
         }
     }
 
+    private mutating func anyPublicCaller() -> Caller {
+        var caller = Bool.random(using: &random) ? ada : grace
+        caller.access = [.unrestricted, .signedIn, .signedIn, .signedIn, .anonymous].randomElement(using: &random) ?? .signedIn
+        return caller
+    }
+
     private mutating func anyType() -> Name {
-        Int.random(in: 0..<6, using: &random) == 0 ? "Other" : "Item"
+        if Int.random(in: 0..<16, using: &random) == 0 { return Schema.usersType }
+        return Int.random(in: 0..<6, using: &random) == 0 ? "Other" : "Item"
     }
 
     private mutating func anyFields() -> [Name: FieldInput] {

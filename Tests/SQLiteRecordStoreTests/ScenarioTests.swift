@@ -24,6 +24,9 @@ import Testing
     @Test(arguments: AssetScenarios.all)
     func assets(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
 
+    @Test(arguments: RoleScenarios.all)
+    func roles(story: AssetScenarios.Story) async throws { try await onBothEngines(story.play) }
+
     private func play(_ scenario: Scenario) async throws { try await onBothEngines(scenario.play) }
 
     private func onBothEngines(_ play: (any LedgerEngine, TestClock) async throws -> Void) async throws {

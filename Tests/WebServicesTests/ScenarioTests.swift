@@ -23,6 +23,11 @@ struct ScenarioTests {
         try await play(scenario, on: engine)
     }
 
+    @Test("Users", arguments: EngineKind.allCases, Scenario.users)
+    func users(engine: EngineKind, scenario: Scenario) async throws {
+        try await play(scenario, on: engine)
+    }
+
     @Test("Beyond the protocol", arguments: EngineKind.allCases, Scenario.skylight)
     func skylight(engine: EngineKind, scenario: Scenario) async throws {
         try await play(scenario, on: engine)

@@ -126,7 +126,8 @@ struct FrameBuilder {
                 title: "Debugging",
                 entries: [entry("Requests", .requests), entry("Clients", .clients)] + advice + tokens
                     + [entry("Errors", .errors), entry("Check", .check), entry("Rehearsals", .rehearsals)]))
-        sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry), entry("Users", .users, visit.people.users.count)]))
+        sections.append(Frame.Section(title: "Access", entries: [entry("API tokens & keys", .keys), entry("Users", .users, visit.people.users.count)]))
+        sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry)]))
         return sections
     }
 }

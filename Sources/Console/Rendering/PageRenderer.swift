@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Foundation
 internal import HTTPServing
 internal import Hummingbird
@@ -26,7 +27,7 @@ struct PageRenderer: Sendable {
     func response(_ page: some Page, in frame: Frame) throws -> Response {
         let library = try folder.map(Self.library(in:)) ?? library
         let template = type(of: page).template
-        let context = PageContext(frame: frame, page: page, banner: RehearsalBanner(rehearsals.running))
+        let context = PageContext(frame: frame, page: page, banner: RehearsalBanner(rehearsals.running), formSecret: SignedIn.session?.csrf)
         guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "There is no template '\(template)'")
         }
@@ -53,10 +54,10 @@ struct PageRenderer: Sendable {
     }
 
     /// Every template escapes bytewise. Indentation and the last line break are for readers of the source; they would also get into
-    /// texts of several lines and between words.
+    /// texts of several lines and between words. Every form that is posted gets the ``FormSecret``, so that no template can forget it.
     private static func prepared(_ text: String) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: true).map { line in line.drop { $0 == " " } }
-        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + lines.joined(separator: "\n")
+        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + FormSecret.addingField(to: lines.joined(separator: "\n"))
     }
 }
 
@@ -65,12 +66,15 @@ private struct PageContext: ViewModel {
     let frame: Frame
     let page: any Page
     let banner: RehearsalBanner?
+    /// `nil` where nobody needs to sign in.
+    let formSecret: String?
 
     func child(named name: String) -> Any? {
         switch name {
         case "frame": frame
         case "page": page
         case "banner": banner ?? Absent()
+        case FormSecret.templateName: formSecret ?? Absent()
         default: nil
         }
     }

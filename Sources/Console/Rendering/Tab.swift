@@ -3,7 +3,7 @@ enum Tab: String, Sendable {
     case query, fetch, changes, zones
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, token, errors, check, advice, rehearsals
-    case users, importing, telemetry
+    case users, keys, importing, telemetry
     /// Outside of any container.
     case home = ""
 
@@ -29,6 +29,7 @@ enum Tab: String, Sendable {
         case .errors: "e"
         case .check: "v"
         case .users: "u"
+        case .keys: "p"
         case .telemetry: "m"
         case .deploy, .schema, .reset, .rehearsals, .importing, .home: nil
         }

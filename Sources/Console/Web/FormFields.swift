@@ -3,12 +3,22 @@ struct FormFields: Sendable {
     private(set) var pairs: [(name: String, value: String)]
 
     init(_ pairs: [(name: String, value: String)] = []) {
-        self.pairs = pairs
+        self.pairs = pairs.filter { $0.name != FormSecret.fieldName }
     }
 
-    /// Reads `application/x-www-form-urlencoded` text. What is not UTF-8 is replaced, nothing is refused.
+    /// Reads `application/x-www-form-urlencoded` text. What is not UTF-8 is replaced, nothing is refused. The ``FormSecret`` is left out: it was
+    /// looked at before, and must not get into an address.
     init(encoded text: some Collection<UInt8>) {
-        pairs = text.split(separator: UInt8(ascii: "&")).map { pair in
+        pairs = Self.pairs(text).filter { $0.name != FormSecret.fieldName }
+    }
+
+    /// The ``FormSecret`` in encoded text.
+    static func secret(encoded text: some Collection<UInt8>) -> String? {
+        pairs(text).first { $0.name == FormSecret.fieldName }?.value
+    }
+
+    private static func pairs(_ text: some Collection<UInt8>) -> [(name: String, value: String)] {
+        text.split(separator: UInt8(ascii: "&")).map { pair in
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             return (Self.decoded(parts[0]), parts.count > 1 ? Self.decoded(parts[1]) : "")
         }

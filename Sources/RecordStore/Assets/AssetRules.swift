@@ -1,5 +1,5 @@
 internal import Foundation
-internal import JSON
+public import JSON
 public import Records
 
 /// The rules of `assets/upload` and `assets/rereference`, the same on every engine.
@@ -8,37 +8,55 @@ public struct AssetRules {
     private let environment: Environment
     private let caller: Caller
     private let now: Timestamp
+    private let grants: GrantRules
 
-    public init(schema: Schema, environment: Environment, caller: Caller, now: Timestamp) {
+    /// - Parameter roleNumbers: the numbers of the caller's roles, as ``GrantRules`` asks for them.
+    public init(schema: Schema, address: DatabaseAddress, caller: Caller, now: Timestamp, roleNumbers: @escaping () throws -> Set<Int64>) {
         self.schema = schema
-        self.environment = environment
+        environment = address.environment
         self.caller = caller
         self.now = now
+        grants = GrantRules(address, caller, roleNumbers: roleNumbers)
     }
 
     /// Leave to upload a file for each slot.
-    /// - Parameter zone: the zone of the records.
-    public func grants(_ slots: [AssetSlot], in zone: TransactionZone, tickets: AssetTickets) throws -> [Result<UploadGrant, RecordError>] {
-        try slots.map { slot in
+    /// - Parameters:
+    ///   - zone: the zone of the records.
+    ///   - record: the record of a name there. Asked only where that decides.
+    public func uploads(
+        for slots: [AssetSlot], in zone: TransactionZone, tickets: AssetTickets, record: (Name) throws -> StoredRecord?
+    ) throws -> [Result<UploadGrant, RecordError>] {
+        try grants.checkSignedIn()
+        return try slots.map { slot in
             do {
-                return .success(try grant(slot, in: zone, tickets))
+                return .success(try grant(slot, in: zone, tickets, record))
             } catch let error as RecordError {
                 return .failure(error)
             }
         }
     }
 
-    private func grant(_ slot: AssetSlot, in zone: TransactionZone, _ tickets: AssetTickets) throws -> UploadGrant {
+    private func grant(
+        _ slot: AssetSlot, in zone: TransactionZone, _ tickets: AssetTickets, _ record: (Name) throws -> StoredRecord?
+    ) throws -> UploadGrant {
         if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
-        if slot.recordType == Schema.usersType { throw RecordError(.accessDenied, "CREATE operation not permitted") }
         let recordName = slot.recordName ?? Name(UUID().uuidString)
         try NameRules.checkRecordName(recordName)
+        try checkGrants(slot, record)
         try checkField(slot)
         let ticket = UploadTicket(
             number: AssetTickets.makeNumber(), expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
             slot: SlotMark(
                 zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName))
         return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
+    }
+
+    /// What the save will need.
+    private func checkGrants(_ slot: AssetSlot, _ record: (Name) throws -> StoredRecord?) throws {
+        guard grants.areAsked || slot.recordType == Schema.usersType else { return }
+        let existing = try slot.recordName.flatMap(record)
+        if let existing, existing.recordType == slot.recordType { return try grants.checkWriting(existing, schema) }
+        try grants.checkCreating(slot.recordType, schema)
     }
 
     /// So that nobody uploads a gigabyte for a save that must fail.
@@ -59,7 +77,8 @@ public struct AssetRules {
     public func rereference(
         _ sources: [AssetSource], from source: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
     ) throws -> [Result<Asset, RecordError>] {
-        try sources.map { item in
+        try grants.checkSignedIn()
+        return try sources.map { item in
             do {
                 return .success(try rereference(item, from: source, to: target, transaction))
             } catch let error as RecordError {
@@ -73,6 +92,7 @@ public struct AssetRules {
     ) throws -> Asset {
         if !target.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
         guard let record = try transaction.record(named: source.recordName, in: zone.key) else { throw RecordError.recordNotFound }
+        try grants.checkReading(record, schema)
         let assets = try record.fields.assets().filter { $0.field == source.fieldName }.map(\.asset)
         guard !assets.isEmpty else {
             throw RecordError(.badRequest, "The record '\(source.recordName)' has no asset in its field '\(source.fieldName)'")

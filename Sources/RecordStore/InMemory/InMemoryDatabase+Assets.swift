@@ -4,7 +4,10 @@ public import Records
 extension InMemoryDatabase: AssetUploading {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
         try changing { transaction, rules in
-            try rules.grants(slots, in: transaction.zone(zoneID), tickets: transaction.assetTickets)
+            let zone = try transaction.zone(zoneID)
+            return try rules.uploads(for: slots, in: zone, tickets: transaction.assetTickets) { name in
+                try transaction.record(orUser: name, in: zone, of: address.scope, at: store.clock())
+            }
         }
     }
 
@@ -28,9 +31,10 @@ extension InMemoryDatabase: AssetUploading {
     private func changing<Value: Sendable>(_ body: (InMemoryTransaction, AssetRules) throws -> Value) throws -> Value {
         let now = store.clock()
         return try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
             let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now)
-            let rules = AssetRules(schema: state.schema, environment: address.environment, caller: caller, now: now)
+            let rules = AssetRules(schema: state.schema, address: address, caller: caller, now: now) {
+                try transaction.roleNumbers(of: caller.userRecordName)
+            }
             let value = try body(transaction, rules)
             state = transaction.state
             return value

@@ -3,8 +3,7 @@ internal import Records
 
 extension InMemoryDatabase {
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
-        try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
+        try store.read { state in
             if address.scope == .public { throw ZoneRules.noFeed }
             let all = view.zoneChanges(in: state, office: store.office)
             let feed = databaseFeed(all, in: state)
@@ -67,8 +66,7 @@ extension InMemoryDatabase: CommitSignalling {
 
 extension InMemoryDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
-        try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
+        try store.read { state in
             if address.scope == .public { throw ZoneRules.noFeed }
             return store.office.current(databaseFeed(view.zoneChanges(in: state, office: store.office), in: state))
         }

@@ -17,7 +17,6 @@ extension InMemoryDatabase: RecordJournalling {
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
         let now = store.clock()
         return try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
             let recordID = reversion.recordID
             let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName]
             let entries = row.map { state.journal(of: $0, at: now) } ?? []

@@ -5,7 +5,6 @@ extension InMemoryDatabase {
     func zones() async throws -> [Zone] {
         let now = store.clock()
         return try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
             if address.scope != .shared { view.makeDefaultZone(in: &state, now: now) }
             return view.zones(in: state).map { view.zone($0, in: state, office: store.office) }
         }
@@ -29,7 +28,6 @@ extension InMemoryDatabase {
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
         return try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
             return operations.map { operation in
                 do {
                     try ZoneRules.check(operation, in: address, as: caller)

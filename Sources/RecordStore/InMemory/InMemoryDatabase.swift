@@ -12,7 +12,6 @@ struct InMemoryDatabase: RecordDatabase {
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
         return try store.write { state in
-            _ = state.userNumber(caller.userRecordName)
             let before = state
             let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now, requestID: request.requestID)
             var modifier = BatchModifier(transaction, address: address, caller: caller, now: now)
@@ -32,6 +31,8 @@ struct InMemoryDatabase: RecordDatabase {
 
     func query(_ request: QueryRequest) async throws -> QueryPage {
         try store.read { state in
+            let grants = grants(in: state)
+            let reach = try grants.reach(of: request.query, state.schema)
             let query: ResolvedQuery
             do {
                 query = try ResolvedQuery(request.query, in: state.schema)
@@ -40,7 +41,8 @@ struct InMemoryDatabase: RecordDatabase {
                 store.queries.refuse(request.query, because: problems, of: caller.userRecordName, at: Timestamp.now())
                 throw error
             }
-            let page = try page(request, of: query, in: state).page
+            let narrowed = grants.narrowed(query, request, to: reach, state.schema)
+            let page = try page(narrowed.request, of: narrowed.query, in: state).page
             if request.continuationMarker == nil, let type = state.schema.types[query.recordType] {
                 store.queries.note(query, in: type, at: Timestamp.now())
             }
@@ -86,13 +88,36 @@ struct InMemoryDatabase: RecordDatabase {
     }
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        let found = try read(recordIDs, desiredKeys, bytesLimit)
+        let missing = UserRecords.missing(recordIDs, found, of: address.scope)
+        if missing.isEmpty { return found }
+        let now = store.clock()
+        try store.write { state in
+            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now)
+            let zone = try transaction.zone(.default)
+            for name in missing { _ = try transaction.record(orUser: name, in: zone, of: address.scope, at: now) }
+            state = transaction.state
+        }
+        return try read(recordIDs, desiredKeys, bytesLimit)
+    }
+
+    /// What the caller may do as the roles say.
+    func grants(in state: InMemoryState) -> GrantRules {
+        GrantRules(address, caller) {
+            try UserRecords.roleNumbers(in: view.zone(.default, in: state).rows[caller.userRecordName].flatMap { $0.isDeleted ? nil : $0.record })
+        }
+    }
+
+    private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) throws -> [Result<StoredRecord, RecordError>] {
         try store.read { state in
+            let grants = grants(in: state)
             var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
             return try recordIDs.map { recordID in
                 do {
                     guard let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName], !row.isDeleted else {
                         return .failure(.recordNotFound)
                     }
+                    guard try grants.canRead(row.record, state.schema) else { return .failure(GrantRules.refusal(of: .read)) }
                     let record = try row.record.keeping(desiredKeys)
                     return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
                 } catch let error as RecordError where error.code == .zoneNotFound {

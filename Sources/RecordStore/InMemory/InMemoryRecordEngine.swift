@@ -25,7 +25,11 @@ public final class InMemoryRecordEngine: RecordEngine {
     }
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
-        InMemoryDatabase(store: store(address.container, address.environment), address: address, caller: caller)
+        try GrantRules.checkDatabase(address, of: caller)
+        let store = store(address.container, address.environment)
+        // Who is nobody is not entered among the users.
+        if caller.access != .anonymous { store.enter(caller.userRecordName) }
+        return InMemoryDatabase(store: store, address: address, caller: caller)
     }
 
     func store(_ container: ContainerID, _ environment: Environment) -> InMemoryStore {

@@ -31,6 +31,11 @@ final class InMemoryStore: Sendable {
         try body(state.withLock { $0 })
     }
 
+    /// Gets to know a user.
+    func enter(_ user: Name) {
+        state.withLock { _ = $0.userNumber(user) }
+    }
+
     /// Runs a change that is undone when it throws.
     func write<Value: Sendable>(_ body: (inout InMemoryState) throws -> Value) throws -> Value {
         let value = try state.withLock { state in

@@ -70,6 +70,8 @@ final class InMemoryTransaction: RecordTransaction {
         Set(view.referrers(to: name, in: state.zones[zone]).filter { $0.action == .deleteSelf }.map(\.recordName)).count
     }
 
+    func knowsUser(_ name: Name) -> Bool { state.users[name] != nil }
+
     func hasAsset(_ checksum: FileChecksum) -> Bool {
         state.assets[checksum] != nil
     }

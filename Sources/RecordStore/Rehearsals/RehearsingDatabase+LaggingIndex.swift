@@ -18,7 +18,8 @@ extension RehearsingDatabase {
         let recordIDs = request.operations.map { operation in
             operation.recordName.map { RecordID(recordName: $0, zoneID: operation.zoneID ?? request.zoneID) }
         }
-        let found = try await base.fetch(recordIDs.compactMap(\.self), desiredKeys: nil)
+        // Whoever may save a record may not always read it, and others may.
+        let found = try await unrestricted().fetch(recordIDs.compactMap(\.self), desiredKeys: nil)
         var before = found.makeIterator()
         let images = recordIDs.map { $0 == nil ? nil : try? before.next()?.get() }
         let outcomes = try await base.modify(request)
@@ -93,7 +94,18 @@ extension RehearsingDatabase {
         guard !records.isEmpty else { return nil }
         // Markers name the zone with its owner.
         let area: QueryRequest.Area = if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
-        return (records, try ResolvedQuery(request.query, in: try await editing.schema()), area)
+        let schema = try await editing.schema()
+        let grants = try await grants()
+        let reach = try grants.reach(of: request.query, schema)
+        return (records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: reach, schema).query, area)
+    }
+
+    /// What the caller may do as the roles say: what is remembered is no more than the engine itself would show.
+    private func grants() async throws -> GrantRules {
+        guard GrantRules.areAsked(of: caller, in: address) else { return GrantRules(address, caller) { [] } }
+        let user = try await base.fetch([RecordID(recordName: caller.userRecordName)], desiredKeys: [UserRecords.rolesField]).first
+        let roleNumbers = try UserRecords.roleNumbers(in: try? user?.get())
+        return GrantRules(address, caller) { roleNumbers }
     }
 
     /// A page of records that were not saved since.

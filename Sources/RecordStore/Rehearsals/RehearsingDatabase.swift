@@ -4,6 +4,8 @@ internal import Records
 /// A database as it is seen through what is rehearsed.
 struct RehearsingDatabase: RecordDatabase {
     let base: any RecordDatabase
+    /// The same as it is for a caller who is held to no roles.
+    let unrestricted: @Sendable () async throws -> any RecordDatabase
     let rehearsals: Rehearsals
     /// The request that the handle was made for.
     let scope: RehearsalScope?

@@ -12,8 +12,12 @@ public struct RehearsingEngine: RecordEngine {
 
     /// A handle that rehearses what is on, and what ``RehearsalScope/current`` asks for.
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
-        RehearsingDatabase(
-            base: try await base.database(address, as: caller), rehearsals: rehearsals, scope: RehearsalScope.current)
+        let database = try await base.database(address, as: caller)
+        var owner = caller
+        owner.access = .unrestricted
+        return RehearsingDatabase(
+            base: database, unrestricted: { [base, owner] in owner == caller ? database : try await base.database(address, as: owner) },
+            rehearsals: rehearsals, scope: RehearsalScope.current)
     }
 
     public func containers() async throws -> [ContainerID] {

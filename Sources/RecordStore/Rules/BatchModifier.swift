@@ -20,6 +20,7 @@ public struct BatchModifier {
     let now: Timestamp
     let database: DatabaseScope
     private let environment: Environment
+    private let grants: GrantRules
     /// What a record that goes back to an earlier version held then: its files need no upload.
     var formerFields: [Name: Field] = [:]
     /// Checks that look at the batch as a whole, so that the order of its operations does not matter.
@@ -31,11 +32,13 @@ public struct BatchModifier {
         environment = address.environment
         self.caller = caller
         self.now = now
+        grants = GrantRules(address, caller) { try transaction.roleNumbers(of: caller.userRecordName) }
     }
 
     /// Applies a batch within the engine's open transaction.
     /// - Throws: `RecordError` when the whole request is refused; nothing is applied then.
     public mutating func apply(_ request: ModifyRequest) throws -> [Result<ModifyOutcome, RecordError>] {
+        try grants.checkSignedIn()
         if request.operations.count > Self.operationLimit {
             throw RecordError(
                 .badRequest, "Too many operations: \(request.operations.count) in one request, the limit is \(Self.operationLimit)")
@@ -129,7 +132,8 @@ public struct BatchModifier {
 
     private mutating func save(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
         let name = operation.recordName ?? Name(UUID().uuidString)
-        let existing = try transaction.record(named: name, in: zone.key)
+        let existing = try transaction.record(orUser: name, in: zone, of: database, at: now)
+        try checkGrants(operation, name, existing, in: zone)
         try checkOplock(operation, existing)
         guard let typeName = operation.recordType ?? existing?.recordType else {
             throw RecordError.unexpectedInput("Expected 'recordType' in the record of operation \(operation.kind.rawValue)")
@@ -137,14 +141,19 @@ public struct BatchModifier {
         if let existing, existing.recordType != typeName {
             throw RecordError(.badRequest, "The record '\(name)' is of type '\(existing.recordType)' and can't become '\(typeName)'")
         }
-        if typeName == Schema.usersType { throw RecordError(.accessDenied, "CREATE operation not permitted") }
         try operation.provenance?.check()
         var justInTime = JustInTimeSchema(transaction.schema, environment: environment)
         let (inputs, cleared) = try justInTime.resolve(operation.fields, in: typeName)
         if justInTime.hasGrown { try transaction.grow(justInTime.schema) }
         let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
-        let fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
+        var fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
+        for name in grants.closedFields(of: typeName) {
+            // Clients send back what they were given; what they leave out is not theirs to clear.
+            let isKept = operation.fields[name] == nil || fields[name]?.value == before[name]?.value
+            if !isKept { throw GrantRules.closed(name, of: typeName) }
+            fields[name] = before[name]
+        }
         for case .reference(let reference) in values.values.flatMap(\.value.elements) { try NameRules.checkRecordName(reference.recordName) }
         if case .record(let parent) = operation.parent { try NameRules.checkRecordName(parent) }
         let text = FieldsText(fields.values)
@@ -166,7 +175,26 @@ public struct BatchModifier {
             previousFields: before)
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
         try checkReferences(of: fields.values.map(\.self), of: name, in: zone, at: index)
-        return .saved(saved)
+        // A save is no way to read what may not be read.
+        let isReadable = try grants.canRead(saved, transaction.schema)
+        return .saved(isReadable ? saved : try saved.keeping(Set(operation.fields.keys)))
+    }
+
+    /// Whether roles let the caller save a record. Comes before everything that tells what is stored.
+    private func checkGrants(_ operation: RecordOperation, _ name: Name, _ existing: StoredRecord?, in zone: Zone) throws {
+        let creates = operation.kind == .create || existing == nil && !operation.kind.checksTag
+        if let existing, !creates { return try grants.checkWriting(existing, transaction.schema) }
+        // What lacks a type is refused for that.
+        guard creates, let typeName = operation.recordType else { return }
+        let isUsers = UserRecords.isReserved(name, in: zone.zoneID, of: database)
+        // A user's record comes back with an export, like every other.
+        if isUsers, typeName == Schema.usersType, operation.provenance != nil, !grants.areAsked { return }
+        try grants.checkCreating(typeName, transaction.schema)
+        if isUsers, existing == nil {
+            throw RecordError(
+                .badRequest,
+                "Invalid recordName '\(name)': in the public database, names of _ and 32 hexadecimal digits are those of users' records; choose another")
+        }
     }
 
     private func checkOplock(_ operation: RecordOperation, _ existing: StoredRecord?) throws {
@@ -200,8 +228,8 @@ public struct BatchModifier {
                         "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE may")
                 }
                 if reference.action == .validate {
-                    deferred.append((index, { [transaction] in
-                        if try transaction.record(named: reference.recordName, in: zone.key) == nil {
+                    deferred.append((index, { [transaction, database, now] in
+                        if try transaction.record(orUser: reference.recordName, in: zone, of: database, at: now) == nil {
                             throw RecordError(
                                 .validatingReferenceError,
                                 "The reference in field '\(field.name)' has action VALIDATE and its target '\(reference.recordName)' does not exist")
@@ -224,6 +252,7 @@ public struct BatchModifier {
             throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
         let existing = try transaction.record(named: name, in: zone.key)
+        if let existing { try grants.checkDeleting(existing, transaction.schema) }
         try checkOplock(operation, existing)
         let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
         guard let existing else { return .deleted(recordID) }
@@ -238,7 +267,9 @@ public struct BatchModifier {
                 let dependents = try transaction.dependents(of: target, in: zone.key)
                 try transaction.delete(record, in: zone.key, by: signature)
                 for dependent in dependents where dependent.action == .deleteSelf {
-                    if let source = try transaction.record(named: dependent.recordName, in: zone.key) { next.append(source) }
+                    guard let source = try transaction.record(named: dependent.recordName, in: zone.key) else { continue }
+                    // Users stay, whatever they refer to.
+                    if source.recordType != Schema.usersType { next.append(source) }
                 }
                 for dependent in dependents where dependent.action == .validate {
                     deferValidation(of: dependent.recordName, pointingAt: target, in: zone, at: index)

@@ -27,6 +27,9 @@ public protocol RecordTransaction: AnyObject {
     /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int
 
+    /// Whether the store knows a user: whether anything was ever asked in the user's name.
+    func knowsUser(_ name: Name) throws -> Bool
+
     /// What opens the receipts of uploads.
     var assetTickets: AssetTickets { get }
 

@@ -57,6 +57,17 @@ public struct ResolvedQuery: Sendable {
         }
     }
 
+    private init(recordType: Name, filters: [Filter], sorts: [Sort]) {
+        self.recordType = recordType
+        self.filters = filters
+        self.sorts = sorts
+    }
+
+    /// The query with one more condition, which no index rule was asked about.
+    func adding(_ filter: Filter) -> ResolvedQuery {
+        ResolvedQuery(recordType: recordType, filters: filters + [filter], sorts: sorts)
+    }
+
     /// The fields whose values decide whether a record matches and where it stands.
     public var comparedFields: Set<Name> {
         let keys = filters.map(\.key) + sorts.map(\.key)

@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import HTTPServing
 internal import Hummingbird
 internal import RecordStore
 internal import Records
@@ -15,12 +16,7 @@ struct AssetPlace: Sendable {
         self.stores = stores
         self.container = container
         self.environment = environment
-        origin = Self.origin(of: request)
-    }
-
-    /// The origin that a request was sent to. Its host is one that ``HTTPServing/HostGuard`` trusts.
-    private static func origin(of request: Request) -> String {
-        request.head.authority.map { "http://\($0)" } ?? ""
+        origin = request.ownOrigin
     }
 
     /// - Returns: `nil` when there is no such container: to ask for something in it would make one.

@@ -5,6 +5,8 @@ internal import Records
 /// `assets/rereference`: assets of records that exist, as values that other records can be saved with, without a second upload (Apple's
 /// reference page "Referencing Existing Assets").
 struct AssetsRereference: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default

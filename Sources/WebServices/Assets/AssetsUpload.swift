@@ -6,6 +6,8 @@ internal import Records
 /// `assets/upload`: for each field that is to hold a file, where to send its bytes; good for 15 minutes (Apple's reference page
 /// "Uploading Assets").
 struct AssetsUpload: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default

@@ -7,6 +7,9 @@ internal import Records
 
 /// Lets requests to the web services rehearse: answers `/skylight/1/rehearsals`, reads what a request itself asks for, fails those that
 /// are to fail, and says in the answer what shaped it. Pages of the console pass untouched.
+///
+/// Requests of the protocol are failed by ``rehearse(_:at:_:_:)``, when it is known that whoever asks may: others use up no failures, and no body
+/// of theirs is read.
 struct RehearsalMiddleware: RouterMiddleware {
     typealias Context = ServingRequestContext
 
@@ -32,8 +35,17 @@ struct RehearsalMiddleware: RouterMiddleware {
             }
             guard let scope = try scope(of: request, context) else { return try await next(request, context) }
             return try await RehearsalScope.$current.withValue(scope) {
-                try await rehearse(request, scope, context, next)
+                let isOfProtocol = !request.uri.path.hasPrefix(SkylightServices.root)
+                // Health and the like are of no container, and always told.
+                let path = isOfProtocol ? nil : try? WebServicePath(request.uri.path)
+                var response =
+                    if let path { try await rehearse(request, at: path, context) { try await next($0, context) } } else { try await next(request, context) }
+                let shaped = scope.shaped
+                if !shaped.isEmpty, let name = Self.answerHeader { response.headers[name] = shaped.map(\.rawValue).joined(separator: ", ") }
+                return response
             }
+        } catch let lost as ConnectionLost {
+            throw lost.cause
         } catch let error as RecordError {
             return services.crossOrigin.allowing(request, Self.failure(error, context))
         }
@@ -67,18 +79,20 @@ struct RehearsalMiddleware: RouterMiddleware {
 
     // MARK: Failing
 
-    private func rehearse(
-        _ request: Request, _ scope: RehearsalScope, _ context: ServingRequestContext,
-        _ next: (Request, ServingRequestContext) async throws -> Response
+    /// Fails a request that is to fail, and lets others be answered.
+    /// - Throws: ``ConnectionLost`` where there is to be no answer, or the body does not arrive; ``Refusal`` for a body that is refused.
+    func rehearse(
+        _ request: Request, at path: WebServicePath, _ context: ServingRequestContext, _ answer: (Request) async throws -> Response
     ) async throws -> Response {
-        // Health and the like are of no container, and always told.
-        guard !scope.isExempt, let path = try? WebServicePath(request.uri.path) else { return try await next(request, context) }
+        guard let scope = RehearsalScope.current, !scope.isExempt else { return try await answer(request) }
         var request = request
         var reach = RehearsalArea.Reach.database
         if rehearsals.running.contains(where: { $0.rehearsal.kind == .failure && $0.area.zoneID != nil }) {
             // Which zones are meant stands in the body.
-            let body = try await request.bodyBytes()
-            request.replaceBody(with: body)
+            let body = try await ConnectionLost.reading {
+                _ = try await request.readSentBody()
+                return try await request.bodyBytes()
+            }
             reach = RehearsalArea.Reach(of: request, action: path.action, body: body)
         }
         let place: (RehearsalArea) -> Bool = { area in area.covers(path.container, path.environment, path.scope) && area.covers(reach) }
@@ -99,13 +113,10 @@ struct RehearsalMiddleware: RouterMiddleware {
         }
         if fails(.droppedAfter) {
             // However it ends.
-            _ = try? await next(request, context)
+            _ = try? await answer(request)
             throw await dropped(context)
         }
-        var response = try await next(request, context)
-        let shaped = scope.shaped
-        if !shaped.isEmpty, let name = Self.answerHeader { response.headers[name] = shaped.map(\.rawValue).joined(separator: ", ") }
-        return response
+        return try await answer(request)
     }
 
     private func failure(_ rehearsal: Rehearsal, _ error: RecordError, _ request: Request, _ context: ServingRequestContext) -> Response {
@@ -120,9 +131,9 @@ struct RehearsalMiddleware: RouterMiddleware {
 
     /// Ends the connection.
     /// - Returns: the error that leaves nothing to be answered.
-    private func dropped(_ context: ServingRequestContext) async -> ChannelError {
+    private func dropped(_ context: ServingRequestContext) async -> ConnectionLost {
         try? await context.channel.close().get()
-        return .alreadyClosed
+        return ConnectionLost(cause: ChannelError.alreadyClosed)
     }
 }
 

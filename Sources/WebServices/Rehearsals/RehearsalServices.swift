@@ -15,9 +15,11 @@ struct RehearsalServices: Sendable {
     let callers: CallerResolver
     let crossOrigin: CrossOrigin
 
+    var middleware: RehearsalMiddleware { RehearsalMiddleware(services: self) }
+
     /// To be called before the routes of the web services are added, which it makes rehearse.
     func addRoutes(to router: Router<ServingRequestContext>) {
-        router.add(middleware: RehearsalMiddleware(services: self))
+        router.add(middleware: middleware)
     }
 
     /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for a method other than GET and POST.

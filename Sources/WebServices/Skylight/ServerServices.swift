@@ -4,14 +4,17 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `health`: whether the server answers and its stores take saves. 200 when all do, 503 when one does not.
+/// `health`: whether the server answers and its stores take saves. 200 when all do, 503 when one does not. Which stores there are is told to
+/// everybody where nobody needs credentials, and otherwise to the administrator alone.
 enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let stores = await (call.engine as? any StoreHealthReporting)?.health() ?? []
         let isOK = stores.allSatisfy { $0.readOnlyBecause == nil }
+        let mayKnow = try await call.isOfAdministrator
         writer.object { writer in
             writer.member("status", isOK ? "ok" : "read-only")
             if let instance = call.instance { writer.member("instance", instance) }
+            guard mayKnow else { return }
             writer.name("stores")
             writer.array { writer in
                 for store in stores { writer.value(store) }
@@ -62,13 +65,7 @@ enum UsersService: ServerService {
         writer.object { writer in
             writer.name("users")
             writer.array { writer in
-                for user in users {
-                    writer.object { writer in
-                        writer.member("handle", user.handle)
-                        writer.member("userRecordName", user.userRecordName)
-                        writer.member("displayName", user.displayName)
-                    }
-                }
+                for user in users { writer.value(user) }
             }
         }
         return .ok

@@ -79,7 +79,7 @@ enum SkylightServices {
         let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
         return RecordError(
             .notFound,
-            "There is no service '\(action)' under /skylight/1; there are \((server.keys + TrafficServices.names).sorted().joined(separator: ", ")), under "
+            "There is no service '\(action)' under /skylight/1; there are \((server.keys + TrafficServices.names + AccountServices.all.keys).sorted().joined(separator: ", ")), under "
                 + "{container}/{environment} \(ofEnvironments.keys.sorted().joined(separator: ", ")), and under "
                 + "{container}/{environment}/{database} \(ofDatabases)")
     }
@@ -91,7 +91,7 @@ enum SkylightServices {
 }
 
 /// A service that speaks of the whole server.
-protocol ServerService: Sendable {
+protocol ServerService: Sendable, DescribedService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status
 }
 
@@ -99,7 +99,19 @@ protocol ServerService: Sendable {
 struct ServerCall: Sendable {
     let engine: any RecordEngine
     let callers: CallerResolver
+    let access: AccessControl
+    /// Where the request comes from.
+    let peer: String
     let request: Request
     /// What this server is told apart from others by.
     let instance: String?
+
+    /// Whether whoever asks may know everything about the server.
+    /// - Throws: `RecordError` THROTTLED after too many wrong passwords.
+    var isOfAdministrator: Bool {
+        get async throws {
+            if access.mode == .open { return true }
+            return try await access.administrator(of: request, peer: peer) != nil
+        }
+    }
 }

@@ -55,11 +55,12 @@ final class RequestNote: Sendable {
 
     // MARK: What is asked
 
-    func asked(by caller: Caller, at path: WebServicePath) {
-        update { request in
-            request.userRecordName = caller.userRecordName
-            request.place(path)
-        }
+    func asked(at path: WebServicePath) {
+        update { $0.place(path) }
+    }
+
+    func asked(by caller: Caller) {
+        update { $0.userRecordName = caller.access == .anonymous ? nil : caller.userRecordName }
     }
 
     /// - Parameter body: as it was read, without its content coding.

@@ -17,6 +17,8 @@ struct RequestNoting: RouterMiddleware {
     private static let answerHeader = HTTPField.Name("X-Skylight-Request")
 
     let log: RequestLog
+    /// Whether requests speak for the user they name, without more.
+    let believesNames: Bool
 
     func handle(
         _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
@@ -88,7 +90,7 @@ struct RequestNoting: RouterMiddleware {
         } else if let path = try? WebServicePath(request.uri.path) {
             noted.place(path)
             if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = request.uri.path }
-            noted.userRecordName = CallerResolver.userRecordName(in: request)
+            if believesNames { noted.userRecordName = CallerResolver.userRecordName(in: request) }
         }
     }
 

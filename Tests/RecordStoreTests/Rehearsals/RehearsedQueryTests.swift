@@ -39,6 +39,25 @@ import Testing
         #expect(error?.code == .badRequest || error?.code == .notFound)
     }
 
+    @Test func aLaggingIndexKnowsWhatWasThereBeforeAlsoWhereItsSaverMayNotRead() async throws {
+        let stage = try await RehearsalStage()
+        let owner = try await stage.engine.full(.public)
+        try await owner.save("letter", ["rank": .int64(1)])
+        _ = try await owner.edit([
+            .setIndexes([.queryable], of: .system(.recordID), in: "Item"), .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
+            .setGrants([Grant(role: "_icloud", permissions: [.write])], of: "Item"),
+        ])
+        stage.clock.advance(10_000)
+        try stage.start(.laggingIndex)
+        let door = RehearsingEngine(stage.engine, stage.rehearsals)
+        let writer = try await door.database(owner.address, as: Caller(userRecordName: grace.userRecordName, access: .signedIn))
+        let refused = await refusal { _ = try await writer.query(QueryRequest(items)) }
+        #expect(refused?.code == .accessDenied)
+        try await writer.save("letter", ["rank": .int64(2)])
+        let found = try await door.full(.public).query(QueryRequest(items)).records
+        #expect(try found.map { try $0.fields.values(of: ["rank"]) } == [["rank": .int64(1)]])
+    }
+
     @Test func aLaggingIndexKnowsOnlyWhatIsOlder() async throws {
         let stage = try await stage()
         try stage.start(.laggingIndex)

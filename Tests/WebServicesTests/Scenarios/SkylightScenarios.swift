@@ -34,7 +34,7 @@ extension Scenario {
             call("DELETE", "/skylight/1/users", "", 405, #"{"reason":"<has 'users' answers to GET>"}"#)),
         Scenario(
             "a service that is not there names those that are",
-            get("/skylight/1/nothing", 404, #"{"serverErrorCode":"NOT_FOUND","reason":"<has 'nothing' under /skylight/1; there are clients, containers, health, requests, requests/live, users>"}"#),
+            get("/skylight/1/nothing", 404, #"{"serverErrorCode":"NOT_FOUND","reason":"<has 'nothing' under /skylight/1; there are accounts/administrator>"}"#),
             get("/skylight/1/", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get("\(root)/records/forget", 404, #"{"reason":"<has changes/follow, changes/page>"}"#),
             post("\(root)/records/lookup", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),

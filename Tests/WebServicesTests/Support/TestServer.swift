@@ -30,12 +30,21 @@ struct TestServer: Sendable {
     let folder: URL
     /// What it was asked.
     let log: RequestLog
+    /// Who may come in.
+    let access: AccessControl
+    /// What it answers to: `GET /health`.
+    let routes: [String]
+    var accounts: Accounts { access.accounts }
     var client: RawClient { RawClient(port: port) }
+
+    /// What proves to a server that its administrator asks.
+    static let instanceSecret = "the-secret-of-the-data-folder"
 
     /// Runs a server for as long as the body takes.
     static func run(
-        _ kind: EngineKind = .inMemory, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
-        clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
+        _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil,
+        routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
@@ -45,7 +54,7 @@ struct TestServer: Sendable {
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
-        try await run(on: engine, assets, folder.url, trusting: trusted, log: log, routes: routes, body)
+        try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, routes: routes, body)
         await assets.close()
         await engine.close()
     }
@@ -69,15 +78,19 @@ struct TestServer: Sendable {
     }
 
     private static func run(
-        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, trusting trusted: TrustedSites, log: RequestLog = RequestLog(),
+        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open, trusting trusted: TrustedSites,
+        log: RequestLog = RequestLog(), throttle: Throttle? = nil,
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
-        router.addGuards(trusting: trusted)
-        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, trusting: trusted, log: log).addRoutes(to: router)
+        let accounts = try Accounts(file: nil)
+        let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
+        router.addGuards(trusting: trusted, tokensOf: accounts)
+        WebServices(engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle)
+            .addRoutes(to: router)
         routes(router)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
-            try await body(TestServer(port: port, engine: engine, assets: assets, folder: folder, log: log))
+            try await body(TestServer(port: port, engine: engine, assets: assets, folder: folder, log: log, access: access, routes: router.routes.map(\.description)))
         }
     }
 }

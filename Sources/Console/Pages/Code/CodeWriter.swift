@@ -41,7 +41,7 @@ struct CodeWriter {
         let user = place.user.map { " \\\n  -H \("X-Skylight-User: \($0)".shellQuoted)" } ?? ""
         let text = RecordJSON.laidOut(.object(JSONObject(body)))
         return CodeSample(
-            "curl", of: subject, before: "curl -s ",
+            "curl", of: subject, before: "curl -s \(SignedIn.curlOption)",
             after: "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/\(path)\(user) \\\n"
                 + "  -d \(text.shellQuoted)")
     }

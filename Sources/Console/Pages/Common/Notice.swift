@@ -12,6 +12,8 @@ enum Notice: String {
     case fieldRemoved = "field-removed"
     case roleAdded = "role-added"
     case roleRemoved = "role-removed"
+    case roleGiven = "role-given"
+    case roleTaken = "role-taken"
     case grantsChanged = "grants-changed"
     case userAdded = "user-added"
     case recordCreated = "record-created"
@@ -29,6 +31,9 @@ enum Notice: String {
     case recordsDeleted = "records-deleted"
     case querySaved = "query-saved"
     case queryRemoved = "query-removed"
+    case tokenRevoked = "token-revoked"
+    case keyRevoked = "key-revoked"
+    case sessionRevoked = "session-revoked"
 
     /// The sentence for a word of the URL, `nil` for an unknown one.
     static func text(_ word: String?) -> String? {
@@ -46,6 +51,8 @@ enum Notice: String {
         case .fieldRemoved: "The field is removed, and the values that records had in it."
         case .roleAdded: "The role is made. Grant it something on a type."
         case .roleRemoved: "The role is removed."
+        case .roleGiven: "The user has the role from the next request on."
+        case .roleTaken: "The user no longer has the role."
         case .grantsChanged: "The grants are changed."
         case .userAdded: "The user is added."
         case .recordCreated: "The record is made."
@@ -63,6 +70,9 @@ enum Notice: String {
         case .recordsDeleted: "The records are deleted."
         case .querySaved: "The query is saved. It stands under Saved queries, in every environment of the container."
         case .queryRemoved: "The saved query is removed."
+        case .tokenRevoked: "The API token is revoked. Apps that send it are refused."
+        case .keyRevoked: "The key is revoked. Requests that are signed with it are refused."
+        case .sessionRevoked: "The user is signed out of the app."
         }
     }
 

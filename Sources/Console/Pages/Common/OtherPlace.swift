@@ -10,6 +10,7 @@ struct OtherPlace: Sendable {
     /// The handle of whose database it is.
     static let userField = "to"
     static let zoneField = "zoneName"
+    static let fieldNames = [environmentField, databaseField, userField, zoneField]
 
     /// With its zone.
     let place: Place

@@ -31,8 +31,6 @@ struct RecordCopyView: Page {
     let source: String
     /// The records, as fields of the form.
     let picked: [Frame.Hidden]
-    /// Whether the preview can be a page of its own, to which one comes back.
-    let fitsAddress: Bool
     let there: OtherPlaceInputs
     let existing: [Choice]
     let preview: RecordCopyPreview?
@@ -56,7 +54,10 @@ extension RecordCopyView {
         switch visit.fields["do"] {
         case "choose": return .page(page(source))
         case "copy": break
-        default: return .page(try await preview(source))
+        default:
+            // To a preview of an address of its own one can come back.
+            if let address = address(source) { return .redirect(address) }
+            return .page(try await preview(source))
         }
         do {
             let asked = try await Asked(source)
@@ -112,17 +113,22 @@ extension RecordCopyView {
         let visit = source.visit
         let existing = existing(visit)
         let count = source.names.count == 1 ? source.names[0].string : Digits.count(source.names.count, "record")
-        var picked = fields(source)
-        let place = visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
-        // A browser leaves the action's own parameters out when it asks by GET.
-        let fits = FormFields.url(visit.place.link("record/copy"), picked.map { ($0.name, $0.value) }).utf8.count <= addressLimit
-        if fits { picked += place }
         return RecordCopyView(
-            title: "Copy \(count)", source: OtherPlace.words(visit.place, visit.people.actor), picked: picked, fitsAddress: fits,
+            title: "Copy \(count)", source: OtherPlace.words(visit.place, visit.people.actor), picked: fields(source),
             there: OtherPlaceInputs(visit, scopes: [.private, .public]),
             existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) }, preview: preview,
             complaint: complaint.map { Complaint($0) }, remark: remark, action: visit.place.link("record/copy"), back: source.back,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// Where the preview of what was filled in is shown. The form itself is posted, as it carries the secret of the session, which belongs in no
+    /// address.
+    /// - Returns: `nil` when an address can't be that long.
+    private static func address(_ source: Source) -> String? {
+        let choices = OtherPlace.fieldNames + [existingField]
+        let chosen = source.visit.fields.pairs.filter { choices.contains($0.name) }
+        let address = source.visit.place.link("record/copy", fields(source).map { ($0.name, $0.value) } + chosen + [("do", "preview")])
+        return address.utf8.count <= addressLimit ? address : nil
     }
 
     static func fields(_ source: Source) -> [Frame.Hidden] {

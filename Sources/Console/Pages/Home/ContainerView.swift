@@ -43,6 +43,7 @@ struct ContainerView: Page {
             if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) { throw RecordError.containerExists(taken) }
             try await console.assets.withClosed([container, name]) { try await editing.renameContainer(container, to: name) }
             try await console.accounts.moveSavedQueries(of: container, to: name)
+            try await console.accounts.moveCredentials(of: container, to: name)
         } catch let error as RecordError {
             return .page(try await page(container, newName: typed, complaint: error, console: console))
         }
@@ -57,6 +58,8 @@ struct ContainerView: Page {
                 throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to say that it is meant")
             }
             let editing = try editing(console)
+            // First: a client that goes on asking makes the container anew, and must not be let into that.
+            try await console.accounts.removeCredentials(of: container)
             try await console.assets.withClosed([container]) { try await editing.deleteContainer(container) }
             try await console.accounts.removeSavedQueries(of: container)
         } catch let error as RecordError {

@@ -22,10 +22,11 @@ struct RequestReplay {
             "skylight/schema/usage", "skylight/schema/validate", "skylight/zones/participants",
         ]
 
-        /// - Returns: `nil` for a request that can't be sent again: not all of it is kept, or its answer is a stream or about a file.
+        /// - Returns: `nil` for a request that can't be sent again: not all of it is kept, its answer is a stream or about a file, or it was not let
+        ///   in, which what is sent again always is.
         init?(_ request: ServedRequest, body: RequestBodies.Body?) {
             guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"), request.method == "GET" || request.method == "POST",
-                (body?.bytes.count ?? 0) == request.bytesIn
+                (body?.bytes.count ?? 0) == request.bytesIn, ![401, 421].contains(request.status)
             else { return nil }
             let isSkylightRead = request.operation.hasPrefix("skylight/") && request.method == "GET"
             // What no service is known for is refused again, and changes nothing.
@@ -46,7 +47,7 @@ struct RequestReplay {
         let body = log.bodies(of: request.id)?.request
         guard let kind = Kind(request, body: body) else {
             throw RecordError(
-                .badRequest, "This request can't be sent again: not all of its body is kept, or its answer is a stream or about a file")
+                .badRequest, "This request can't be sent again: not all of its body is kept, its answer is a stream or about a file, or it was not let in")
         }
         served = request
         self.body = body?.bytes ?? []
@@ -76,12 +77,13 @@ struct RequestReplay {
         if !body.isEmpty { headers[.contentType] = "application/json" }
         let named: [(String, String?)] = [
             ("X-Skylight-Client", ClientIdentity.replayName), ("X-Skylight-User", served.userRecordName?.string), ("X-Skylight-Device", served.client.deviceID),
+            ("X-Skylight-Access", served.accessOfReplay),
         ]
         for (name, value) in named {
             if let value, let field = HTTPField.Name(name) { headers[field] = value }
         }
         let head = HTTPRequest(
-            method: served.method == "GET" ? .get : .post, scheme: "http", authority: original.head.authority, path: served.target, headerFields: headers)
+            method: served.method == "GET" ? .get : .post, scheme: original.head.scheme, authority: original.head.authority, path: served.target, headerFields: headers)
         let fresh = ServingRequestContext(source: ApplicationRequestContextSource(channel: context.channel, logger: context.logger))
         do {
             _ = try await services.respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), context: fresh)
@@ -89,5 +91,13 @@ struct RequestReplay {
             // A refusal is an answer too, and is in the log.
         }
         return fresh.requestID
+    }
+}
+
+extension ServedRequest {
+    /// With whose rights it is sent again, where that is not its user.
+    fileprivate var accessOfReplay: String? {
+        if authentication?.way == .owner { return "owner" }
+        return authentication != nil && userRecordName == nil ? "anonymous" : nil
     }
 }

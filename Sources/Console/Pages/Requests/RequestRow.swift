@@ -14,6 +14,9 @@ struct RequestRow: ViewModel {
     let tone: String
     let errors: String?
     let remarks: [RequestRemark]
+    /// Why its credentials were refused, in a few words and in a sentence.
+    let refusedFor: String?
+    let refusal: String?
     let isFailed: Bool
     let user: String
     let client: String
@@ -38,6 +41,8 @@ struct RequestRow: ViewModel {
         tone = request.tone
         errors = request.errorWords
         remarks = request.smells.map { RequestRemark($0) }
+        refusedFor = request.authentication?.problemWords
+        refusal = request.authentication?.problem?.sentence
         isFailed = request.hasErrors
         user = request.userRecordName.map(visit.people.name) ?? "–"
         client = request.client.label
@@ -67,6 +72,8 @@ struct RequestRow: ViewModel {
         case "tone": tone
         case "errors": errors ?? Absent()
         case "remarks": remarks
+        case "refusedFor": refusedFor ?? Absent()
+        case "refusal": refusal ?? Absent()
         case "isFailed": isFailed
         case "user": user
         case "client": client

@@ -65,6 +65,8 @@ struct RequestView: Page {
     let explain: String?
     let error: Failure?
     let remarks: [RequestRemark]
+    /// Why its credentials were refused.
+    let diagnosis: Diagnosis?
     let comparison: ReplayComparison?
     let facts: [Fact]
     let itemErrors: [Failure]
@@ -95,6 +97,7 @@ extension RequestView {
         let hidesSent = requestBody?.hidesValues ?? false
         let curl = hidesSent ? nil : CurlCommand(request, body: bodies?.request)
         let replay = canReplay ? RequestReplay.Kind(request, body: bodies?.request) : nil
+        let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
         return RequestView(
             title: "\(request.operation) · Requests", id: request.id, operation: request.operation, status: request.statusWords, tone: request.tone,
@@ -109,9 +112,9 @@ extension RequestView {
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
-            remarks: request.smells.map { RequestRemark($0) },
+            remarks: request.smells.map { RequestRemark($0) }, diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
-            facts: facts(request, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
+            facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
             itemErrorsNote: request.status == 200 ? "The answer has status 200 all the same: an item that fails does so alone." : nil,
             pulls: try await PullRow.rows(request, visit), curl: curl, curlNote: curlNote(request, bodies, curl: curl, hidesSent: hidesSent),
             valuesToggle: showsValues
@@ -127,7 +130,7 @@ extension RequestView {
         return "The body is not kept, so the request can't be written as a command."
     }
 
-    private static func facts(_ request: ServedRequest, _ visit: Visit) -> [Fact] {
+    private static func facts(_ request: ServedRequest, _ authentication: AuthenticationView?, _ visit: Visit) -> [Fact] {
         let place = visit.place
         var facts = [
             Fact("time", value: ValueView(.time(request.started))),
@@ -138,6 +141,7 @@ extension RequestView {
         } else {
             facts.append(Fact("user", "not known", note: "the request was refused before"))
         }
+        if let authentication { facts.append(Fact(authentication.diagnosis == nil ? "let in by" : "showed", authentication.words, link: authentication.href, note: authentication.note)) }
         facts.append(
             Fact("client", request.client.label, link: place.link("requests", [("client", request.client.id)]), note: request.client.details))
         if let device = request.client.deviceID { facts.append(Fact("device", device)) }

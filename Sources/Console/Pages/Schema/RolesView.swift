@@ -1,3 +1,4 @@
+internal import Accounts
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -8,8 +9,22 @@ struct RolesView: Page {
     static let tab = Tab.roles
 
     struct Role: ViewModel {
+        struct Member: ViewModel {
+            let name: String
+            let userRecordName: String
+            let role: String
+            let takeLabel: String
+        }
+
         let name: String
         let meaning: String
+        /// What a user's record says for it; `nil` for a role of the system.
+        let number: String?
+        let members: [Member]
+        /// Whether users can be given it here.
+        let isGiven: Bool
+        let giveLabel: String
+        let giveAction: String
         /// How many types grant it something.
         let types: String
         /// Whether it is one of the developer's own.
@@ -67,6 +82,12 @@ struct RolesView: Page {
     let roles: [Role]
     let create: String
     let remove: String
+    let give: String
+    let take: String
+    /// Everybody who can be given a role.
+    let users: [Choice]
+    /// Whether more users have roles than are shown.
+    let isCut: Bool
     let columns: [String]
     let rows: [Row]
     let editor: Editor?
@@ -79,16 +100,22 @@ struct RolesView: Page {
         let types = schema.sortedTypes
         let edited = visit.fields.text("type").map { Name($0) }
         if let edited, schema.types[edited] == nil { throw RecordError(.notFound, "Did not find record type: \(edited)") }
+        let members = try await RoleMembers.load(visit)
         return RolesView(
             notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
             here: visit.place.link("roles"),
             roles: names.map { name in
                 let count = types.count { type in type.grants.contains { $0.role == name } }
                 return Role(
-                    name: name.string, meaning: GrantRow.meaning(of: name), types: count == 0 ? "none" : Digits.grouped(count),
+                    name: name.string, meaning: GrantRow.meaning(of: name),
+                    number: systemRoles.contains(name) ? nil : String(CustomRole.number(of: name)),
+                    members: members.names(in: name).map { Role.Member($0, of: name, visit) }, isGiven: schema.roles.contains(name),
+                    giveLabel: "Who is to have the role \(name)", giveAction: "Give the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
                     isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name), removeLabel: "Remove the role \(name)")
             },
-            create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"), columns: names.map(\.string),
+            create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"), give: visit.place.link("roles/give"),
+            take: visit.place.link("roles/take"), users: visit.people.users.map { Choice($0.userRecordName.string, $0.displayName, isSelected: false) },
+            isCut: members.isCut, columns: names.map(\.string),
             rows: types.map { Row($0, roles: names, isEdited: $0.name == edited, visit: visit) },
             editor: visit.canEditSchema ? edited.flatMap { schema.types[$0] }.map { Editor($0, roles: names, visit: visit) } : nil,
             count: Digits.count(names.count, "role"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -98,6 +125,15 @@ struct RolesView: Page {
     private static func roles(of schema: Schema) -> [Name] {
         let named = schema.types.values.flatMap { $0.grants.map(\.role) }
         return systemRoles + schema.roles.union(named).subtracting(systemRoles).sorted()
+    }
+}
+
+extension RolesView.Role.Member {
+    fileprivate init(_ recordName: Name, of role: Name, _ visit: Visit) {
+        name = visit.people.name(of: recordName)
+        userRecordName = recordName.string
+        self.role = role.string
+        takeLabel = "Take the role \(role) from \(name)"
     }
 }
 

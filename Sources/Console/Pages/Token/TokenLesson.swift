@@ -38,7 +38,7 @@ struct TokenLesson: ViewModel {
         let address = visit.place.address
         let scope: DatabaseScope = address.scope == .public ? .private : address.scope
         let database = "\(address.container)/\(address.environment.rawValue)/\(scope.rawValue)"
-        let start = "curl -s " + (visit.place.user.map { "-H 'X-Skylight-User: \($0.shellEscaped)' " } ?? "") + "'"
+        let start = "curl -s \(SignedIn.curlOption)" + (visit.place.user.map { "-H 'X-Skylight-User: \($0.shellEscaped)' " } ?? "") + "'"
         let identity = Self.identity(zoneID ?? ZoneID(zoneName: "Notes"), scope: scope)
         func post(_ service: String, _ label: String, _ members: [(Name, JSONValue)]) -> CurlLine {
             let body = JSONWriter.bytes(of: .object(JSONObject(members.map { JSONObject.Member(name: $0.0, value: $0.1) })))

@@ -50,6 +50,7 @@ struct UserView: Page {
 
     let title: String
     let handle: String
+    let emailAddress: String?
     let userRecordName: String
     let isActor: Bool
     let actAs: String
@@ -87,7 +88,7 @@ extension UserView {
             $0.zone = .unspecified
         }
         return UserView(
-            title: user.displayName, handle: user.handle, userRecordName: user.userRecordName.string, isActor: user == visit.people.actor,
+            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string, isActor: user == visit.people.actor,
             actAs: theirs.link("query"), container: visit.place.address.container.description, parts: parts,
             clients: histories.prefix(clientLimit).map { history in
                 ClientRow(

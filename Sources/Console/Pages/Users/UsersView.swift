@@ -1,4 +1,5 @@
 internal import Accounts
+internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -11,6 +12,9 @@ struct UsersView: Page {
     struct Row: ViewModel {
         let name: String
         let handle: String
+        let emailAddress: String?
+        /// The server key that is this user.
+        let serverKey: String?
         let userRecordName: String
         let isActor: Bool
         /// The page of the user alone.
@@ -26,9 +30,12 @@ struct UsersView: Page {
     let title = "Users"
     let rows: [Row]
     let environments: [String]
+    /// Whether requests say by a header whose they are.
+    let isOpen: Bool
     let action: String
     let notice: String?
-    let handleLimit: String
+    let nameLimit: String
+    let emailAddressLimit: String
     let container: String
     /// `Users 51 to 100 of 120`; `nil` where all are shown.
     let shown: String?
@@ -43,7 +50,7 @@ struct UsersView: Page {
     /// Changes whose dates are read at either end of their feeds.
     fileprivate static let changes = 200
 
-    static func load(_ visit: Visit) async throws -> UsersView {
+    static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
         let users = visit.people.users
         let last = max(1, (users.count + limit - 1) / limit)
         let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
@@ -53,17 +60,17 @@ struct UsersView: Page {
         func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [("page", String(number))]) : nil }
         let start = (page - 1) * limit
         return UsersView(
-            rows: rows, environments: Records.Environment.allCases.map(\.rawValue), action: visit.place.link("users/add"),
-            notice: Notice.text(visit.fields["notice"]), handleLimit: String(Accounts.handleLimit), container: visit.place.address.container.description,
+            rows: rows, environments: Records.Environment.allCases.map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
+            notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
             shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     static func add(_ visit: Visit) async throws -> String {
-        guard let handle = visit.fields["handle"]?.trimmedSpaces, !handle.isEmpty else {
-            throw RecordError(.badRequest, "A user needs a handle, such as anna")
+        guard let name = visit.fields["name"]?.trimmedSpaces, !name.isEmpty else {
+            throw RecordError(.badRequest, "A user needs a name, such as Grace Hopper, or a handle, such as grace")
         }
-        _ = try visit.accounts.caller(named: handle, deviceID: nil)
+        _ = try await UserMaking.make(name, emailAddress: visit.fields["email"]?.trimmedSpaces, in: visit.accounts)
         return visit.place.link("users", [Notice.userAdded.parameter])
     }
 }
@@ -79,6 +86,8 @@ extension UsersView.Row {
         }
         name = user.displayName
         handle = user.handle
+        emailAddress = user.emailAddress
+        serverKey = visit.accounts.serverKeys().first { $0.userRecordName == user.userRecordName }?.name
         userRecordName = user.userRecordName.string
         isActor = user == visit.people.actor
         href = visit.place.link("users/user", [("name", user.handle)])

@@ -1,0 +1,127 @@
+internal import Crypto
+internal import Foundation
+internal import GRDB
+public import Records
+internal import Synchronization
+
+extension Accounts {
+    /// Makes an API token.
+    /// - Parameters:
+    ///   - name: the name for people, ``nameLimit`` bytes at most.
+    ///   - allowedOrigins: the origins of the pages that may use it; empty when it doesn't matter.
+    ///   - callback: where the browser goes after a sign-in.
+    /// - Returns: the token, and its 64 hexadecimal digits, which nobody can be told again.
+    /// - Throws: `RecordError` BAD_REQUEST when a name, an origin or the callback can't be used, or there are too many tokens.
+    public func makeAPIToken(
+        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String], callback: String?
+    ) async throws -> (token: APIToken, secret: String) {
+        let name = name.trimmingSpaces
+        try Self.checkName(name, of: "API token")
+        let origins = try WebAddress.origins(allowedOrigins)
+        let callback = try callback.map(\.trimmingSpaces).flatMap { $0.isEmpty ? nil : $0 }.map(WebAddress.callback)
+        let secret = [UInt8].random(32).hexadecimal
+        let hash = Self.hash(ofSecret: secret)
+        let token = try await queue.write { [self] database in
+            let tokens = credentials.withLock { $0.tokens }
+            guard tokens.values.count(where: \.isLive) < APIToken.countLimit else {
+                throw Records.RecordError(.badRequest, "There are \(APIToken.countLimit) API tokens, which is the most: revoke one first")
+            }
+            let id = Self.newID(besides: tokens)
+            let token = APIToken(
+                id: id, name: name.isEmpty ? "API token" : name, container: container, environment: environment, allowedOrigins: origins,
+                callback: callback, made: Timestamp(Date()), lastUsed: nil, revoked: nil)
+            try database.execute(
+                sql: """
+                    INSERT INTO apiToken (id, secretHash, name, container, environment, allowedOrigins, callback, made)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    id, Data(hash), token.name, container.description, environment.rawValue, origins.joined(separator: "\n"), callback,
+                    token.made.milliseconds,
+                ])
+            database.afterNextTransaction { [self] _ in
+                credentials.withLock { credentials in
+                    credentials.tokens[id] = token
+                    credentials.tokenIDs[hash] = id
+                    credentials.collectOrigins()
+                }
+            }
+            return token
+        }
+        return (token, secret)
+    }
+
+    /// All API tokens, the newest first, those too that were revoked.
+    public func apiTokens() -> [APIToken] {
+        credentials.withLock { Array($0.tokens.values) }.sorted { ($0.made, $0.id) > ($1.made, $1.id) }
+    }
+
+    /// The token that a request shows, also one that was revoked or is of another place: whoever asks is to judge, and to say with
+    /// ``noteUse(of:)`` that the token let it in.
+    /// - Parameter secret: what stands in `ckAPIToken`.
+    public func apiToken(secret: String) -> APIToken? {
+        // Whoever can guess the hash of a token can guess the token: looking it up gives nothing away.
+        let hash = Self.hash(ofSecret: secret)
+        return credentials.withLock { credentials in credentials.tokenIDs[hash].flatMap { credentials.tokens[$0] } }
+    }
+
+    /// Notes that a token let a request in, which is written some seconds later.
+    public func noteUse(of token: APIToken) {
+        let isThere = credentials.withLock { credentials -> Bool in
+            guard credentials.tokens[token.id] != nil else { return false }
+            credentials.tokens[token.id]?.lastUsed = Timestamp(Date())
+            return true
+        }
+        if isThere { noteUse(.token(token.id)) }
+    }
+
+    /// Ends a token for good, and the sessions of those who signed in under it. One that was revoked before stays as it is.
+    /// - Throws: `RecordError` NOT_FOUND when there is none of the id.
+    public func revokeAPIToken(_ id: String) async throws -> APIToken {
+        let now = Timestamp(Date())
+        return try await queue.write { [self] database in
+            guard var token = credentials.withLock({ $0.tokens[id] }) else {
+                throw Records.RecordError(.notFound, "There is no API token '\(id.prefix(80))'; an id has eight hexadecimal digits and stands in the list")
+            }
+            guard token.isLive else { return token }
+            token.revoked = now
+            try database.execute(sql: "UPDATE apiToken SET revoked = ? WHERE id = ?", arguments: [now.milliseconds, id])
+            try database.execute(
+                sql: "UPDATE webAuthSession SET revoked = ? WHERE apiTokenID = ? AND revoked IS NULL", arguments: [now.milliseconds, id])
+            database.afterNextTransaction { [self] _ in
+                credentials.withLock { credentials in
+                    credentials.tokens[id]?.revoked = now
+                    for session in credentials.sessions.values where session.apiTokenID == id && session.revoked == nil {
+                        credentials.sessions[session.id]?.revoked = now
+                    }
+                    credentials.collectOrigins()
+                }
+            }
+            return token
+        }
+    }
+
+    /// Whether a token in force lists an origin, so that pages of it may read what they are answered.
+    public func isOriginOfToken(_ origin: String) -> Bool {
+        guard let origin = WebAddress.origin(origin) else { return false }
+        return credentials.withLock { $0.origins.contains(origin) }
+    }
+
+    private static func newID(besides tokens: [String: APIToken]) -> String {
+        var id = [UInt8].random(4).hexadecimal
+        while tokens[id] != nil { id = [UInt8].random(4).hexadecimal }
+        return id
+    }
+
+    private static func hash(ofSecret secret: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(secret.utf8)))
+    }
+}
+
+extension APIToken {
+    /// Whether pages of an origin may use the token.
+    public func allows(origin: String) -> Bool {
+        guard !allowedOrigins.isEmpty else { return true }
+        return WebAddress.origin(origin).map(allowedOrigins.contains) ?? false
+    }
+}

@@ -1,0 +1,46 @@
+internal import GRDB
+public import Records
+internal import Synchronization
+
+extension Accounts {
+    /// Removes the API tokens, server keys and sign-in sessions of a container that was deleted, so that one of the same name begins without.
+    /// - Throws: an error of the file.
+    public func removeCredentials(of container: ContainerID) async throws {
+        try await queue.write { [self] database in
+            for table in Self.tables {
+                try database.execute(sql: "DELETE FROM \(table) WHERE container = ?", arguments: [container.description])
+            }
+            database.afterNextTransaction { [self] _ in
+                credentials.withLock { credentials in
+                    credentials.tokens = credentials.tokens.filter { $0.value.container != container }
+                    credentials.tokenIDs = credentials.tokenIDs.filter { credentials.tokens[$0.value] != nil }
+                    credentials.keys = credentials.keys.filter { $0.value.container != container }
+                    credentials.sessions = credentials.sessions.filter { $0.value.container != container }
+                    credentials.rotations = credentials.rotations.filter { credentials.sessions[$0.key] != nil }
+                    credentials.collectOrigins()
+                }
+            }
+        }
+    }
+
+    /// Hands the API tokens, server keys and sign-in sessions of a container on to the name that it was given. A key keeps the ID that it had.
+    /// - Throws: an error of the file.
+    public func moveCredentials(of container: ContainerID, to name: ContainerID) async throws {
+        if name == container { return }
+        try await queue.write { [self] database in
+            for table in Self.tables {
+                try database.execute(
+                    sql: "UPDATE \(table) SET container = ? WHERE container = ?", arguments: [name.description, container.description])
+            }
+            database.afterNextTransaction { [self] _ in
+                credentials.withLock { credentials in
+                    for (id, token) in credentials.tokens where token.container == container { credentials.tokens[id]?.container = name }
+                    for (id, key) in credentials.keys where key.container == container { credentials.keys[id]?.container = name }
+                    for (id, session) in credentials.sessions where session.container == container { credentials.sessions[id]?.container = name }
+                }
+            }
+        }
+    }
+
+    private static let tables = ["apiToken", "serverKey", "webAuthSession"]
+}

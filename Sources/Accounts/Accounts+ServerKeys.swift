@@ -1,0 +1,92 @@
+internal import Crypto
+internal import Foundation
+internal import GRDB
+internal import JSON
+public import Records
+internal import Synchronization
+
+extension Accounts {
+    /// Registers the public half of a key that signs requests. One that is registered there already is handed back as it is.
+    /// - Parameters:
+    ///   - pem: the key as `openssl ec -pubout` writes it: P-256 (prime256v1), in PEM.
+    ///   - name: the name for people, ``nameLimit`` bytes at most; empty for one from the key.
+    /// - Throws: `RecordError` BAD_REQUEST that says what the text is instead, when the key was revoked there, or when there are too many.
+    public func registerServerKey(
+        pem: String, named name: String, container: ContainerID, environment: Records.Environment
+    ) async throws -> ServerKey {
+        let publicKey = try PublicKeyText.key(pem)
+        let name = name.trimmingSpaces
+        try Self.checkName(name, of: "server key")
+        let pem = publicKey.pemRepresentation
+        @Sendable func registered(_ keys: [String: ServerKey]) -> ServerKey? {
+            keys.values.first { $0.publicKeyPEM == pem && $0.container == container && $0.environment == environment }
+        }
+        let before = credentials.withLock { $0.keys }
+        let keyID = registered(before)?.keyID ?? ServerKey.keyID(of: publicKey, container: container, environment: environment, besides: before)
+        let user = try await existingOrNewUser(named: User.serverKeyPrefix + keyID.prefix(12), isServerKey: true)
+        return try await queue.write { [self] database in
+            let keys = credentials.withLock { $0.keys }
+            if let key = registered(keys) {
+                guard key.isLive else {
+                    throw Records.RecordError(
+                        .badRequest, "The key \(key.keyID) was revoked in \(container) (\(environment.rawValue)), which is for good: make a new pair of keys")
+                }
+                return key
+            }
+            guard keys.values.count(where: \.isLive) < ServerKey.countLimit else {
+                throw Records.RecordError(.badRequest, "There are \(ServerKey.countLimit) server keys, which is the most: revoke one first")
+            }
+            let key = ServerKey(
+                keyID: keyID, name: name.isEmpty ? "Server key \(keyID.prefix(8))" : name, container: container, environment: environment,
+                publicKeyPEM: pem, userRecordName: user.userRecordName, made: Timestamp(Date()), lastUsed: nil, revoked: nil)
+            try database.execute(
+                sql: "INSERT INTO serverKey (keyID, name, container, environment, publicKeyPEM, userRecordName, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    keyID, key.name, container.description, environment.rawValue, key.publicKeyPEM, key.userRecordName.string, key.made.milliseconds,
+                ])
+            database.afterNextTransaction { [self] _ in credentials.withLock { $0.keys[keyID] = key } }
+            return key
+        }
+    }
+
+    /// All server keys, the newest first, those too that were revoked.
+    public func serverKeys() -> [ServerKey] {
+        credentials.withLock { Array($0.keys.values) }.sorted { ($0.made, $0.keyID) > ($1.made, $1.keyID) }
+    }
+
+    /// The key of an id, also one that was revoked.
+    public func serverKey(_ keyID: String) -> ServerKey? {
+        credentials.withLock { $0.keys[keyID.lowercased()] }
+    }
+
+    /// Ends a key for good. One that was revoked before stays as it is.
+    /// - Throws: `RecordError` NOT_FOUND when there is none of the id.
+    public func revokeServerKey(_ keyID: String) async throws -> ServerKey {
+        let (keyID, now) = (keyID.lowercased(), Timestamp(Date()))
+        return try await queue.write { [self] database in
+            guard var key = credentials.withLock({ $0.keys[keyID] }) else {
+                throw Records.RecordError(.notFound, "There is no server key '\(keyID.prefix(80))'; an id has 64 hexadecimal digits and stands in the list")
+            }
+            guard key.isLive else { return key }
+            key.revoked = now
+            try database.execute(sql: "UPDATE serverKey SET revoked = ? WHERE keyID = ?", arguments: [now.milliseconds, keyID])
+            database.afterNextTransaction { [self] _ in credentials.withLock { $0.keys[keyID]?.revoked = now } }
+            return key
+        }
+    }
+}
+
+extension ServerKey {
+    /// - Parameter keys: those that there are. One of a container that was given another name keeps its ID, and the next of the old name gets another.
+    static func keyID(
+        of key: P256.Signing.PublicKey, container: ContainerID, environment: Records.Environment, besides keys: [String: ServerKey]
+    ) -> String {
+        var (place, number) = ("\(container)/\(environment.rawValue)/", 1)
+        while true {
+            let keyID = SHA256.hash(data: Array(place.utf8) + key.derRepresentation).hexadecimal
+            if keys[keyID] == nil { return keyID }
+            number += 1
+            place = "\(container)/\(environment.rawValue)/\(number)/"
+        }
+    }
+}

@@ -1,0 +1,147 @@
+public import Foundation
+internal import GRDB
+public import JSON
+public import Records
+internal import Synchronization
+
+extension Accounts {
+    /// Sessions that ended longer ago are forgotten: 30 days, in milliseconds.
+    private static let rememberedFor: Int64 = 30 * 86_400_000
+    /// Most sessions that are remembered, and most of a user; the one that was quiet for longest goes first.
+    static let sessionLimit = 10_000
+    static let sessionLimitOfUser = 200
+
+    /// Signs a user in.
+    /// - Parameters:
+    ///   - user: who, by user record name.
+    ///   - request: to what.
+    ///   - keepSignedIn: whether the tokens are good for two weeks, and not for half an hour.
+    /// - Returns: the session, and its first token.
+    /// - Throws: `RecordError` NOT_FOUND when there is no such user, or it is a server-to-server key's, BAD_REQUEST when the request's API token is not in force any more; an error
+    ///   of the file.
+    public func signIn(
+        _ user: Name, with request: SignInRequest, keepSignedIn: Bool, now: Date
+    ) async throws -> (session: WebAuthSession, token: String) {
+        guard let known = try self.user(recordName: user), !known.isServerKey else {
+            throw Records.RecordError(.notFound, "There is no user '\(user)'; choose one of the list, or make one")
+        }
+        if let id = request.apiTokenID {
+            let token = credentials.withLock { $0.tokens[id] }
+            guard let token, token.isLive, token.container == request.container, token.environment == request.environment else {
+                throw Records.RecordError(.badRequest, "The API token of this sign-in is not in force any more: begin again with another")
+            }
+        }
+        let now = Timestamp(now)
+        let session = WebAuthSession(
+            id: [UInt8].random(8).hexadecimal, user: user, container: request.container, environment: request.environment,
+            apiTokenID: request.apiTokenID, keepsSignedIn: keepSignedIn, made: now, lastUsed: nil, revoked: nil)
+        try await queue.write { [self] database in
+            let forgotten = credentials.withLock { Self.forgettable($0.sessions, for: user, now: now) }
+            for id in forgotten { try database.execute(sql: "DELETE FROM webAuthSession WHERE id = ?", arguments: [id]) }
+            try database.execute(
+                sql: "INSERT INTO webAuthSession (id, user, container, environment, apiTokenID, keepsSignedIn, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    session.id, user.string, session.container.description, session.environment.rawValue, session.apiTokenID, keepSignedIn,
+                    now.milliseconds,
+                ])
+            database.afterNextTransaction { [self] _ in
+                credentials.withLock { credentials in
+                    for id in forgotten {
+                        credentials.sessions[id] = nil
+                        credentials.rotations[id] = nil
+                    }
+                    credentials.sessions[session.id] = session
+                }
+            }
+        }
+        return (session, WebAuthToken(session: session.id, issue: now.milliseconds).text(webAuthSeal))
+    }
+
+    /// The sessions that make room for one of a user: those that ended long ago, and where there are too many the quietest.
+    private static func forgettable(_ sessions: [String: WebAuthSession], for user: Name, now: Timestamp) -> [String] {
+        func isOver(_ session: WebAuthSession) -> Bool {
+            min(session.revoked ?? session.expires, session.expires).milliseconds + rememberedFor < now.milliseconds
+        }
+        func quietest(_ sessions: [WebAuthSession], beyond limit: Int) -> ArraySlice<WebAuthSession> {
+            guard sessions.count >= limit else { return [] }
+            return sessions.sorted { ($0.lastUsed ?? $0.made, $0.id) < ($1.lastUsed ?? $1.made, $1.id) }.prefix(sessions.count - limit + 1)
+        }
+        var gone = Set(sessions.values.filter(isOver).map(\.id))
+        gone.formUnion(quietest(sessions.values.filter { $0.user == user && !gone.contains($0.id) }, beyond: sessionLimitOfUser).map(\.id))
+        gone.formUnion(quietest(sessions.values.filter { !gone.contains($0.id) }, beyond: sessionLimit).map(\.id))
+        return Array(gone)
+    }
+
+    /// What a web auth token is worth at a place. A good one counts as used: those before it are good for ``WebAuthSession/grace`` more seconds.
+    public func webAuth(_ token: String, container: ContainerID, environment: Records.Environment, now: Date) -> WebAuthVerdict {
+        guard let token = WebAuthToken(token, webAuthSeal) else { return .unknown }
+        let now = Timestamp(now)
+        // Somebody may have signed in as a user whom a key was given later.
+        if let session = credentials.withLock({ $0.sessions[token.session] }), isServerKey(session.user) { return .revoked(session) }
+        let verdict = credentials.withLock { credentials -> WebAuthVerdict in
+            guard let session = credentials.sessions[token.session] else { return .unknown }
+            if session.revoked != nil { return .revoked(session) }
+            guard session.container == container, session.environment == environment else { return .elsewhere(session) }
+            let life = Int64(session.keepsSignedIn ? WebAuthSession.longLife : WebAuthSession.life) * 1000
+            if now.milliseconds >= token.issue + life { return .expired(session) }
+            let grace = Int64(WebAuthSession.grace) * 1000
+            if let replaced = credentials.rotations[session.id]?.replaced(issue: token.issue), now.milliseconds >= replaced + grace {
+                return .expired(session)
+            }
+            credentials.rotations[session.id, default: TokenRotation()].used(issue: token.issue, at: now.milliseconds, grace: grace)
+            let used = max(session.lastUsed ?? now, now)
+            credentials.sessions[session.id]?.lastUsed = used
+            return .valid(credentials.sessions[session.id] ?? session)
+        }
+        if case .valid(let session) = verdict { noteUse(.session(session.id)) }
+        return verdict
+    }
+
+    /// A new token of a session, for the answer to a request with an older one.
+    public func nextToken(of session: WebAuthSession, now: Date) -> String {
+        WebAuthToken(session: session.id, issue: Timestamp(now).milliseconds).text(webAuthSeal)
+    }
+
+    /// All sessions that are remembered, the newest first, those too that are over.
+    public func webAuthSessions() -> [WebAuthSession] {
+        credentials.withLock { Array($0.sessions.values) }.sorted { ($0.made, $0.id) > ($1.made, $1.id) }
+    }
+
+    /// Ends a session for good, and with it all its tokens. One that was revoked before stays as it is.
+    /// - Throws: `RecordError` NOT_FOUND when there is none of the id.
+    public func revokeWebAuthSession(_ id: String) async throws -> WebAuthSession {
+        let now = Timestamp(Date())
+        return try await queue.write { [self] database in
+            guard var session = credentials.withLock({ $0.sessions[id] }) else {
+                throw Records.RecordError(.notFound, "There is no sign-in session '\(id.prefix(80))'; an id has 16 hexadecimal digits and stands in the list")
+            }
+            guard session.revoked == nil else { return session }
+            session.revoked = now
+            try database.execute(sql: "UPDATE webAuthSession SET revoked = ? WHERE id = ?", arguments: [now.milliseconds, id])
+            database.afterNextTransaction { [self] _ in credentials.withLock { $0.sessions[id]?.revoked = now } }
+            return session
+        }
+    }
+
+    /// Counts what comes to the sign-in page, where nobody needs credentials.
+    /// - Parameter peer: the address that it comes from.
+    /// - Throws: `RecordError` THROTTLED with the time to wait when too many came from there.
+    public func admitSignIn(from peer: String, now: Date) throws(Records.RecordError) {
+        guard let wait = signIns.withLock({ $0.take(PeerPlace.of(peer), now: now.timeIntervalSince1970) }) else { return }
+        throw Records.RecordError(.throttled, "Too many sign-ins came from your address; wait a moment, then try again", retryAfter: wait)
+    }
+
+    // MARK: Tickets
+
+    /// What a `redirectURL` carries for a sign-in: sealed, and good for ``SignInRequest/life`` seconds.
+    public func signInTicket(for request: SignInRequest, now: Date) -> String {
+        SignInTicket(request, issue: Timestamp(now).milliseconds).text(ticketSeal)
+    }
+
+    /// The request of a ticket; `nil` when it is none of this server's, or too old.
+    public func signInRequest(ticket: String, now: Date) -> SignInRequest? {
+        guard let ticket = SignInTicket(ticket, ticketSeal) else { return nil }
+        let now = Timestamp(now).milliseconds
+        return now < ticket.issue + Int64(SignInRequest.life) * 1000 ? ticket.request : nil
+    }
+}

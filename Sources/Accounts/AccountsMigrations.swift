@@ -1,0 +1,104 @@
+internal import GRDB
+
+/// The tables of the accounts file, in the order in which they came.
+enum AccountsMigrations {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("users") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE user (
+                        handle TEXT NOT NULL PRIMARY KEY,
+                        userRecordName TEXT NOT NULL UNIQUE,
+                        displayName TEXT NOT NULL
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        migrator.registerMigration("savedQueries") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE savedQuery (
+                        container TEXT NOT NULL,
+                        name TEXT NOT NULL,
+                        scope TEXT NOT NULL,
+                        zone TEXT,
+                        question TEXT NOT NULL,
+                        PRIMARY KEY (container, name)
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        migrator.registerMigration("emailAddresses") { database in
+            try database.execute(sql: "ALTER TABLE user ADD COLUMN emailAddress TEXT")
+        }
+        migrator.registerMigration("secrets") { database in
+            try database.execute(sql: "CREATE TABLE secret (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID")
+        }
+        migrator.registerMigration("apiTokens") { database in
+            // Origins stand one a line. Moments are milliseconds since 1970, everywhere below.
+            try database.execute(
+                sql: """
+                    CREATE TABLE apiToken (
+                        id TEXT NOT NULL PRIMARY KEY,
+                        secretHash BLOB NOT NULL UNIQUE,
+                        name TEXT NOT NULL,
+                        container TEXT NOT NULL,
+                        environment TEXT NOT NULL,
+                        allowedOrigins TEXT NOT NULL,
+                        callback TEXT,
+                        made INTEGER NOT NULL,
+                        lastUsed INTEGER,
+                        revoked INTEGER
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        migrator.registerMigration("serverKeys") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE serverKey (
+                        keyID TEXT NOT NULL PRIMARY KEY,
+                        name TEXT NOT NULL,
+                        container TEXT NOT NULL,
+                        environment TEXT NOT NULL,
+                        publicKeyPEM TEXT NOT NULL,
+                        userRecordName TEXT NOT NULL,
+                        made INTEGER NOT NULL,
+                        lastUsed INTEGER,
+                        revoked INTEGER
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        migrator.registerMigration("webAuthSessions") { database in
+            // newestIssue and newestUse: of the newest token that was used, when it was given out and when it was first used.
+            try database.execute(
+                sql: """
+                    CREATE TABLE webAuthSession (
+                        id TEXT NOT NULL PRIMARY KEY,
+                        user TEXT NOT NULL,
+                        container TEXT NOT NULL,
+                        environment TEXT NOT NULL,
+                        apiTokenID TEXT,
+                        keepsSignedIn INTEGER NOT NULL,
+                        made INTEGER NOT NULL,
+                        lastUsed INTEGER,
+                        revoked INTEGER,
+                        newestIssue INTEGER,
+                        newestUse INTEGER
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        migrator.registerMigration("administrator") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE administrator (
+                        number INTEGER NOT NULL PRIMARY KEY CHECK (number = 1),
+                        salt BLOB NOT NULL,
+                        hash BLOB NOT NULL,
+                        rounds INTEGER NOT NULL,
+                        blockSize INTEGER NOT NULL,
+                        parallelism INTEGER NOT NULL
+                    ) STRICT
+                    """)
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,33 @@
+internal import Foundation
+internal import GRDB
+
+/// What is kept of the administrator's password.
+struct AdministratorPassword: Sendable, Hashable {
+    /// Fewest characters that a password has, in Unicode scalars.
+    static let shortest = 8
+    /// Most bytes that are looked at.
+    static let longest = 1024
+
+    let salt: [UInt8]
+    let hash: [UInt8]
+    let cost: PasswordHashing.Cost
+
+    init(salt: [UInt8], hash: [UInt8], cost: PasswordHashing.Cost) {
+        self.salt = salt
+        self.hash = hash
+        self.cost = cost
+    }
+
+    init?(_ database: Database) throws {
+        guard let row = try Row.fetchOne(database, sql: "SELECT * FROM administrator") else { return nil }
+        salt = Array(row["salt"] as Data)
+        hash = Array(row["hash"] as Data)
+        cost = PasswordHashing.Cost(rounds: row["rounds"], blockSize: row["blockSize"], parallelism: row["parallelism"])
+    }
+
+    func write(_ database: Database) throws {
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO administrator (number, salt, hash, rounds, blockSize, parallelism) VALUES (1, ?, ?, ?, ?, ?)",
+            arguments: [Data(salt), Data(hash), cost.rounds, cost.blockSize, cost.parallelism])
+    }
+}

@@ -1,0 +1,60 @@
+public import JSON
+internal import Records
+
+// How credentials are shown: never with what lets somebody in.
+extension JSONWriter {
+    public mutating func value(_ token: APIToken) {
+        object { writer in
+            writer.member("id", token.id)
+            writer.member("name", token.name)
+            writer.member("container", token.container.description)
+            writer.member("environment", token.environment.rawValue)
+            writer.name("allowedOrigins")
+            writer.array { writer in
+                for origin in token.allowedOrigins { writer.value(origin) }
+            }
+            if let callback = token.callback { writer.member("callback", callback) }
+            writer.moments(made: token.made, lastUsed: token.lastUsed, revoked: token.revoked)
+        }
+    }
+
+    public mutating func value(_ key: ServerKey) {
+        object { writer in
+            writer.member("keyID", key.keyID)
+            writer.member("name", key.name)
+            writer.member("container", key.container.description)
+            writer.member("environment", key.environment.rawValue)
+            writer.member("publicKey", key.publicKeyPEM)
+            writer.member("userRecordName", key.userRecordName)
+            writer.moments(made: key.made, lastUsed: key.lastUsed, revoked: key.revoked)
+        }
+    }
+
+    public mutating func value(_ session: WebAuthSession) {
+        object { writer in
+            writer.member("id", session.id)
+            writer.member("userRecordName", session.user)
+            writer.member("container", session.container.description)
+            writer.member("environment", session.environment.rawValue)
+            if let token = session.apiTokenID { writer.member("apiTokenID", token) }
+            writer.member("keepsSignedIn", session.keepsSignedIn)
+            writer.member("expires", session.expires.milliseconds)
+            writer.moments(made: session.made, lastUsed: session.lastUsed, revoked: session.revoked)
+        }
+    }
+
+    public mutating func value(_ user: User) {
+        object { writer in
+            writer.member("handle", user.handle)
+            writer.member("userRecordName", user.userRecordName)
+            writer.member("displayName", user.displayName)
+            if let emailAddress = user.emailAddress { writer.member("emailAddress", emailAddress) }
+        }
+    }
+
+    private mutating func moments(made: Timestamp, lastUsed: Timestamp?, revoked: Timestamp?) {
+        member("made", made.milliseconds)
+        if let lastUsed { member("lastUsed", lastUsed.milliseconds) }
+        if let revoked { member("revoked", revoked.milliseconds) }
+    }
+}

@@ -1,0 +1,81 @@
+internal import Crypto
+internal import Foundation
+internal import Records
+
+/// The text of a public key as somebody gives it.
+enum PublicKeyText {
+    private static let limit = 16_384
+    private static let howTo =
+        "make a pair with 'openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem' and register what 'openssl ec -in eckey.pem -pubout' prints"
+
+    /// - Throws: `RecordError` BAD_REQUEST that says what the text is instead of a public P-256 key in PEM.
+    static func key(_ text: String) throws -> P256.Signing.PublicKey {
+        let text = text.replacing("\r\n", with: "\n").trimmingSpaces
+        guard !text.isEmpty else { throw RecordError(.badRequest, "There is no key: \(howTo)") }
+        guard text.utf8.count <= limit else { throw RecordError(.badRequest, "The key has more than \(limit) bytes, so it is none: \(howTo)") }
+        guard let label = label(of: text) else {
+            throw RecordError(.badRequest, "The key is no PEM: it doesn't hold '-----BEGIN PUBLIC KEY-----' and its end; \(howTo)")
+        }
+        if label.hasSuffix("PRIVATE KEY") {
+            throw RecordError(
+                .badRequest,
+                "This is the private key, which stays with the client: register the public one, which 'openssl ec -in eckey.pem -pubout' prints")
+        }
+        switch label {
+        case "PUBLIC KEY": break
+        case "EC PARAMETERS":
+            throw RecordError(
+                .badRequest, "This is the name of a curve and no key: leave 'BEGIN EC PARAMETERS' out, and register what 'openssl ec -in eckey.pem -pubout' prints")
+        case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
+            throw RecordError(.badRequest, "This is a certificate: register the key alone, which 'openssl x509 -in certificate.pem -pubkey -noout' prints")
+        case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST":
+            throw RecordError(.badRequest, "This is a certificate request: register the key alone, which 'openssl req -in request.pem -pubkey -noout' prints")
+        case "RSA PUBLIC KEY": throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
+        default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is no public key: \(howTo)")
+        }
+        if let key = try? P256.Signing.PublicKey(pemRepresentation: block(of: text, label)) { return key }
+        throw RecordError(.badRequest, "\(reason(text, label)): \(howTo)")
+    }
+
+    /// What stands after the first `BEGIN` whose end is there.
+    private static func label(of text: String) -> String? {
+        guard let start = text.range(of: "-----BEGIN "), let end = text[start.upperBound...].range(of: "-----") else { return nil }
+        let label = String(text[start.upperBound..<end.lowerBound])
+        // A private key may stand behind the curve's parameters.
+        if label == "EC PARAMETERS", text.contains("PRIVATE KEY-----") { return "EC PRIVATE KEY" }
+        return text.contains("-----END \(label)-----") ? label : nil
+    }
+
+    /// The block itself, without what stands around it.
+    private static func block(of text: String, _ label: String) -> String {
+        guard let start = text.range(of: "-----BEGIN \(label)-----"), let end = text.range(of: "-----END \(label)-----") else { return text }
+        return start.lowerBound < end.upperBound ? String(text[start.lowerBound..<end.upperBound]) : text
+    }
+
+    /// Which other key stands in a `PUBLIC KEY`.
+    private static func reason(_ text: String, _ label: String) -> String {
+        let block = block(of: text, label)
+        if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-384, and requests are signed with P-256" }
+        if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-521, and requests are signed with P-256" }
+        let lines = block.split(separator: "\n").dropFirst().dropLast().joined()
+        guard let data = Data(base64Encoded: lines.replacing(" ", with: "")) else { return "What stands in the PEM is not base64" }
+        for (bytes, name) in names where contains(Array(data), bytes) {
+            return "This key is \(name), and requests are signed with P-256"
+        }
+        return "What stands in the PEM is no public key of the curve P-256 (prime256v1)"
+    }
+
+    /// The object identifiers of other kinds of keys.
+    private static let names: [([UInt8], String)] = [
+        ([0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01], "an RSA key"),
+        ([0x06, 0x03, 0x2B, 0x65, 0x70], "an Ed25519 key"),
+        ([0x06, 0x03, 0x2B, 0x65, 0x71], "an Ed448 key"),
+        ([0x06, 0x03, 0x2B, 0x65, 0x6E], "an X25519 key"),
+        ([0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x0A], "of the curve secp256k1"),
+        ([0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x38, 0x04, 0x01], "a DSA key"),
+    ]
+
+    private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: part) }
+    }
+}

@@ -1,0 +1,254 @@
+internal import Crypto
+internal import Foundation
+internal import Records
+
+/// Finds out what is wrong with a signature: compares it with one that was accepted before, else tries the mistakes that clients make, one by one
+/// and then two at a time. What verifies is proved; where nothing does, what is left is said. The work is bounded whatever comes: by the number of
+/// verifications, by ``BodyWork`` for other bodies, and by the length of the targets that are varied.
+struct SignatureDiagnosis {
+    /// Most verifications of a diagnosis. Each takes about 60 µs.
+    static let limit = 600
+    /// Most other keys that a signature is tried with.
+    static let otherKeyLimit = 16
+
+    typealias OtherKey = (key: ServerKey, publicKey: P256.Signing.PublicKey)
+
+    let request: SignedRequest
+    let key: ServerKey
+    private let publicKey: P256.Signing.PublicKey
+    private let knownTargets: [String]
+    private let now: Date
+    private let text: SignatureText
+    /// What should have been signed.
+    let right: SignedForm
+    /// The body's hash as it was signed, when the signature is right.
+    let signedBodyHash: String?
+
+    init(_ request: SignedRequest, of key: ServerKey, _ publicKey: P256.Signing.PublicKey, knownTargets: [String], now: Date) {
+        self.request = request
+        self.key = key
+        self.publicKey = publicKey
+        self.knownTargets = knownTargets
+        self.now = now
+        text = SignatureText(request.signature)
+        let right = SignedForm(date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target)
+        self.right = right
+        signedBodyHash = text.signature.flatMap { signature in
+            // For a request without a body clients hash nothing, or put nothing: CloudKit accepts both.
+            ([right.bodyHash] + (request.body.isEmpty ? [""] : [])).first { hash in
+                right.changed(by: .bodyHash(hash)).isSigned(signature, by: publicKey)
+            }
+        }
+    }
+
+    /// The signature, if it is written as it should be.
+    var signature: P256.Signing.ECDSASignature? { text.signature }
+
+    /// What is wrong with the date, whether or not the signature is right.
+    private var problemOfDate: SignatureProblem? { DateDiagnosis(request.date, now: now).problem }
+
+    /// What is wrong when the date alone is; `nil` when nothing is wrong with it.
+    var problemOfDateAlone: SignatureProblem? {
+        guard let problem = problemOfDate?.adding("The signature itself is right.") else { return nil }
+        let others = [("body hash", right.bodyHash), ("target", right.target)].map { name, text in
+            SignatureProblem.Part(name: name, expected: text, received: text, state: .matches)
+        }
+        let date = SignatureProblem.Part(name: "date", expected: problem.expected, received: request.date, state: .differs)
+        return problem.with(parts: [date] + others)
+    }
+
+    /// What is wrong with a signature that is not right.
+    /// - Parameters:
+    ///   - remembered: what the same signature was accepted for before.
+    ///   - otherKeys: the other keys that it may be of.
+    ///   - earlier: what was accepted of the key lately.
+    ///   - mayTry: whether there may be trials, which take some milliseconds; asked where they are needed.
+    func problem(
+        remembered: SignatureMemory.Message?, otherKeys: [OtherKey], earlier: [SignatureMemory.Message], mayTry: () -> Bool
+    ) -> SignatureProblem {
+        let problem = signatureProblem(remembered, otherKeys, earlier, mayTry)
+        guard let date = problemOfDate else { return problem }
+        // A date that is refused is certain; what else is wrong may be a guess.
+        return problem.isCertain ? problem.adding("Besides: \(date.sentence)") : date.adding("Besides, the signature is of no message that was expected.")
+    }
+
+    private func signatureProblem(
+        _ remembered: SignatureMemory.Message?, _ otherKeys: [OtherKey], _ earlier: [SignatureMemory.Message], _ mayTry: () -> Bool
+    ) -> SignatureProblem {
+        if text.readings.isEmpty { return text.problem }
+        if let remembered, let problem = problem(comparedWith: remembered, otherKeys) { return problem }
+        guard mayTry() else {
+            return SignatureProblem(
+                .undetermined,
+                "The signature is not of this request. What differs was not looked for: there were more wrong signatures than \(Int(DiagnosisBudgets.limitOfKey)) a "
+                    + "second of this key, or \(Int(DiagnosisBudgets.limit)) of all.",
+                expected: right.message, received: "a signature of another message", remedy: "Send the request again, alone.", isCertain: false)
+        }
+        var trials = SignatureTrials(
+            right, of: text.readings, publicKey: publicKey, otherKeys: otherKeys.map(\.publicKey), limit: Self.limit)
+        var work = BodyWork()
+        // Other bodies are written down where nothing that costs less explains the signature.
+        let found = trials.find(cheap: variations(otherKeys, earlier)) { SignatureVariation.rewrittenBodies(insteadOf: request.body, &work) }
+        if let found { return problem(found, otherKeys) }
+        return problem(afterTrying: trials.count, wereAll: !trials.wasCut && !work.wasCut)
+    }
+
+    private func variations(_ otherKeys: [OtherKey], _ earlier: [SignatureMemory.Message]) -> [SignatureVariation] {
+        let keys = otherKeys.enumerated().map { index, other in
+            SignatureVariation(
+                change: .key(index), what: "the key '\(other.key.name)', \(other.key.keyID)",
+                remedy: "Send the ID of the key that signs, or sign with the key whose ID is sent.", isCommon: index < 3)
+        }
+        return SignatureVariation.targets(insteadOf: request.target, known: knownTargets, origin: request.origin)
+            + SignatureVariation.bodies(insteadOf: request.body, hash: right.bodyHash) + SignatureVariation.parts(of: earlier, insteadOf: right)
+            + SignatureVariation.layouts + SignatureVariation.digests + keys + SignatureVariation.dates(insteadOf: request.date)
+    }
+
+    // MARK: A signature that was accepted before
+
+    private func problem(comparedWith message: SignatureMemory.Message, _ otherKeys: [OtherKey]) -> SignatureProblem? {
+        let again = "Sign each request anew, after its body and its target are final."
+        var differences: [SignatureVariation] = []
+        if message.keyID != key.keyID {
+            let index = otherKeys.firstIndex { $0.key.keyID == message.keyID }
+            guard let index else { return nil }
+            differences.append(
+                SignatureVariation(change: .key(index), what: "the key '\(otherKeys[index].key.name)', \(message.keyID)", remedy: again))
+        }
+        if message.date != right.date { differences.append(SignatureVariation(change: .date(message.date), what: "the date \(message.date)", remedy: again)) }
+        let isEmptyBody = request.body.isEmpty && message.bodyHash.isEmpty
+        if message.bodyHash != right.bodyHash, !isEmptyBody {
+            differences.append(SignatureVariation(change: .bodyHash(message.bodyHash), what: "the hash of another body", remedy: again))
+        }
+        if message.target != right.target {
+            differences.append(SignatureVariation(change: .target(message.target), what: "the target \(message.target)", remedy: again))
+        }
+        guard !differences.isEmpty else { return nil }
+        let form = differences.reduce(right) { $0.changed(by: $1.change) }
+        let found = SignatureTrials.Found(form: form, variations: differences, writtenDown: nil)
+        let rest = differences.count == 1 ? "Everything else matches: the" : "The"
+        return problem(found, otherKeys).adding("\(rest) same signature was accepted before, for a request that had that.")
+    }
+
+    // MARK: A trial that verified
+
+    private func problem(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> SignatureProblem {
+        var sentences = found.variations.map(Self.sentence)
+        var remedies = found.variations.map(\.remedy)
+        var kinds = found.variations.map(\.change.kind)
+        if let form = found.writtenDown {
+            let written = "it is written \(form)"
+            sentences.append(sentences.isEmpty ? "The signature is right, but \(written)." : "And of the signature: \(written).")
+            remedies.append("Send the signature as ASN.1 DER in base64, on one line: openssl dgst -sha256 -sign eckey.pem | base64 -w0.")
+            kinds.append(.form)
+        }
+        let kind = kinds.count == 1 ? kinds[0] : .several
+        var (expected, received) = (right.message, found.form.message)
+        switch (kind, found.variations.first?.change) {
+        case (.form, nil):
+            expected = found.signature.map(SignatureText.text) ?? expected
+            received = request.signature
+        case (.form, .digest): received = found.variations[0].what
+        case (.key, .key(let index)):
+            expected = key.keyID
+            received = otherKeys[index].key.keyID
+        default: break
+        }
+        return SignatureProblem(
+            kind, sentences.joined(separator: " "), expected: expected, received: received, remedy: Self.unique(remedies).joined(separator: " "),
+            parts: parts(found, otherKeys))
+    }
+
+    private static func sentence(_ variation: SignatureVariation) -> String {
+        switch variation.change {
+        case .date: "The date differs: \(variation.what) was signed, and the header has another."
+        case .bodyHash: "The body hash differs: \(variation.what) was signed."
+        case .target: "The target differs: \(variation.what) was signed."
+        case .layout: "The parts are right, but the message is put together otherwise: \(variation.what)."
+        case .digest: "The message is right, but \(variation.what)."
+        case .key: "Another key signed the request: \(variation.what)."
+        }
+    }
+
+    private static func unique(_ texts: [String]) -> [String] {
+        texts.enumerated().filter { index, text in !texts[..<index].contains(text) }.map(\.element)
+    }
+
+    private func parts(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> [SignatureProblem.Part] {
+        func part(_ name: String, _ expected: String, _ received: String) -> SignatureProblem.Part {
+            SignatureProblem.Part(name: name, expected: expected, received: received, state: expected == received ? .matches : .differs)
+        }
+        var parts = [
+            part("date", right.date, found.form.date),
+            part("body hash", right.bodyHash, found.form.bodyHash.isEmpty && request.body.isEmpty ? right.bodyHash : found.form.bodyHash),
+            part("target", right.target, found.form.target),
+        ]
+        for variation in found.variations {
+            switch variation.change {
+            case .layout: parts.append(part("message", right.message, found.form.message))
+            case .digest: parts.append(part("signed", "SHA-256 of the message", variation.what))
+            case .key(let index): parts.append(part("key", key.keyID, otherKeys[index].key.keyID))
+            case .date, .bodyHash, .target: break
+            }
+        }
+        if found.writtenDown != nil, let signature = found.signature {
+            parts.append(part("signature", SignatureText.text(of: signature), request.signature))
+        }
+        return parts
+    }
+
+    // MARK: What is left
+
+    private func problem(afterTrying count: Int, wereAll: Bool) -> SignatureProblem {
+        let tried =
+            "None of \(count) messages that clients sign by mistake explains the signature"
+            + (wereAll ? ", so it is not the usual path, date or form" : ", and not all that there are were tried")
+        let command = "printf '%s' 'MESSAGE' | openssl dgst -sha256 -sign eckey.pem | base64 -w0"
+        let (kind, sentence, remedy): (SignatureProblem.Kind, String, String)
+        let wasUsed = key.lastUsed != nil
+        if request.body.isEmpty {
+            kind = wasUsed ? .target : .key
+            sentence =
+                "\(tried). "
+                + (wasUsed
+                    ? "Most likely the target differs, as signatures of this key were accepted before; or another private key made this one."
+                    : "Most likely another private key made it, not the one whose public half is registered; or the target differs.")
+            remedy =
+                "Compare the message that your client signs with the expected one, character by character. Does "
+                + "'openssl ec -in eckey.pem -pubout' print the "
+        } else {
+            kind = wasUsed ? .body : .key
+            sentence =
+                "\(tried). "
+                + (wasUsed
+                    ? "Most likely the body hash differs, as signatures of this key were accepted before: the body was changed after it was hashed. Or another "
+                        + "private key made this one."
+                    : "The body hash differs, or another private key made it than the one whose public half is registered.")
+            remedy =
+                "Hash the bytes that are sent, after the last change to them: for these the body hash is \(right.bodyHash). Does "
+                + "'openssl ec -in eckey.pem -pubout' print the "
+        }
+        let state: (SignatureProblem.Kind) -> SignatureProblem.Part.State = { $0 == kind ? .differs : .unknown }
+        return SignatureProblem(
+            kind, sentence, expected: right.message, received: "a signature that is not of this message",
+            remedy: "\(remedy)registered key? Then sign the expected message by hand to see: \(command)", isCertain: false,
+            parts: [
+                .init(name: "date", expected: right.date, received: nil, state: .unknown),
+                .init(name: "body hash", expected: right.bodyHash, received: nil, state: state(.body)),
+                .init(name: "target", expected: right.target, received: nil, state: state(.target)),
+            ])
+    }
+}
+
+extension SignatureProblem {
+    fileprivate func with(parts: [Part]) -> SignatureProblem {
+        SignatureProblem(
+            kind, sentence, expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)
+    }
+
+    /// The same, with one sentence more.
+    fileprivate func adding(_ more: String) -> SignatureProblem {
+        SignatureProblem(
+            kind, "\(sentence) \(more)", expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)
+    }
+}

@@ -1,0 +1,161 @@
+internal import Crypto
+internal import Foundation
+
+/// What stands in `X-Apple-CloudKit-Request-SignatureV1`: base64 of a signature in ASN.1 DER, or what clients send in its place.
+struct SignatureText {
+    /// A signature that the text may mean.
+    struct Reading {
+        let signature: P256.Signing.ECDSASignature
+        /// How it is written down instead of as it should be; `nil` when it is right.
+        let form: String?
+    }
+
+    /// Longest text that is looked at, in bytes.
+    private static let limit = 1024
+
+    let text: String
+    /// The right one first; empty when the text is no signature in any form that is known.
+    let readings: [Reading]
+    /// The bytes of the base64, where it is that.
+    private let bytes: [UInt8]?
+
+    init(_ text: String) {
+        self.text = text
+        guard text.utf8.count <= Self.limit else {
+            (bytes, readings) = (nil, [])
+            return
+        }
+        let bytes = Data(strictBase64: text).map { Array($0) }
+        self.bytes = bytes
+        if let bytes, let signature = Self.signature(der: bytes) {
+            readings = [Reading(signature: signature, form: nil)]
+        } else {
+            readings = Self.decodings(text, bytes).flatMap { bytes, form in Self.readings(bytes, form) }
+        }
+    }
+
+    /// The signature, if it is written as it should be.
+    var signature: P256.Signing.ECDSASignature? {
+        readings.first.flatMap { $0.form == nil ? $0.signature : nil }
+    }
+
+    /// A signature as the header should have it.
+    static func text(of signature: P256.Signing.ECDSASignature) -> String {
+        signature.derRepresentation.base64EncodedString()
+    }
+
+    /// What a text is that is no signature in any form.
+    var problem: SignatureProblem {
+        let expected = "base64 of an ASN.1 DER sequence of two integers: 70 to 72 bytes, MEQ… or MEU… or MEY…"
+        let remedy =
+            "Sign with ECDSA on P-256 with SHA-256, and send the signature as ASN.1 DER in base64, on one line: "
+            + "openssl dgst -sha256 -sign eckey.pem | base64 -w0."
+        let shown = String(text.prefix(200))
+        guard let bytes else {
+            let reason: String
+            if text.utf8.count > Self.limit {
+                reason = "it has \(text.utf8.count) bytes"
+            } else if let index = text.utf8.enumerated().first(where: { !Self.isDigit($0.element) }) {
+                let byte = index.element
+                let character = byte > 0x20 && byte < 0x7F ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\([byte].hexadecimal)"
+                reason = "\(character) at its position \(index.offset + 1) is no base64"
+            } else {
+                reason = "its end was cut off, or its padding with = is wrong"
+            }
+            return SignatureProblem(
+                .encoding, "The signature is not base64: \(reason).", expected: expected, received: shown, remedy: remedy)
+        }
+        let start = bytes.prefix(4).hexadecimal
+        let guess =
+            switch bytes.count {
+            case 0: "it holds nothing"
+            case 20, 28, 32, 48: "it holds \(bytes.count) bytes, which are as many as a hash or an HMAC has"
+            case 256, 384, 512: "it holds \(bytes.count) bytes, which are as many as an RSA signature has"
+            case 64: "it holds 64 bytes, but r and s one after the other they are not: one of them is out of range"
+            case 96, 102...104: "it holds \(bytes.count) bytes, which are as many as a signature on P-384 has"
+            case 68...74 where bytes[0] == 0x30: "it holds \(bytes.count) bytes that begin like one, \(start)…, but its lengths or its numbers are wrong"
+            default: "it holds \(bytes.count) bytes that begin with \(start)"
+            }
+        return SignatureProblem(
+            .form, "The signature is base64, but no ECDSA signature: \(guess).", expected: expected, received: shown, remedy: remedy)
+    }
+
+    // MARK: Readings
+
+    private static func signature(der: [UInt8]) -> P256.Signing.ECDSASignature? {
+        try? P256.Signing.ECDSASignature(derRepresentation: der)
+    }
+
+    private static func readings(_ bytes: [UInt8], _ form: String?) -> [Reading] {
+        func reading(_ signature: P256.Signing.ECDSASignature?, _ own: String?) -> [Reading] {
+            let forms = [own, form].compactMap(\.self)
+            guard let signature, !forms.isEmpty else { return [] }
+            return [Reading(signature: signature, form: forms.joined(separator: ", "))]
+        }
+        if bytes.count == 64 {
+            // Any 64 bytes are read without a complaint.
+            guard isNumber(bytes[..<32]), isNumber(bytes[32...]) else { return [] }
+            let swapped = Array(bytes[32...] + bytes[..<32])
+            return reading(try? P256.Signing.ECDSASignature(rawRepresentation: bytes), "as the 64 bytes of r and s and not as ASN.1 DER")
+                + reading(try? P256.Signing.ECDSASignature(rawRepresentation: swapped), "as the 64 bytes of s and r and not as ASN.1 DER")
+        }
+        if let signature = signature(der: bytes) { return reading(signature, nil) }
+        // A line end that was encoded with it, or anything else behind the sequence.
+        if bytes.count > 2, bytes[0] == 0x30, bytes[1] < 0x80, bytes.count > Int(bytes[1]) + 2 {
+            let end = Int(bytes[1]) + 2
+            return reading(signature(der: Array(bytes[..<end])), "with \(bytes.count - end) more bytes behind the ASN.1 DER")
+        }
+        return []
+    }
+
+    /// Whether 32 bytes are a number of a signature: not zero, and less than the order of the curve's group.
+    private static func isNumber(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.contains { $0 != 0 } && bytes.lexicographicallyPrecedes(order)
+    }
+
+    private static let order: [UInt8] = [
+        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+    ]
+
+    /// The bytes that a text may stand for, and how they are written.
+    private static func decodings(_ text: String, _ base64: [UInt8]?) -> [([UInt8], String?)] {
+        var decodings: [([UInt8], String?)] = []
+        if let base64 {
+            decodings.append((base64, nil))
+            let inner = String(decoding: base64, as: UTF8.self).trimmingSpaces
+            if let bytes = Data(base64Encoded: inner) { decodings.append((Array(bytes), "in base64 twice")) }
+            if let bytes = [UInt8](hexadecimal: inner), !bytes.isEmpty { decodings.append((bytes, "in base64 of hexadecimal digits")) }
+        }
+        if let bytes = [UInt8](hexadecimal: text) { decodings.append((bytes, "in hexadecimal digits and not in base64")) }
+        let isURLForm = text.utf8.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        let standard = text.replacing("-", with: "+").replacing("_", with: "/")
+        if isURLForm, let bytes = padded(standard) { decodings.append((bytes, "in base64 for URLs, with - and _ for + and /")) }
+        if !isURLForm, base64 == nil, let bytes = padded(text) { decodings.append((bytes, "in base64 without its padding or with other padding")) }
+        if let decoded = text.removingPercentEncoding, decoded.utf8.count != text.utf8.count, let bytes = padded(decoded) {
+            decodings.append((bytes, "percent-encoded, as in a URL"))
+        }
+        if text.utf8.contains(where: { $0 == 0x20 }), let bytes = padded(text.replacing(" ", with: "+")) {
+            decodings.append((bytes, "with spaces where + was"))
+        }
+        let bare = String(text.unicodeScalars.filter { isDigit(UInt8(truncatingIfNeeded: $0.value)) && $0.isASCII })
+        if bare.utf8.count != text.utf8.count, !isURLForm, let bytes = padded(bare) {
+            decodings.append((bytes, "in base64 with quotation marks, spaces or line ends in it"))
+        }
+        return decodings
+    }
+
+    private static func padded(_ text: String) -> [UInt8]? {
+        let digits = String(text.unicodeScalars.prefix { $0 != "=" })
+        return Data(base64Encoded: digits + String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)).map { Array($0) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
+            UInt8(ascii: "/"), UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,175 @@
+internal import Crypto
+internal import Foundation
+internal import JSON
+
+extension SignatureVariation {
+    /// A body up to this size may have been signed as it is, in place of its hash.
+    fileprivate static let wholeLimit = 8 << 10
+
+    /// What a client may have signed in place of a body's hash, without the body being looked at again.
+    static func bodies(insteadOf body: [UInt8], hash: String) -> [SignatureVariation] {
+        var bodies = BodyVariations(except: hash)
+        bodies.addHashes(of: body, base64: hash)
+        if body.isEmpty {
+            for (text, what) in [("{}", "{}"), ("null", "null"), ("\n", "a line end"), ("\"\"", "\"\""), ("undefined", "undefined")] {
+                bodies.add(Array(text.utf8), "the hash of \(what)", "Nothing was sent: hash the empty body, or put nothing in its place.", isCommon: text == "{}")
+            }
+            for text in ["null", "undefined", "None", "nil"] {
+                bodies.add(hash: text, "the word '\(text)' in place of the body hash", "Nothing was sent: hash the empty body, or put nothing in its place.")
+            }
+            return bodies.variations
+        }
+        bodies.add(hash: "", "nothing in place of the body hash", "Hash the body that is sent.", isCommon: true)
+        bodies.add([], "the hash of an empty body", "Hash the body that is sent, byte for byte.", isCommon: true)
+        bodies.add(Array("{}".utf8), "the hash of {}", "Hash the body that is sent, byte for byte.")
+        return bodies.variations
+    }
+
+    /// Other bodies that a client may have hashed: with other ends or as other programs write the same JSON, and the body by other functions.
+    static func rewrittenBodies(insteadOf body: [UInt8], _ work: inout BodyWork) -> [SignatureVariation] {
+        guard !body.isEmpty else { return [] }
+        guard body.count <= BodyWork.bodyLimit else {
+            work.wasCut = true
+            return []
+        }
+        var bodies = BodyVariations(except: RequestSignature.bodyHash(body), work)
+        bodies.addEnds(of: body)
+        bodies.addDigests(of: body)
+        bodies.addRewritings(of: body)
+        work = bodies.work
+        return bodies.variations
+    }
+}
+
+/// What other bodies cost a diagnosis: bytes that are written down and hashed.
+struct BodyWork {
+    /// Bodies up to this size are written down anew in other ways.
+    static let bodyLimit = 64 << 10
+    /// Most bytes of all of them together.
+    static let limit = 2 << 20
+
+    private(set) var left = limit
+    /// Whether there was more to try.
+    var wasCut = false
+
+    /// - Returns: whether so many bytes are left to be hashed.
+    mutating func take(_ count: Int) -> Bool {
+        guard count <= left else {
+            wasCut = true
+            return false
+        }
+        left -= count
+        return true
+    }
+}
+
+/// Collects what may have been hashed.
+private struct BodyVariations {
+    private(set) var variations: [SignatureVariation] = []
+    private(set) var work: BodyWork
+    private var seen: Set<String>
+
+    /// - Parameter hash: the right one.
+    init(except hash: String, _ work: BodyWork = BodyWork()) {
+        seen = [hash]
+        self.work = work
+    }
+
+    mutating func add(hash: String, _ what: String, _ remedy: String, isCommon: Bool = false) {
+        guard seen.insert(hash).inserted else { return }
+        variations.append(SignatureVariation(change: .bodyHash(hash), what: what, remedy: remedy, isCommon: isCommon))
+    }
+
+    mutating func add(_ body: [UInt8], _ what: String, _ remedy: String, isCommon: Bool = false) {
+        guard work.take(body.count) else { return }
+        add(hash: RequestSignature.bodyHash(body), what, remedy, isCommon: isCommon)
+    }
+
+    /// The right bytes, hashed or written otherwise.
+    mutating func addHashes(of body: [UInt8], base64: String) {
+        let hash = Data(base64Encoded: base64).map { Array($0) } ?? []
+        let digits = hash.hexadecimal
+        let inBase64 = "Write the body's hash in base64: openssl dgst -sha256 -binary | base64."
+        add(hash: digits, "the body hash in hexadecimal digits and not in base64", inBase64, isCommon: true)
+        add(hash: digits.uppercased(), "the body hash in hexadecimal digits and not in base64", inBase64)
+        let ofDigits = "Encode the 32 bytes of the hash, not their hexadecimal digits: openssl dgst -sha256 -binary | base64."
+        let printed = ["SHA2-256(stdin)= \(digits)\n", "SHA256(stdin)= \(digits)\n", "(stdin)= \(digits)\n", "\(digits)  -\n"]
+        for text in [digits, digits + "\n", digits.uppercased()] + printed {
+            add(
+                hash: Data(text.utf8).base64EncodedString(), "the base64 of the body hash's hexadecimal digits", ofDigits,
+                isCommon: text == digits)
+        }
+        let forURLs = base64.replacing("+", with: "-").replacing("/", with: "_")
+        add(hash: forURLs, "the body hash in base64 for URLs", inBase64)
+        for text in [base64, forURLs] {
+            add(hash: text.replacing("=", with: ""), "the body hash in base64 without its padding", inBase64)
+        }
+        add(hash: base64 + "\n", "the body hash with a line end behind it", "Leave the line end of base64 out.")
+        add(hash: "\"\(base64)\"", "the body hash in quotation marks", "Leave the quotation marks out.")
+        add(hash: Data(SHA256.hash(data: hash)).base64EncodedString(), "the body hash, hashed once more", "Hash the body once.")
+        add(hash: Data(SHA256.hash(data: Array(digits.utf8))).base64EncodedString(), "the hash of the body hash's digits", "Hash the body once.")
+        guard !body.isEmpty, body.count <= SignatureVariation.wholeLimit else { return }
+        add(hash: String(decoding: body, as: UTF8.self), "the body itself in place of its hash", Self.sha256, isCommon: true)
+        add(hash: Data(body).base64EncodedString(), "the base64 of the body itself", Self.sha256)
+    }
+
+    private static let sha256 = "Hash the body with SHA-256."
+
+    /// What other functions make of the right bytes.
+    mutating func addDigests(of body: [UInt8]) {
+        guard work.take(3 * body.count) else { return }
+        add(hash: Data(Insecure.SHA1.hash(data: body)).base64EncodedString(), "the body's SHA-1", Self.sha256)
+        add(hash: Data(Insecure.MD5.hash(data: body)).base64EncodedString(), "the body's MD5", Self.sha256)
+        add(hash: Data(SHA512.hash(data: body)).base64EncodedString(), "the body's SHA-512", Self.sha256)
+    }
+
+    /// Other ends, and other bytes for the same text.
+    mutating func addEnds(of body: [UInt8]) {
+        let asSent = "Hash the bytes that are sent: nothing between hashing and sending may add to them or take from them."
+        add(body + Array("\n".utf8), "the body with a line end behind it", asSent, isCommon: true)
+        add(body + Array("\r\n".utf8), "the body with a line end (CR LF) behind it", asSent)
+        if let last = body.last, last == 0x0A || last == 0x0D || last == 0x20 {
+            let trimmed = Array(body[...(body.lastIndex { ![0x0A, 0x0D, 0x20].contains($0) } ?? 0)])
+            add(trimmed, "the body without the line end behind it", asSent, isCommon: true)
+            add(Array(body.dropLast()), "the body without its last byte, a line end or a space", asSent)
+        }
+        if body.contains(0x0D) { add(body.filter { $0 != 0x0D }, "the body with LF for CR LF", asSent) }
+        if body.contains(0x0A) {
+            var returned: [UInt8] = []
+            for byte in body {
+                if byte == 0x0A { returned.append(0x0D) }
+                returned.append(byte)
+            }
+            add(returned, "the body with CR LF for LF", asSent)
+            add(
+                body.filter { $0 != 0x0A && $0 != 0x0D }, "the body without line ends (curl -d takes them out of a file; use --data-binary)", asSent,
+                isCommon: true)
+        }
+        if body.starts(with: [0xEF, 0xBB, 0xBF]) {
+            add(Array(body.dropFirst(3)), "the body without the byte order mark", asSent)
+        } else {
+            add([0xEF, 0xBB, 0xBF] + body, "the body with a byte order mark", asSent)
+        }
+    }
+
+    /// The same JSON as other programs write it.
+    mutating func addRewritings(of body: [UInt8]) {
+        let asSent = "Write the JSON once, and hash and send the same bytes: don't hand the object to the HTTP library."
+        let text = String(decoding: body, as: UTF8.self)
+        var units: [UInt8] = []
+        for unit in text.utf16 {
+            units.append(UInt8(truncatingIfNeeded: unit))
+            units.append(UInt8(truncatingIfNeeded: unit >> 8))
+        }
+        add(units, "the body in UTF-16", "Hash the body in UTF-8.")
+        guard let value = try? JSONReader.value(of: body) else { return }
+        for style in JSONStyle.all {
+            // Lines of many levels may be far longer than what was sent.
+            guard let bytes = style.bytes(of: value, limit: min(work.left, 4 * body.count + 1024)) else {
+                work.wasCut = true
+                continue
+            }
+            add(bytes, "the same JSON, written \(style.what)", asSent, isCommon: style.isCommon)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Foundation
+internal import Records
+
+/// Addresses that go with an API token.
+enum WebAddress {
+    private static let limit = 2048
+    /// What a browser would run instead of going there, or what is no place for a token.
+    private static let refusedSchemes: Set<String> = ["javascript", "data", "vbscript", "blob", "file", "about", "filesystem"]
+
+    /// An origin as browsers write it: small letters, and no port where it is the usual one. `nil` when the text is none.
+    static func origin(_ text: String) -> String? {
+        guard text.utf8.count <= 255, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme),
+            let host = parts.encodedHost?.lowercased(), !host.isEmpty, ["", "/"].contains(parts.percentEncodedPath), parts.query == nil,
+            parts.fragment == nil, parts.user == nil, parts.password == nil, (0...65535).contains(parts.port ?? 0),
+            host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") })
+        else { return nil }
+        let port = parts.port.flatMap { $0 == (scheme == "http" ? 80 : 443) ? nil : ":\($0)" } ?? ""
+        return "\(scheme)://\(host)\(port)"
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST when one is no origin, or there are too many.
+    static func origins(_ texts: [String]) throws -> [String] {
+        guard texts.count <= APIToken.originLimit else {
+            throw RecordError(.badRequest, "An API token lists \(APIToken.originLimit) origins at most, and these are \(texts.count)")
+        }
+        var origins: [String] = []
+        for text in texts.map(\.trimmingSpaces) where !text.isEmpty {
+            guard let origin = origin(text) else {
+                throw RecordError(
+                    .badRequest,
+                    "'\(text.prefix(80))' is no origin: give scheme, host and, where it is not the usual one, port, as in https://example.com or "
+                        + "http://localhost:3000; leave all out to allow every page")
+            }
+            if !origins.contains(origin) { origins.append(origin) }
+        }
+        return origins
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST when it is no address that a browser can be sent to.
+    static func callback(_ text: String) throws -> String {
+        let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard isPlain, text.utf8.count <= limit, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased() else {
+            throw RecordError(
+                .badRequest, "'\(text.prefix(80))' is no address to go back to after a sign-in: give one such as https://example.com/signed-in")
+        }
+        let isWeb = ["http", "https"].contains(scheme)
+        guard !refusedSchemes.contains(scheme), !isWeb || parts.host?.isEmpty == false else {
+            throw RecordError(.badRequest, "After a sign-in nobody can be sent to '\(text.prefix(80))': use https, http, or the scheme of an app")
+        }
+        guard parts.fragment == nil, parts.user == nil, parts.password == nil else {
+            throw RecordError(.badRequest, "The callback '\(text.prefix(80))' has a fragment or a password in it: leave it out")
+        }
+        return text
+    }
+}

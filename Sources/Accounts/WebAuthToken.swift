@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// A web auth token as it is written down: the session, when it was given out, and four bytes that make it another one each time.
+///
+/// Nothing of it is stored: the seal says that it is good. 53 bytes in base64 with `+`, `/` and `=`, which clients must percent-encode in a URL, as
+/// with CloudKit's.
+struct WebAuthToken {
+    private static let version: UInt8 = 1
+    private static let contentCount = 21
+
+    let session: String
+    /// Milliseconds since 1970.
+    let issue: Int64
+
+    init(session: String, issue: Int64) {
+        self.session = session
+        self.issue = issue
+    }
+
+    init?(_ text: String, _ seal: Seal) {
+        guard text.utf8.count <= 128, let data = Data(strictBase64: text), let content = seal.opened(Array(data)), content.count == Self.contentCount,
+            content[0] == Self.version
+        else { return nil }
+        session = content[1..<9].hexadecimal
+        issue = content[9..<17].reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    func text(_ seal: Seal) -> String {
+        Data(seal.sealed([Self.version] + ([UInt8](hexadecimal: session) ?? []) + issue.bigEndianBytes + [UInt8].random(4))).base64EncodedString()
+    }
+}
+
+extension Int64 {
+    /// The most significant byte first.
+    var bigEndianBytes: [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * $0)) }
+    }
+}

@@ -1,0 +1,59 @@
+internal import Accounts
+internal import Foundation
+internal import HTTPServing
+internal import Records
+
+extension SignatureView.Result {
+    /// Checks a request as the web services would, and lays out what its signature must be over.
+    static func of(_ form: SignatureForm, _ visit: Visit) async throws -> SignatureView.Result {
+        let body = Array(form.body.utf8)
+        let hash = try await LongWork.run(on: body.count) { RequestSignature.bodyHash(body) }
+        let now = Date()
+        let date = form.date.isEmpty ? RequestSignature.date(of: Int64(now.timeIntervalSince1970)) : form.date
+        let parts = [
+            SignatureView.Part(
+                name: "date", text: date, note: form.date.isEmpty ? "of now, as the request has none; \(SignatureForm.dateHeader) must say the same" : nil),
+            SignatureView.Part(
+                name: "body hash", text: hash,
+                note: body.isEmpty ? "SHA-256 of no bytes, in base64; with an empty body nothing at all may stand here too" : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"),
+            SignatureView.Part(name: "target", text: form.target, note: nil),
+        ]
+        func result(_ verdict: String?, _ tone: String, _ diagnosis: Diagnosis? = nil, remarks: [String] = []) -> SignatureView.Result {
+            SignatureView.Result(
+                verdict: verdict, tone: tone, diagnosis: diagnosis, isLaidOut: diagnosis?.message == nil, parts: parts,
+                message: RequestSignature.message(date: date, body: body, target: form.target), remarks: remarks)
+        }
+        if form.keyID.isEmpty || form.signature.isEmpty {
+            let missing = form.keyID.isEmpty && form.signature.isEmpty ? "a key ID and a signature" : form.keyID.isEmpty ? "a key ID" : "a signature"
+            return result("There is nothing to check without \(missing): below is what has to be signed.", "plain")
+        }
+        let place = form.place ?? (visit.place.address.container, visit.place.address.environment)
+        let request = SignedRequest(
+            keyID: form.keyID, date: form.date, signature: form.signature, body: body, target: form.target, container: place.container,
+            environment: place.environment)
+        let accounts = visit.accounts
+        let targets = Self.knownTargets(place.container)
+        let verdict = try await LongWork.run(on: .max) { accounts.verify(request, knownTargets: targets, now: now, isUse: false) }
+        switch verdict {
+        case .accepted(let key): return result("The signature is right: it is one of the key ‘\(key.name)’ over just this message.", "good")
+        case .refused(let problem) where problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }:
+            return result(
+                "The signature is right, and comes too late or too early.", "plain", Diagnosis(problem),
+                remarks: ["A request is let in when its date is at most \(RequestSignature.window / 60) minutes away from this server's clock."])
+        case .refused(let problem): return result(nil, "bad", Diagnosis(problem))
+        }
+    }
+
+    /// The services that a client may have meant.
+    private static func knownTargets(_ container: ContainerID) -> [String] {
+        let services = [
+            "records/query", "records/modify", "records/lookup", "records/changes", "zones/list", "zones/lookup", "zones/modify", "changes/database",
+            "changes/zone", "assets/upload", "assets/rereference", "users/caller", "users/current",
+        ]
+        return Records.Environment.allCases.flatMap { environment in
+            DatabaseScope.allCases.flatMap { scope in
+                services.map { "/database/1/\(container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" }
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+internal import Accounts
+internal import Foundation
+internal import HTTPServing
+internal import JSON
+internal import Records
+
+/// The page that checks the signature of a request which somebody pasted, and says what it should have been over.
+struct SignatureView: Page {
+    static let template = "signature"
+    static let tab = Tab.keys
+
+    struct Part: ViewModel {
+        let name: String
+        let text: String
+        let note: String?
+    }
+
+    struct Result: ViewModel {
+        /// `nil` where the diagnosis says it.
+        let verdict: String?
+        /// `good`, `bad` or `plain`.
+        let tone: String
+        let diagnosis: Diagnosis?
+        /// Whether the parts are shown: a diagnosis shows them too.
+        let isLaidOut: Bool
+        let parts: [Part]
+        let message: String
+        /// What is not a matter of the signature.
+        let remarks: [String]
+    }
+
+    let title = "Check a signature"
+    let action: String
+    let form: SignatureForm
+    let complaint: Complaint?
+    let result: Result?
+    let back: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
+
+    static func check(_ visit: Visit) async throws -> SignatureView {
+        do {
+            let fields = visit.fields
+            let length = fields.pairs.reduce(0) { $0 + $1.value.utf8.count }
+            let form = try await LongWork.run(on: length) { try SignatureForm(fields) }
+            guard form.target.hasPrefix("/") else {
+                throw RecordError(.badRequest, "The target of the request is missing: its path, beginning with /database, and its query")
+            }
+            return SignatureView(form, try await Result.of(form, visit), nil, visit)
+        } catch let error as RecordError where error.code == .badRequest {
+            var form = SignatureForm()
+            form.keep(visit.fields)
+            return SignatureView(form, nil, Complaint(error), visit)
+        }
+    }
+
+    private init(_ form: SignatureForm, _ result: Result?, _ complaint: Complaint?, _ visit: Visit) {
+        action = visit.place.link("keys/signature")
+        self.form = form
+        self.result = result
+        self.complaint = complaint
+        back = visit.place.link("keys")
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+}

@@ -1,0 +1,31 @@
+internal import Accounts
+internal import Records
+
+/// An API token just after it was made: the one time that it is shown.
+struct TokenMadeView: Page {
+    static let template = "token_made"
+    static let tab = Tab.keys
+
+    let title = "A new API token"
+    let name: String
+    let id: String
+    let container: String
+    let environment: String
+    let secret: String
+    /// A request that reads with it, from the path on; one to sign in with it.
+    let lookup: String
+    let caller: String
+    let back: String
+
+    init(_ token: APIToken, _ secret: String, _ visit: Visit) {
+        name = token.name
+        id = token.id
+        container = token.container.description
+        environment = token.environment.rawValue
+        self.secret = secret
+        let base = "/database/1/\(token.container)/\(token.environment.rawValue)/public"
+        lookup = "\(base)/records/lookup?ckAPIToken=\(secret)"
+        caller = "\(base)/users/caller?ckAPIToken=\(secret)"
+        back = visit.place.link("keys")
+    }
+}

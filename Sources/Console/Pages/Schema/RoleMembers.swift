@@ -1,0 +1,82 @@
+internal import Accounts
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Who has which of the developer's own roles: what users' records in the public database say.
+struct RoleMembers: Sendable {
+    /// Users' records that a page reads.
+    private static let limit = 500
+    /// All names of users' records begin with this, and no other character comes first more often.
+    private static let start: Name = "_"
+
+    private let numbers: [Name: Set<Int64>]
+    /// Whether there are more users' records than were read.
+    let isCut: Bool
+
+    /// Reads the records that are there already; to look at a page makes none.
+    static func load(_ visit: Visit) async throws -> RoleMembers {
+        guard let listing = try await publicDatabase(of: visit) as? any RecordListing else { return RoleMembers(numbers: [:], isCut: false) }
+        let request = RecordListRequest(.default, after: start, recordTypes: [Schema.usersType], limit: PageLimit(records: limit))
+        let page = try await visit.measure { try await listing.list(request) }
+        let numbers = try page.records.map { ($0.recordID.recordName, try UserRecords.roleNumbers(in: $0)) }
+        return RoleMembers(
+            numbers: Dictionary(numbers, uniquingKeysWith: { first, _ in first }), isCut: page.last?.isUserRecordName ?? false)
+    }
+
+    private init(numbers: [Name: Set<Int64>], isCut: Bool) {
+        self.numbers = numbers
+        self.isCut = isCut
+    }
+
+    /// The user record names of those who have a role.
+    func names(in role: Name) -> [Name] {
+        let number = CustomRole.number(of: role)
+        return numbers.filter { $0.value.contains(number) }.keys.sorted()
+    }
+
+    // MARK: Giving and taking
+
+    static func give(_ visit: Visit) async throws -> String {
+        try await change(visit) { $0.contains($1) ? $0 : $0 + [$1] }
+        return visit.place.link("roles", [Notice.roleGiven.parameter])
+    }
+
+    static func take(_ visit: Visit) async throws -> String {
+        try await change(visit) { numbers, number in numbers.filter { $0 != number } }
+        return visit.place.link("roles", [Notice.roleTaken.parameter])
+    }
+
+    /// Saves a user's record with other roles. Numbers that mean nothing here stay.
+    private static func change(_ visit: Visit, _ change: ([Int64], Int64) -> [Int64]) async throws {
+        let role = Name(visit.fields["role"] ?? "")
+        guard visit.schema?.roles.contains(role) == true else { throw RecordError(.notFound, "Did not find role: \(role)") }
+        let name = Name(visit.fields["user"] ?? "")
+        guard name.isUserRecordName else { throw RecordError(.badRequest, "Say whose role it is to be: choose a user") }
+        let database = try await publicDatabase(of: visit)
+        // A user has a record from the first visit on, and this is one: they were asked for by name.
+        if visit.people.user(name) != nil { _ = try await visit.engine.database(database.address, as: Caller(userRecordName: name)) }
+        let recordID = RecordID(recordName: name)
+        guard let record = try await visit.measure({ try await database.fetch([recordID], desiredKeys: nil) }).first?.get() else {
+            throw RecordError.recordNotFound
+        }
+        guard record.recordType == Schema.usersType else { throw RecordError(.badRequest, "The record '\(name)' is no user's") }
+        var numbers: [Int64] = []
+        if case .list(let elements, _)? = try record.fields.values(of: [UserRecords.rolesField])[UserRecords.rolesField] {
+            numbers = elements.compactMap { if case .int64(let number) = $0 { number } else { nil } }
+        }
+        let changed = change(numbers, CustomRole.number(of: role)).map { FieldValue.int64($0) }
+        let operation = RecordOperation(
+            .update, recordName: name, recordType: Schema.usersType, recordChangeTag: record.recordChangeTag,
+            fields: [UserRecords.rolesField: FieldInput(.list(changed, of: .int64))])
+        for outcome in try await visit.measure({ try await database.modify(ModifyRequest([operation])) }) { _ = try outcome.get() }
+    }
+
+    private static func publicDatabase(of visit: Visit) async throws -> any RecordDatabase {
+        var address = visit.place.address
+        if address.scope == .public { return visit.database }
+        address.scope = .public
+        let caller = visit.database.caller
+        return try await visit.measure { [address] in try await visit.engine.database(address, as: caller) }
+    }
+}

@@ -1,0 +1,82 @@
+internal import Accounts
+internal import Foundation
+internal import HTTPServing
+internal import JSON
+internal import Records
+
+/// What a user does on the page to sign in.
+///
+/// Nobody is asked for a password. Where credentials are required, a ticket that came without an API token is anybody's: with it somebody new signs
+/// in, and nobody who is there already.
+enum SignIn {
+    enum Outcome: Sendable {
+        /// - way: how the token would go back; `nil` where there is none to give.
+        case page(any Page, way: SignInWay?)
+        case redirect(String)
+    }
+
+    /// The first page: who there is to sign in as.
+    static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
+        guard let (request, way) = try request(of: ticket, in: access.accounts) else { return .page(SignInEndView.expired(files), way: nil) }
+        return .page(try SignInView(ticket: ticket, request, way, access, files), way: way)
+    }
+
+    /// Whether a sign-in is for somebody new alone.
+    static func isForNewUsers(_ request: SignInRequest, by access: AccessControl) -> Bool {
+        access.mode == .required && request.apiTokenID == nil
+    }
+
+    /// The answer to its form.
+    static func answer(_ fields: FormFields, by access: AccessControl, _ files: StaticFiles) async throws -> Outcome {
+        let accounts = access.accounts
+        let ticket = fields["ticket"] ?? ""
+        guard let (request, way) = try request(of: ticket, in: accounts) else { return .page(SignInEndView.expired(files), way: nil) }
+        if fields["cancel"] != nil {
+            return .page(SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
+        }
+        do {
+            let user = try await isForNewUsers(request, by: access) ? newUser(fields, in: accounts) : user(fields, in: accounts)
+            let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
+            if case .callback(let address) = way { return .redirect(SignInWay.address(address, with: token)) }
+            return .page(SignedInView(user, token, request, way, files), way: nil)
+        } catch let error as RecordError where error.code != .internalError {
+            return .page(try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason), way: way)
+        }
+    }
+
+    /// What a ticket stands for; `nil` when it is none any more, or the API token that it came with is none.
+    private static func request(of ticket: String, in accounts: Accounts) throws -> (SignInRequest, SignInWay)? {
+        guard let request = accounts.signInRequest(ticket: ticket, now: Date()) else { return nil }
+        guard let id = request.apiTokenID else { return (request, SignInWay(request, nil)) }
+        guard let token = accounts.apiTokens().first(where: { $0.id == id }), token.revoked == nil else { return nil }
+        return (request, SignInWay(request, token))
+    }
+
+    /// Who was chosen, or made.
+    private static func user(_ fields: FormFields, in accounts: Accounts) async throws -> User {
+        if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmedSpaces, !chosen.isEmpty {
+            let user = try accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
+            if let user, !user.isServerKey { return user }
+            throw RecordError(.notFound, "Nobody here goes by '\(chosen)': choose somebody of the list, or make a new user")
+        }
+        return try await UserMaking.make(try name(fields), emailAddress: fields["email"]?.trimmedSpaces, in: accounts)
+    }
+
+    /// Somebody who was not there before, whatever the name.
+    private static func newUser(_ fields: FormFields, in accounts: Accounts) async throws -> User {
+        guard fields.text("user") == nil, fields.text("who") == nil else {
+            throw RecordError(.badRequest, "To choose a user who is there already, the app must send its API token")
+        }
+        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmedSpaces)
+    }
+
+    private static func name(_ fields: FormFields) throws -> String {
+        guard let name = fields["name"]?.trimmedSpaces, !name.isEmpty else {
+            throw RecordError(.badRequest, "A new user needs a name")
+        }
+        guard !User.isRecordName(name) else {
+            throw RecordError(.badRequest, "'\(name)' is the form of a user record name, which the server gives; type a name")
+        }
+        return name
+    }
+}

@@ -1,0 +1,42 @@
+internal import HTTPTypes
+
+/// A sign-in that came to nothing: it was cancelled, or was never one.
+struct SignInEndView: Page {
+    static let template = "sign_in_end"
+    static let tab = Tab.home
+
+    let title: String
+    let status: HTTPResponse.Status
+    let script: String
+    let heading: String
+    let lines: [String]
+    /// Back to the choice.
+    let again: String?
+    /// Whose pages may hear of it, and what they are told.
+    let origin: String?
+    let message: String?
+
+    /// For a ticket that is too old, of another server, or made up.
+    static func expired(_ files: StaticFiles) -> SignInEndView {
+        SignInEndView(
+            title: "Sign-in link not valid", status: .badRequest, script: files.url("signin.js"), heading: "This sign-in link is not valid any more",
+            lines: [
+                "A link to sign in is good for an hour, on the server that gave it, and as long as the API token that it came with is not revoked.",
+                "Go back to the app and try again there: its next request that needs a user is answered with a new link.",
+            ], again: nil, origin: nil, message: nil)
+    }
+
+    /// For an address from which too many come.
+    static func tooMany(_ reason: String, _ files: StaticFiles) -> SignInEndView {
+        SignInEndView(
+            title: "Too many sign-ins", status: .tooManyRequests, script: files.url("signin.js"), heading: "Too many sign-ins", lines: ["\(reason)."],
+            again: nil, origin: nil, message: nil)
+    }
+
+    static func cancelled(_ way: SignInWay, again: String, _ files: StaticFiles) -> SignInEndView {
+        let origin: String? = if case .opener(let origin) = way { origin } else { nil }
+        return SignInEndView(
+            title: "Sign-in cancelled", status: .ok, script: files.url("signin.js"), heading: "Sign-in cancelled",
+            lines: ["Nobody is signed in. You can close this window."], again: again, origin: origin, message: "The sign-in was cancelled")
+    }
+}

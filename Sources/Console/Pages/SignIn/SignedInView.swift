@@ -1,0 +1,31 @@
+internal import Accounts
+internal import JSON
+internal import Records
+
+/// The end of a sign-in where the browser is not sent elsewhere: the token, for the window that opened this one and for who copies it.
+struct SignedInView: Page {
+    static let template = "signed_in"
+    static let tab = Tab.home
+
+    let title = "Signed in"
+    let script: String
+    let user: String
+    let container: String
+    let environment: String
+    let token: String
+    /// Whose pages may hear of the token; `nil` where none may.
+    let origin: String?
+    /// A request to try it with, from the path on.
+    let path: String
+
+    init(_ user: User, _ token: String, _ request: SignInRequest, _ way: SignInWay, _ files: StaticFiles) {
+        script = files.url("signin.js")
+        self.user = user.displayName
+        container = request.container.description
+        environment = request.environment.rawValue
+        self.token = token
+        if case .opener(let origin) = way { self.origin = origin } else { origin = nil }
+        let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
+        path = "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(FormFields.encoded(token))"
+    }
+}

@@ -1,0 +1,53 @@
+public import Hummingbird
+
+/// The query of a request's target, exactly as it was sent: a plus is a plus here, and no space.
+///
+/// Base64 has plus signs, and clients that encode their tokens too little send them bare.
+public struct SentQuery: Sendable {
+    public struct Parameter: Sendable, Hashable {
+        /// As it stands in the target.
+        public let sent: String
+        /// Without its percent-encoding.
+        public let value: String
+    }
+
+    private let parameters: [(name: String, parameter: Parameter)]
+
+    public init(_ request: Request) {
+        self.init(target: request.head.path ?? "")
+    }
+
+    /// - Parameter target: a path, and a query after the first question mark.
+    public init(target: String) {
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+            parameters = []
+            return
+        }
+        parameters = target.utf8[mark...].dropFirst().split(separator: UInt8(ascii: "&")).map { part in
+            let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map { String(Substring($0)) }
+            let sent = sides.count > 1 ? sides[1] : ""
+            return (Self.decoded(sides[0]), Parameter(sent: sent, value: Self.decoded(sent)))
+        }
+    }
+
+    /// The first parameter of a name that is not empty.
+    public subscript(name: String) -> Parameter? {
+        parameters.first { $0.name == name && !$0.parameter.value.isEmpty }?.parameter
+    }
+
+    /// A text without its percent-encoding; as it is where it encodes what is not UTF-8.
+    private static func decoded(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%"), rest.count >= 2, let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+                bytes.append(byte)
+                continue
+            }
+            bytes.append(code)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self) ?? text
+    }
+}

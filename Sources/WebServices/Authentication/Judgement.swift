@@ -1,0 +1,184 @@
+internal import Accounts
+internal import Foundation
+internal import JSON
+internal import Records
+internal import Traffic
+
+/// What the protocol's credentials of a request turn out to be, whatever it asks for.
+struct Judgement: Sendable {
+    private(set) var asker = AccessTable.Asker.nobody
+    private(set) var authentication = Authentication(way: .nothing)
+    /// Under which the request was sent; good unless it is refused.
+    private(set) var apiToken: APIToken?
+    /// Whose token it brought, a good one.
+    private(set) var session: WebAuthSession?
+    /// Who the user or the key is.
+    private(set) var userRecordName: Name?
+    /// Why the credentials are no good.
+    private(set) var refusal: RecordError?
+
+    /// - Parameters:
+    ///   - credentials: of one style, without a signature, or of both.
+    ///   - origin: of the page that sent the request; `nil` when it was no page.
+    init(_ credentials: Credentials, at path: WebServicePath, from origin: String?, by accounts: Accounts, at now: Date) {
+        if credentials.isMixed {
+            authentication.way = .mixed
+            refuse(
+                RecordError(
+                    .badRequest,
+                    "The request has two styles of credentials, of which one is for one request: \(credentials.tokenNames) in the query, and a "
+                        + "signature in the headers \(Credentials.signatureHeaders.joined(separator: ", "))"),
+                "mixed", "Tokens of the query and a signature came in one request",
+                remedy: "Leave out the headers for a user, or the tokens for a server-to-server key")
+        } else {
+            judge(apiToken: credentials.apiToken, at: path, from: origin, by: accounts)
+            if refusal == nil, let token = credentials.webAuthToken {
+                judge(webAuthToken: token, besideUnknownToken: credentials.hadUnknownToken, at: path, by: accounts, at: now)
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - signed: the request as its signature is of it.
+    ///   - secrets: what must not be shown.
+    init(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
+        judge(signed, hiding: secrets, at: path, by: accounts, at: now)
+    }
+
+    /// Of a signature that nobody has looked at yet.
+    init(unread signature: Credentials.Signature) {
+        authentication.way = .serverKey
+        authentication.credential = signature.keyID.isEmpty ? nil : signature.keyID
+    }
+
+    private mutating func refuse(
+        _ error: RecordError, _ kind: String, _ sentence: String, remedy: String? = nil, expected: String? = nil, received: String? = nil
+    ) {
+        refusal = error
+        authentication.problem = Authentication.Problem(kind: kind, sentence: sentence, remedy: remedy, expected: expected, received: received)
+    }
+
+    // MARK: Server-to-server keys
+
+    private mutating func judge(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
+        authentication.way = .serverKey
+        authentication.credential = signed.keyID.isEmpty ? nil : signed.keyID
+        switch accounts.verify(signed, knownTargets: EndpointTable.targets(near: path), now: now) {
+        case .accepted(let key): (asker, userRecordName) = (.serverKey, key.userRecordName)
+        case .refused(let problem):
+            refusal = AuthenticationFailure.noMethod
+            authentication.problem = Authentication.Problem(problem, hiding: secrets)
+        }
+    }
+
+    // MARK: API tokens
+
+    private mutating func judge(apiToken secret: String?, at path: WebServicePath, from origin: String?, by accounts: Accounts) {
+        guard let secret else { return }
+        authentication.way = .apiToken
+        guard let token = accounts.apiToken(secret: secret) else {
+            return refuse(
+                AuthenticationFailure.noMethod, "unknownToken", "What stands in ckAPIToken is no API token of this server",
+                remedy: "Make one: skylight token create-api --container \(path.container) --environment \(path.environment.rawValue)")
+        }
+        authentication.credential = token.id
+        if token.revoked != nil {
+            return refuse(AuthenticationFailure.noMethod, "revokedToken", "The API token \(token.id) was revoked", remedy: "Make another one")
+        }
+        let (expected, received) = (Self.place(token.container, token.environment), Self.place(path.container, path.environment))
+        guard token.container == path.container, token.environment == path.environment else {
+            return refuse(
+                AuthenticationFailure.noMethod, "otherPlace", "The API token \(token.id) is of another container or environment",
+                remedy: "Ask with it for \(expected), or make one for \(received)", expected: expected, received: received)
+        }
+        guard token.allowedOrigins.isEmpty || origin.map(token.allows) ?? false else {
+            return refuse(
+                AuthenticationFailure.noMethod, "foreignOrigin", "The API token \(token.id) is for pages of other sites than the one that used it",
+                remedy: "Add the page's origin to a new token, or send the header Origin as the page would",
+                expected: token.allowedOrigins.joined(separator: ", "), received: origin ?? "no Origin")
+        }
+        accounts.noteUse(of: token)
+        (asker, apiToken) = (.app, token)
+    }
+
+    // MARK: Web auth tokens
+
+    private mutating func judge(
+        webAuthToken token: String, besideUnknownToken: Bool, at path: WebServicePath, by accounts: Accounts, at now: Date
+    ) {
+        authentication.way = .webAuth
+        let needsUser = AuthenticationFailure.needsUser
+        let again = "Sign in again at the redirectURL of the answer"
+        switch accounts.webAuth(token, container: path.container, environment: path.environment, now: now) {
+        case .valid(let session):
+            authentication.session = session.id
+            if session.apiTokenID != nil, apiToken == nil {
+                return refuse(
+                    AuthenticationFailure.noMethod, "missingToken",
+                    besideUnknownToken
+                        ? "The user signed in under an API token of this server, and what came as ckAPIToken beside ckWebAuthToken is none"
+                        : "The user signed in under an API token, and none came beside ckWebAuthToken",
+                    remedy: besideUnknownToken
+                        ? "Send the API token that this server gave out for \(Self.place(path.container, path.environment)), and not another server's"
+                        : "Send ckAPIToken in each request of the session")
+            }
+            (asker, self.session, userRecordName) = (.user, session, session.user)
+        case .unknown:
+            refuse(
+                needsUser, "unknownSession", "What stands in ckWebAuthToken is no token of this server, or it was changed on its way",
+                remedy: "Percent-encode it (+ / = as %2B %2F %3D), or sign in again at the redirectURL of the answer")
+        case .expired(let session):
+            authentication.session = session.id
+            refuse(
+                needsUser, "expiredSession",
+                "The web auth token is too old: it is good for \(session.keepsSignedIn ? "two weeks" : "30 minutes"), and for "
+                    + "\(WebAuthSession.grace / 60) minutes after a newer one was used",
+                remedy: "Take the next token from the header \(Credentials.webAuthHeader) of each answer, or sign in again")
+        case .revoked(let session):
+            authentication.session = session.id
+            refuse(needsUser, "revokedSession", "The session of the web auth token was revoked", remedy: again)
+        case .elsewhere(let session):
+            authentication.session = session.id
+            refuse(
+                needsUser, "otherPlace", "The user signed in for another container or environment", remedy: again,
+                expected: Self.place(session.container, session.environment), received: Self.place(path.container, path.environment))
+        }
+    }
+
+    private static func place(_ container: ContainerID, _ environment: Records.Environment) -> String {
+        "\(container)/\(environment.rawValue)"
+    }
+}
+
+extension Credentials {
+    /// The names of the tokens that are there.
+    fileprivate var tokenNames: String {
+        [apiToken.map { _ in "ckAPIToken" }, webAuthToken.map { _ in "ckWebAuthToken" }].compactMap(\.self).joined(separator: " and ")
+    }
+
+    /// The same without what this server does not know.
+    func known(to accounts: Accounts, at path: WebServicePath, now: Date) -> Credentials {
+        var known = self
+        if let secret = apiToken, accounts.apiToken(secret: secret) == nil { (known.apiToken, known.hadUnknownToken) = (nil, true) }
+        if let token = webAuthToken, case .unknown = accounts.webAuth(token, container: path.container, environment: path.environment, now: now) {
+            known.webAuthToken = nil
+        }
+        if let signature, accounts.serverKey(signature.keyID) == nil { known.signature = nil }
+        return known
+    }
+}
+
+extension Authentication.Problem {
+    /// - Parameter secrets: what must not be shown, besides tokens in targets: a diagnosis shows those of earlier requests, too.
+    fileprivate init(_ problem: SignatureProblem, hiding secrets: [String]) {
+        func shown(_ text: String) -> String { secrets.reduce(NotedTarget.hidingSecrets(in: text)) { $0.replacing($1, with: NotedTarget.hidden) } }
+        self.init(
+            kind: problem.kind.rawValue, sentence: shown(problem.sentence), remedy: shown(problem.remedy), expected: shown(problem.expected),
+            received: shown(problem.received), isCertain: problem.isCertain,
+            parts: problem.parts.map { part in
+                Authentication.Part(
+                    name: part.name, expected: shown(part.expected), received: part.received.map(shown),
+                    state: Authentication.Part.State(rawValue: part.state.rawValue) ?? .unknown)
+            })
+    }
+}

@@ -1,0 +1,61 @@
+internal import Accounts
+internal import HTTPServing
+internal import HTTPTypes
+internal import JSON
+internal import Records
+
+/// `accounts/users/make`: makes a user with a name and, perhaps, an e-mail address.
+enum UserMaking: AccountService {
+    static let method = HTTPRequest.Method.post
+
+    static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
+        let user = try await call.accounts.makeUser(displayName: try call.text("displayName"), emailAddress: try call.body.string("emailAddress"))
+        writer.object { writer in
+            writer.name("user")
+            writer.value(user)
+        }
+    }
+}
+
+/// `accounts/administrator`: whether there is a password.
+enum AdministratorState: AccountService {
+    static let method = HTTPRequest.Method.get
+
+    static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
+        writer.object { $0.member("hasPassword", call.accounts.hasAdministratorPassword) }
+    }
+}
+
+/// `accounts/administrator/password`: sets it. Who is signed in to the console is signed out.
+///
+/// It stays for the next start, which may be for others on the network. So in either mode it takes more than a session of the console, or than being
+/// a program on this machine: the secret of the data folder, or the password that is set.
+enum AdministratorPasswordChange: AccountService {
+    static let method = HTTPRequest.Method.post
+
+    static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
+        let password = try call.text("password")
+        guard try await isProved(call) else {
+            throw RecordError(
+                .authenticationFailed,
+                "Setting the administrator's password takes 'Authorization: Bearer' with the secret in the data folder or, once one is set, the present one "
+                    + "in 'presentPassword'; 'skylight admin set-password' on the server's machine sends the secret")
+        }
+        try await call.accounts.setAdministratorPassword(password)
+        writer.object { $0.member("hasPassword", true) }
+    }
+
+    private static func isProved(_ call: AccountCall) async throws -> Bool {
+        switch try await call.access.administrator(of: call.request, peer: call.peer)?.way {
+        case .bearer, .basic: return true
+        case .session, nil: break
+        }
+        guard let present = try call.body.string("presentPassword") else { return false }
+        switch await call.accounts.checkAdministrator(password: present, from: call.peer) {
+        case .accepted: return true
+        case .refused, .notSet: return false
+        case .tooMany(let seconds):
+            throw RecordError(.throttled, "Too many wrong passwords; wait, then give the administrator's", retryAfter: seconds)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import Accounts
+internal import JSON
+internal import Records
+
+/// What users are told of one another: the name of the user record, and what Skylight knows of the person (Apple's reference page "Types and
+/// Dictionaries", User Identity Dictionary).
+struct UserIdentity: Sendable {
+    let userRecordName: Name
+    /// `nil` for who is no person, such as a server-to-server key.
+    private let user: User?
+
+    init(_ user: User) {
+        userRecordName = user.userRecordName
+        self.user = user
+    }
+
+    /// - Throws: an error of the accounts.
+    init(of userRecordName: Name, in accounts: Accounts) throws {
+        self.userRecordName = userRecordName
+        let user = try accounts.user(recordName: userRecordName)
+        self.user = user?.isServerKey == true ? nil : user
+    }
+
+    /// All persons that there are, the developer first. Server-to-server keys are no persons.
+    /// - Throws: an error of the accounts.
+    static func everybody(in accounts: Accounts) throws -> [UserIdentity] {
+        try accounts.users().filter { !$0.isServerKey }.map { UserIdentity($0) }
+    }
+
+    var givenName: String? { user?.givenName }
+    var familyName: String? { user?.familyName }
+    var emailAddress: String? { user?.emailAddress }
+}
+
+extension JSONWriter {
+    mutating func members(of identity: UserIdentity) {
+        member("userRecordName", identity.userRecordName)
+        if let givenName = identity.givenName {
+            name("nameComponents")
+            object { writer in
+                writer.member("givenName", givenName)
+                if let familyName = identity.familyName { writer.member("familyName", familyName) }
+            }
+        }
+        name("lookupInfo")
+        object { writer in
+            writer.member("userRecordName", identity.userRecordName)
+            if let emailAddress = identity.emailAddress { writer.member("emailAddress", emailAddress) }
+        }
+    }
+
+    /// The older form, without an object within.
+    mutating func plainMembers(of identity: UserIdentity) {
+        member("userRecordName", identity.userRecordName)
+        if let givenName = identity.givenName { member("firstName", givenName) }
+        if let familyName = identity.familyName { member("lastName", familyName) }
+        if let emailAddress = identity.emailAddress { member("emailAddress", emailAddress) }
+    }
+}

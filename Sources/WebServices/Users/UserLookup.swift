@@ -1,0 +1,47 @@
+internal import Accounts
+internal import JSON
+internal import Records
+
+/// One user that a request looks for, by one thing that is known of them.
+struct UserLookup: Sendable {
+    /// By what, as the protocol calls it.
+    enum Key: String, CaseIterable {
+        case emailAddress, phoneNumber, userRecordName
+    }
+
+    static let notFound = RecordError(.notFound, "User not found")
+
+    let key: Key
+    let value: String
+
+    /// - Throws: `RecordError` BAD_REQUEST when the object has none of the keys.
+    init(_ object: RequestObject, by keys: [Key] = Key.allCases) throws {
+        for key in keys {
+            guard let value = try object.string(Name(key.rawValue)) else { continue }
+            (self.key, self.value) = (key, value)
+            return
+        }
+        throw RecordError.unexpectedInput("Expected '\(object.place)' to have \(keys.map(\.rawValue).joined(separator: " or ")), found neither of them")
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND when nobody is known by it; server-to-server keys are nobody. Nobody is by a telephone number: Skylight's users have none.
+    func identity(in accounts: Accounts) throws -> UserIdentity {
+        let user: User? =
+            switch key {
+            case .emailAddress: try accounts.user(emailAddress: value)
+            case .phoneNumber: nil
+            case .userRecordName: try accounts.user(recordName: Name(value))
+            }
+        guard let user, !user.isServerKey else { throw Self.notFound }
+        return UserIdentity(user)
+    }
+
+    /// What is known of all of them; of those who are not known, why.
+    static func results(_ lookups: [UserLookup], _ call: EndpointCall) throws -> [Result<UserIdentity, RecordError>] {
+        let results = try lookups.map { lookup -> Result<UserIdentity, RecordError> in
+            do { return .success(try lookup.identity(in: call.accounts)) } catch let error as RecordError { return .failure(error) }
+        }
+        call.note?.items(results, areRecords: false) { Name(lookups[$0].value) }
+        return results
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import JSON
+
+struct AdminSetPasswordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set-password", abstract: "Set the administrator's password.",
+        discussion: """
+            Asks for it twice, unless it comes on standard input with --stdin, or in the environment variable \(AdministratorPassword.variable). For a \
+            server that is named with --url the variable has the password that it lets this command in with, and not the new one.
+
+            Eight characters at least. Kept is a hash of it (scrypt). Who is signed in to the console is signed out.
+
+            Examples:
+              skylight admin set-password
+              pass show skylight | skylight admin set-password --stdin
+            """)
+
+    @Flag(help: "Read the password from standard input: its first line.")
+    var stdin = false
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let password = try password()
+        try await store.withStore(isNew: true) { try await $0.accounts.setAdministratorPassword(password) }
+        if store.json { return Output.say(json: ["hasPassword": true]) }
+        Output.say("The administrator's password is set.")
+    }
+
+    private func password() throws -> String {
+        if stdin {
+            guard let line = readLine(strippingNewline: true) else { throw CommandFailure(.noInput, "There is no password on standard input") }
+            return line
+        }
+        let named = ProcessInfo.processInfo.environment["SKYLIGHT_URL"].map { !$0.isEmpty && store.common.data == nil } ?? false
+        if store.url == nil, !named, let password = AdministratorPassword.ofEnvironment { return password }
+        guard HiddenInput.isPossible else {
+            throw CommandFailure(
+                .usage, "Nobody can be asked for the password here: standard input is no terminal",
+                remedy: "Give it with --stdin, or in the environment variable \(AdministratorPassword.variable)")
+        }
+        let first = try HiddenInput.line(after: "New administrator's password: ")
+        guard try HiddenInput.line(after: "Once more: ") == first else { throw CommandFailure(.usage, "The two are not the same; nothing was changed") }
+        return first
+    }
+}

@@ -1,0 +1,11 @@
+import Foundation
+
+/// The administrator's password as the environment gives it.
+enum AdministratorPassword {
+    static let variable = "SKYLIGHT_ADMIN_PASSWORD"
+
+    /// `nil` where the variable is not set, or empty.
+    static var ofEnvironment: String? {
+        ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+import JSON
+import Records
+
+struct KeyRegisterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "register", abstract: "Register the public half of a key, and print its key ID.",
+        discussion: """
+            The key ID goes into X-Apple-CloudKit-Request-KeyID. It depends on the key, the container and the environment alone, so it is the same in \
+            another data folder. docs/signing.md says what is signed.
+
+            Make a pair of keys:
+              openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
+              openssl ec -in eckey.pem -pubout -out eckey.pub.pem
+            Register the public one:
+              skylight key register --file eckey.pub.pem \\
+                --container iCloud.com.example.Chat
+            """)
+
+    @Option(help: ArgumentHelp("The public key: PEM, P-256; - for standard input.", valueName: "file"))
+    var file: String
+
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+    var container: ContainerID
+
+    @Option(help: "Which of the container's two environments.")
+    var environment: Environment = .development
+
+    @Option(help: "A name for people. (default: one from the key ID)")
+    var name = ""
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let pem = try text()
+        let key = try await store.withStore(isNew: true) { store in
+            do {
+                return try await store.accounts.registerServerKey(pem: pem, named: name, container: container, environment: environment)
+            } catch let error as RecordError where error.code == .badRequest {
+                throw CommandFailure(.badData, error.reason, code: error.code.rawValue)
+            }
+        }
+        if store.json { return Output.say(json: ["key": .object(key)]) }
+        Output.say(key.text("keyID"))
+        Output.note("This is the key ID of '\(key.text("name"))' in \(container) (\(environment.rawValue)). It speaks for the user \(key.text("userRecordName")).")
+    }
+
+    /// A key is small: what is larger is none.
+    private func text() throws -> String {
+        do {
+            let handle = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
+            return String(decoding: try handle.read(upToCount: 1 << 17) ?? Data(), as: UTF8.self)
+        } catch {
+            throw CommandFailure(.noInput, "The file \(file) can't be read: \(error.localizedDescription)")
+        }
+    }
+}

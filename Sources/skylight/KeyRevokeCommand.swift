@@ -1,0 +1,22 @@
+import ArgumentParser
+import JSON
+
+struct KeyRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Revoke a server-to-server key for good.",
+        discussion: """
+            Example:
+              skylight key revoke 1f0c…64 digits in all
+            """)
+
+    @Argument(help: "The key ID, as skylight key list prints it.")
+    var keyID: String
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let key = try await store.withStore(isNew: false) { try await $0.accounts.revokeServerKey(keyID) }
+        if store.json { return Output.say(json: ["key": .object(key)]) }
+        Output.say("The key '\(key.text("name"))' of \(key.text("container")) (\(key.text("environment"))) is revoked.")
+    }
+}

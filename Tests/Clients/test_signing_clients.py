@@ -1,0 +1,230 @@
+"""Server-to-server keys: requests that openssl and a client from PyPI have signed, against a server that wants credentials."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import tempfile
+import types
+
+import pytest
+import requests
+import requests_cloudkit.cloudkit
+from requests_cloudkit import CloudKitAuth
+from required_server import RequiredServer
+from signing_tools import DATE, KEY_ID, SIGNATURE, Signer, send
+
+CONTAINER = "iCloud.com.example.Signed"
+PUBLIC = f"/database/1/{CONTAINER}/development/public"
+PRIVATE = f"/database/1/{CONTAINER}/development/private"
+CLIENT = "?ckjsBuildVersion=2310ProjectDev27&ckjsVersion=2.6.4&clientId=6b1f7b6c-4a0f"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with RequiredServer() as server:
+        yield server
+
+
+def register(server, signer, environment="development"):
+    done = server.command(
+        "key", "register", "--file", str(signer.public), "--container", CONTAINER, "--environment", environment, "--name", "A script", "--json")
+    return json.loads(done)["key"]["keyID"]
+
+
+@pytest.fixture(scope="module")
+def signer(server, tmp_path_factory):
+    """A registered key, made with the two commands that Apple's documentation has."""
+    signer = Signer(tmp_path_factory.mktemp("keys"))
+    signer.key_id = register(server, signer)
+    assert len(signer.key_id) == 64
+    return signer
+
+
+def seen(server, answer):
+    """What the server's log has on the request, in JSON and on the console's page."""
+    request_id = answer.headers["X-Skylight-Request"]
+    noted = requests.get(f"{server.address}/skylight/1/requests/{request_id}", auth=server.administrator, timeout=30)
+    assert noted.status_code == 200, noted.text
+    return noted.json()
+
+
+def refused(server, answer, kind):
+    """Asserts that a request was refused in CloudKit's words, and returns what the log knows beyond them."""
+    assert answer.status_code == 401, answer.text
+    body = answer.json()
+    assert (body["serverErrorCode"], body["reason"]) == ("AUTHENTICATION_FAILED", "no auth method found")
+    problem = seen(server, answer)["authentication"]["problem"]
+    assert problem["problem"] == kind, problem
+    assert problem["sentence"] and problem["remedy"]
+    return problem
+
+
+SAVE = {"operations": [{"operationType": "forceReplace", "record": {"recordName": "note", "recordType": "Note", "fields": {"text": {"value": "Größe"}}}}]}
+
+
+@pytest.mark.parametrize("query", ["", CLIENT, "?a=%2B%20b&c"], ids=["plain", "client", "encoded"])
+def test_openssl_signs_a_change(server, signer, query):
+    body = json.dumps(SAVE).encode()
+    target = f"{PUBLIC}/records/modify{query}"
+    answer = send(server.address, "POST", target, body, signer.headers(target, body))
+    assert answer.status_code == 200, seen(server, answer)["authentication"]
+    record = answer.json()["records"][0]
+    assert record["fields"]["text"]["value"] == "Größe"
+    way = seen(server, answer)["authentication"]
+    assert (way["way"], way["credential"], way.get("problem")) == ("serverKey", signer.key_id, None)
+    assert seen(server, answer)["userRecordName"] == record["modified"]["userRecordName"]
+
+
+@pytest.mark.parametrize("query", ["", CLIENT])
+@pytest.mark.parametrize("body_hash", [None, ""], ids=["hash of nothing", "nothing"])
+def test_openssl_signs_a_question_without_a_body(server, signer, query, body_hash):
+    target = f"{PUBLIC}/users/caller{query}"
+    answer = send(server.address, "GET", target, headers=signer.headers(target, body_hash=body_hash))
+    assert answer.status_code == 200, seen(server, answer)["authentication"]
+    assert answer.json()["userRecordName"].startswith("_")
+
+
+@pytest.mark.parametrize("query", ["", CLIENT])
+def test_a_body_changed_by_a_byte_is_refused_and_the_log_says_so(server, signer, query):
+    body = json.dumps(SAVE).encode()
+    target = f"{PUBLIC}/records/modify{query}"
+    headers = signer.headers(target, body)
+    assert send(server.address, "POST", target, body, headers).status_code == 200
+    changed = body.replace(b"note", b"nota", 1)
+    problem = refused(server, send(server.address, "POST", target, changed, headers), "body")
+    assert "body hash differs" in problem["sentence"], problem
+    parts = {part["part"]: part for part in problem["parts"]}
+    assert parts["body hash"]["state"] == "differs"
+    assert parts["body hash"]["expected"] == Signer.body_hash(changed)
+    assert parts["body hash"]["received"] == Signer.body_hash(body)
+    assert parts["date"]["state"] == parts["target"]["state"] == "matches"
+    assert problem["certain"] is True
+
+
+def test_the_consoles_page_says_that_the_body_hash_differs(server, signer):
+    body = json.dumps(SAVE).encode()
+    target = f"{PUBLIC}/records/modify"
+    headers = signer.headers(target, body)
+    assert send(server.address, "POST", target, body, headers).status_code == 200
+    answer = send(server.address, "POST", target, body.replace(b"note", b"nota", 1), headers)
+    refused(server, answer, "body")
+    page = requests.get(
+        f"{server.address}/c/{CONTAINER}/development/public/requests", params={"id": answer.headers["X-Skylight-Request"]},
+        auth=server.administrator, timeout=30)
+    assert page.status_code == 200
+    words = html.unescape(re.sub("<[^>]+>", "", page.text))
+    assert "body hash differs" in words
+    assert Signer.body_hash(body) in words
+
+
+def test_each_part_that_is_wrong_is_named(server, signer, tmp_path):
+    body = json.dumps(SAVE).encode()
+    target = f"{PUBLIC}/records/modify{CLIENT}"
+
+    def answer(headers, target=target):
+        return send(server.address, "POST", target, body, headers)
+
+    # What many clients sign: the path without its query.
+    problem = refused(server, answer(signer.headers(target.split("?")[0], body)), "target")
+    assert problem["certain"] is True and target in problem["expected"]
+    # A clock that is wrong, and a date that has fractions.
+    refused(server, answer(signer.headers(target, body, date=Signer.now(-660))), "clock")
+    refused(server, answer(signer.headers(target, body, date=Signer.now().replace("Z", ".000Z"))), "date")
+    # Another key, and one that nobody registered.
+    stranger = Signer(tmp_path, "stranger")
+    stranger.key_id = "0" * 64
+    refused(server, answer(stranger.headers(target, body)), "unknownKey")
+    # Something that is no base64, and no three headers.
+    good = signer.headers(target, body)
+    refused(server, answer({**good, SIGNATURE: "not base64!"}), "encoding")
+    refused(server, answer({name: value for name, value in good.items() if name != DATE}), "incomplete")
+    assert answer(good).status_code == 200
+
+
+def test_a_key_is_good_for_its_own_environment_until_it_is_revoked(server, tmp_path):
+    signer = Signer(tmp_path)
+    signer.key_id = register(server, signer, "production")
+    target = f"/database/1/{CONTAINER}/development/public/users/caller"
+    refused(server, send(server.address, "GET", target, headers=signer.headers(target)), "otherPlace")
+    target = target.replace("development", "production")
+    assert send(server.address, "GET", target, headers=signer.headers(target)).status_code == 200
+    server.command("key", "revoke", signer.key_id, "--json")
+    refused(server, send(server.address, "GET", target, headers=signer.headers(target)), "revokedKey")
+
+
+def test_a_key_has_no_private_database(server, signer):
+    target = f"{PRIVATE}/zones/list"
+    answer = send(server.address, "GET", target, headers=signer.headers(target))
+    assert answer.status_code == 403
+    assert answer.json()["serverErrorCode"] == "ACCESS_DENIED"
+    assert answer.json()["reason"] == "private db access disabled for this account"
+
+
+# MARK: requests-cloudkit
+
+
+@pytest.fixture
+def python_2_strings(monkeypatch):
+    """requests-cloudkit is of 2018 and for Python 2, whose strings are bytes. Its own code stays as it is; the modules that it hands strings to take
+    and return them as they did then."""
+
+    def sha256(data=b""):
+        return hashlib.sha256(data.encode() if isinstance(data, str) else data)
+
+    class TextFile:
+        def __init__(self):
+            self.file = tempfile.NamedTemporaryFile()
+            self.seek, self.read = self.file.seek, self.file.read
+
+        def write(self, text):
+            self.file.write(text.encode())
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+    text = types.SimpleNamespace(b64encode=lambda data: base64.b64encode(data).decode())
+    monkeypatch.setattr(requests_cloudkit.cloudkit, "base64", text)
+    monkeypatch.setattr(requests_cloudkit.cloudkit, "hashlib", types.SimpleNamespace(sha256=sha256))
+    monkeypatch.setattr(requests_cloudkit.cloudkit, "tempfile", types.SimpleNamespace(NamedTemporaryFile=TextFile))
+
+
+def test_requests_cloudkit_saves_finds_and_deletes(server, signer, python_2_strings):
+    auth = CloudKitAuth(key_id=signer.key_id, key_file_name=str(signer.private))
+
+    def ask(action, body):
+        answer = requests.post(f"{server.address}{PUBLIC}/{action}", data=json.dumps(body), auth=auth, timeout=30)
+        assert answer.status_code == 200, seen(server, answer)["authentication"]
+        return answer.json()["records"]
+
+    fields = {"name": {"value": "Alexanderplatz"}, "rank": {"value": 3}}
+    saved = ask("records/modify", {"operations": [{"operationType": "create", "record": {"recordName": "alex", "recordType": "Stop", "fields": fields}}]})
+    assert saved[0]["fields"]["rank"] == {"value": 3, "type": "INT64"}
+    assert ask("records/lookup", {"records": [{"recordName": "alex"}]})[0]["recordChangeTag"] == saved[0]["recordChangeTag"]
+    # A type that a save has made has an index on each field.
+    by_name = {"fieldName": "name", "comparator": "EQUALS", "fieldValue": {"value": "Alexanderplatz"}}
+    found = ask("records/query", {"query": {"recordType": "Stop", "filterBy": [by_name]}})
+    assert [record["recordName"] for record in found] == ["alex"]
+    deleted = ask("records/modify", {"operations": [{"operationType": "delete", "record": {"recordName": "alex", "recordChangeTag": saved[0]["recordChangeTag"]}}]})
+    assert deleted == [{"recordName": "alex", "deleted": True}]
+    caller = requests.get(f"{server.address}{PUBLIC}/users/caller", auth=auth, timeout=30)
+    assert caller.json()["userRecordName"] == saved[0]["created"]["userRecordName"]
+
+
+def test_requests_cloudkit_with_a_wrong_key_is_refused(server, signer, python_2_strings, tmp_path):
+    other = Signer(tmp_path, "other")
+    auth = CloudKitAuth(key_id=signer.key_id, key_file_name=str(other.private))
+    answer = requests.post(f"{server.address}{PUBLIC}/records/lookup", data=json.dumps({"records": [{"recordName": "alex"}]}), auth=auth, timeout=30)
+    assert answer.status_code == 401
+    assert seen(server, answer)["authentication"]["problem"]["problem"] in ("key", "undetermined", "body")
+
+
+def test_the_message_is_what_apple_documents(signer):
+    """So that the tests above don't agree with the server in a mistake: the parts are made here without openssl."""
+    body = b"{}"
+    assert Signer.body_hash(body) == base64.b64encode(hashlib.sha256(body).digest()).decode()
+    assert set(signer.headers("/x", body)) == {KEY_ID, DATE, SIGNATURE}

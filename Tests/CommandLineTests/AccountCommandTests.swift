@@ -1,0 +1,98 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// The commands about tokens, keys and the administrator, on a folder and through the server that has it open.
+@Suite(.serialized) struct AccountCommandTests {
+    private let folder: TemporaryFolder
+    private static let container = ["--container", "iCloud.com.example.X"]
+    private static let publicKey = """
+        -----BEGIN PUBLIC KEY-----
+        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEpyVrSyYO8GHLmdmZgKs/ClKeSrDd
+        PuP7Gk5hqCH30xm+i+Cm8cLa3oTAA+5Gc4K3mMKFFw8w/lCNk/XBgI+B1w==
+        -----END PUBLIC KEY-----
+        """
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
+
+    private func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Command.Result {
+        try await Command.run(arguments + ["--data", data], environment: environment)
+    }
+
+    /// Makes, lists and revokes one of each.
+    private func everything() async throws {
+        let made = try await run(["token", "create-api", "--name", "Web", "--origin", "http://localhost:3000"] + Self.container)
+        #expect(made.status == 0 && made.output.contains(/^[0-9a-f]{64}\n$/), "\(made.errors)")
+        let id = String(try #require(made.errors.firstMatch(of: /API token ([0-9a-f]{8}) of iCloud.com.example.X \(development\)/)).1)
+        let list = try await run(["token", "list"])
+        #expect(list.output.contains(try Regex("\(id) +Web +iCloud.com.example.X +development +http://localhost:3000 +[-0-9: ]+ +never")))
+        #expect(!list.output.contains(made.output.trimmingCharacters(in: .newlines)))
+        #expect(try await run(["token", "list", "--environment", "production"]).output == "There is no API token.\n")
+        let signedIn = try await run(["token", "create-web-auth", "--user", "ada", "--api-token", id, "--keep-signed-in"] + Self.container)
+        #expect(signedIn.status == 0 && signedIn.output.hasSuffix("=\n"), "\(signedIn.errors)")
+        let sessions = try await run(["token", "list", "--web-auth", "--json"]).outputJSON
+        guard case .array(let all)? = sessions["sessions"], case .object(let session)? = all.first, case .string(let sessionID)? = session["id"] else {
+            Issue.record("\(sessions)")
+            return
+        }
+        #expect(session["apiTokenID"] == .string(id) && session["keepsSignedIn"] == true)
+        #expect(try await run(["token", "list", "--web-auth"]).output.contains(try Regex("\(sessionID) +ada +iCloud")))
+        #expect(try await run(["token", "revoke", sessionID]).output.contains("is over"))
+        #expect(try await run(["token", "list", "--web-auth"]).output == "Nobody is signed in to an app.\n")
+        #expect(try await run(["token", "revoke", id, "--json"]).outputJSON["token"] != nil)
+        #expect(try await run(["token", "list"]).output == "There is no API token.\n")
+        #expect(try await run(["token", "list", "--all"]).output.contains(id))
+        let gone = try await run(["token", "revoke", "00000000", "--json"])
+        #expect(gone.status == 1)
+        #expect(try gone.errorJSON["code"] == "NOT_FOUND")
+        let file = try folder.write(Self.publicKey, to: "key.pub.pem").path(percentEncoded: false)
+        let registered = try await run(["key", "register", "--file", file, "--name", "Nightly"] + Self.container)
+        #expect(registered.status == 0 && registered.output.contains(/^[0-9a-f]{64}\n$/), "\(registered.errors)")
+        let keyID = registered.output.trimmingCharacters(in: .newlines)
+        #expect(try await run(["key", "list"]).output.contains(try Regex("\(keyID) +Nightly +iCloud")))
+        #expect(try await run(["key", "revoke", keyID]).output.contains("'Nightly'"))
+        #expect(try await run(["key", "list"]).output == "No server key is registered.\n")
+        let secret = try folder.write("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", to: "key.pem").path(percentEncoded: false)
+        let refused = try await run(["key", "register", "--file", secret, "--json"] + Self.container)
+        #expect(refused.status == 65)
+        #expect(try refused.json(refused.errors)["error"] != nil && refused.errors.contains("private key"))
+        #expect(try await run(["key", "register", "--file", secret + ".none"] + Self.container).status == 66)
+    }
+
+    @Test func commandsWorkOnTheFolder() async throws {
+        #expect(try await run(["token", "list"]).errors.contains("There is no data folder"))
+        try await everything()
+    }
+
+    @Test func commandsWorkThroughTheServer() async throws {
+        let server = try await Server(["--data", data])
+        try await everything()
+        #expect(try await run(["token", "list"]).errors.contains("Working through the server at \(server.address)"))
+        #expect(await server.end() == 0)
+        // What the server was told is in the folder.
+        #expect(try await run(["token", "list", "--all"]).output.contains("Web"))
+        #expect(try await run(["key", "list", "--all"]).output.contains("Nightly"))
+    }
+
+    @Test func aPasswordComesFromTheEnvironmentOrIsRefused() async throws {
+        let password = ["SKYLIGHT_ADMIN_PASSWORD": "a long password"]
+        #expect(try await run(["admin", "set-password"], environment: password).output == "The administrator's password is set.\n")
+        let short = try await run(["admin", "set-password", "--json"], environment: ["SKYLIGHT_ADMIN_PASSWORD": "short"])
+        #expect(short.status == 1)
+        #expect(try short.errorJSON["code"] == "BAD_REQUEST")
+        // Nobody is there to be asked.
+        let nobody = try await run(["admin", "set-password"], environment: ["SKYLIGHT_ADMIN_PASSWORD": ""])
+        #expect(nobody.status == 64 && nobody.errors.contains("--stdin"))
+        #expect(try await run(["admin", "set-password", "--stdin"]).status == 66)
+    }
+
+    @Test func aTokenIsNoID() async throws {
+        let result = try await run(["token", "revoke", String(repeating: "a", count: 64)])
+        #expect(result.status == 64 && result.errors.contains("give the ID"))
+    }
+}

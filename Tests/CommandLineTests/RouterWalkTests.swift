@@ -1,0 +1,172 @@
+import Accounts
+import Foundation
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+@testable import skylight
+import TestSupport
+import Testing
+
+/// Every route that a server has, taken from its router, so that none can be forgotten.
+@Suite("A walk of the router") struct RouterWalkTests {
+    private static let password = "correct horse battery"
+
+    /// A route, and an address that leads to it.
+    private struct Route: CustomStringConvertible {
+        let pattern: String
+        let method: HTTPRequest.Method
+        let path: String
+
+        var description: String { "\(method) \(pattern)" }
+        var isReading: Bool { [.get, .head, .options].contains(method) }
+
+        init(_ route: Router<ServingRequestContext>.RouteDescription) {
+            pattern = route.path.description
+            method = route.method
+            let values = [
+                "{container}": "iCloud.com.example.App", "{environment}": "development", "{database}": "private", "{name}": "skylight.css",
+                // A path of the services' usual form.
+                "**": "1/iCloud.com.example.App/development/private/records/query",
+            ]
+            path = pattern.split(separator: "/").map { part in values[String(part)] ?? String(part) }.reduce("") { "\($0)/\($1)" }
+        }
+
+        var target: String { path.isEmpty ? "/" : path }
+    }
+
+    /// The routes that need no session where one is required, and why.
+    private static let open: [String: String] = [
+        "/static/{name}": "style sheets and scripts of the sign-in page, and nothing of the data",
+        "/admin/sign-in": "the administrator's sign-in itself",
+        "/sign-in": "the sign-in of an app's users, who have a ticket",
+        "/health": "for those who watch servers",
+        "/openapi.json": "a description, and nothing of the data",
+        "/database/**": "the protocol, with credentials of its own", "/device/**": "the protocol, with credentials of its own",
+        "/assets/**": "the bytes of files, with a ticket in the address",
+    ]
+
+    private func withRoutes(
+        _ mode: AccessControl.Mode, hasPassword: Bool = false, _ body: (Walker, [Route], AccessControl) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let store = try DataFolder(folder.url.appending(path: "data").path(percentEncoded: false)).open()
+        if hasPassword { try await store.accounts.setAdministratorPassword(Self.password) }
+        let access = AccessControl(mode, accounts: store.accounts, instanceSecret: "a secret of this run")
+        let router = try ServedRoutes(store: store, access: access).router()
+        let routes = router.routes.map(Route.init)
+        // A walk of nothing would find nothing.
+        #expect(routes.count > 100 && routes.contains { $0.pattern == "/c/{container}/{environment}/{database}/record/save" })
+        do { try await body(Walker(responder: router.buildResponder()), routes, access) } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    /// Asks without a network between.
+    private struct Walker {
+        let responder: any HTTPResponder<ServingRequestContext>
+
+        func answer(_ route: Route, host: String = "localhost", _ headers: HTTPFields = [:], body: String = "") async throws -> Response {
+            try await answer(route.method, route.target, host: host, headers, body: body)
+        }
+
+        func answer(_ method: HTTPRequest.Method, _ target: String, host: String = "localhost", _ headers: HTTPFields = [:], body: String = "") async throws -> Response {
+            let source = ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            var headers = headers
+            if method == .post, headers[.contentType] == nil { headers[.contentType] = "application/x-www-form-urlencoded" }
+            let head = HTTPRequest(method: method, scheme: "http", authority: host, path: target, headerFields: headers)
+            let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+            return try await responder.respond(to: request, context: ServingRequestContext(source: source))
+        }
+    }
+
+    @Test(arguments: AccessControl.Mode.allCases) func everyRouteRefusesAForeignHost(mode: AccessControl.Mode) async throws {
+        try await withRoutes(mode) { walker, routes, _ in
+            for route in routes {
+                for host in ["evil.example", "evil.example:8080", "localhost.evil.example", "192.168.7.7:8080"] {
+                    let answer = try await walker.answer(route, host: host, [.authorization: "Bearer a secret of this run"])
+                    #expect(answer.status == .forbidden, "\(route) for the host \(host)")
+                    #expect(answer.headers[.connection] == "close", "\(route) for the host \(host)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: AccessControl.Mode.allCases) func everyChangeRefusesAForeignOrigin(mode: AccessControl.Mode) async throws {
+        try await withRoutes(mode) { walker, routes, access in
+            let cookie = try await cookie(walker, access)
+            for route in routes {
+                for origin in ["https://evil.example", "http://localhost.evil.example", "null"] {
+                    let answer = try await walker.answer(route, [.origin: origin, .cookie: cookie.pair, formHeader: cookie.session.csrf])
+                    #expect(!answer.headers.contains(.accessControlAllowOrigin), "\(route) from \(origin)")
+                    if !route.isReading { #expect(answer.status == .forbidden, "\(route) from \(origin)") }
+                }
+            }
+        }
+    }
+
+    @Test func everyRouteThatIsNotOpenNeedsTheAdministrator() async throws {
+        try await withRoutes(.required, hasPassword: true) { walker, routes, _ in
+            let patterns = Set(routes.map(\.pattern))
+            for pattern in Self.open.keys { #expect(patterns.contains(pattern), "\(pattern) is not there any more") }
+            let others: [HTTPFields] = [
+                [:], [.authorization: "Bearer another"], [.authorization: "Basic \(Data("admin:wrong".utf8).base64EncodedString())"],
+                [.cookie: "skylight-80=\(String(repeating: "0", count: 64))"],
+            ]
+            for route in routes where Self.open[route.pattern] == nil && route.method != .options {
+                // The password is tried once: after a few tries nobody looks at it any more.
+                for headers in route.pattern == "/metrics" && route.method == .get ? others : [others[0], others[1], others[3]] {
+                    // To the router a slash at the end is nothing.
+                    for target in headers == others[2] || route.target == "/" ? [route.target] : [route.target, "\(route.target)/"] {
+                        let answer = try await walker.answer(route.method, target, headers)
+                        let isLed = answer.status == .seeOther && answer.headers[.location]?.hasPrefix("/admin/sign-in") == true
+                        #expect(isLed && route.isReading || answer.status == .unauthorized, "\(route) at \(target) with \(headers): \(answer.status)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func everyFormNeedsTheSecretOfItsSession() async throws {
+        try await withRoutes(.required) { walker, routes, access in
+            let cookie = try await cookie(walker, access)
+            let other = access.accounts.openConsoleSession(now: Date())
+            for route in routes where Self.open[route.pattern] == nil && !route.isReading {
+                let isService = route.pattern.hasPrefix("/skylight/") || route.pattern == "/metrics"
+                for form in ["", "form-secret=", "form-secret=\(other.csrf)", "name=form-secret"] {
+                    let answer = try await walker.answer(route, [.cookie: cookie.pair], body: form)
+                    #expect(answer.status == (isService ? .unauthorized : .forbidden), "\(route) with '\(form)'")
+                }
+                let answer = try await walker.answer(route, [.cookie: cookie.pair, formHeader: other.csrf])
+                #expect(answer.status == (isService ? .unauthorized : .forbidden), "\(route) with another session's secret")
+            }
+        }
+    }
+
+    @Test func everyRouteIsThereForTheAdministrator() async throws {
+        try await withRoutes(.required) { walker, routes, access in
+            for route in routes where Self.open[route.pattern] == nil && route.pattern != "/admin/sign-out" {
+                // A session of its own for each: nothing here ends one.
+                let cookie = try await cookie(walker, access)
+                for headers in [[.cookie: cookie.pair, formHeader: cookie.session.csrf], [.authorization: "Bearer a secret of this run"]] as [HTTPFields] {
+                    let answer = try await walker.answer(route, headers)
+                    let isLed = answer.headers[.location]?.hasPrefix("/admin/sign-in") == true
+                    #expect(!isLed && answer.status != .unauthorized && answer.status.code < 500, "\(route) with \(headers): \(answer.status)")
+                }
+            }
+        }
+    }
+
+    // MARK: Sessions
+
+    private var formHeader: HTTPField.Name { .init(AccessControl.forgeryHeader) ?? .cookie }
+
+    private func cookie(_ walker: Walker, _ access: AccessControl) async throws -> (pair: String, session: ConsoleSession) {
+        let session = access.accounts.openConsoleSession(now: Date())
+        return ("skylight-80=\(session.token)", session)
+    }
+}

@@ -1,0 +1,67 @@
+import AssetStore
+import Console
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+/// A console where access is required, and a browser that keeps its cookie.
+struct AccessStage: Sendable {
+    static let password = "correct horse battery"
+
+    let client: any TestClientProtocol
+    let accounts: Accounts
+
+    /// - Parameter password: the administrator's; `nil` for none.
+    static func run(
+        _ mode: AccessControl.Mode = .required, password: String? = password, isSecure: Bool = false, _ body: @Sendable (AccessStage) async throws -> Void
+    ) async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        // What makes guessing slow makes tests slow.
+        if let password { try await accounts.setAdministratorPassword(password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1)) }
+        let folder = try TemporaryFolder()
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        _ = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
+            .modifyZones([.create(ZoneID(zoneName: "Notes"))])
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback, isSecure: isSecure)
+        try Console(
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),
+            access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil, publicFolder: nil
+        ).addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in try await body(AccessStage(client: client, accounts: accounts)) }
+    }
+
+    func get(_ path: String, _ headers: HTTPFields = [:]) async throws -> TestResponse {
+        try await client.execute(uri: path, method: .get, headers: headers) { $0 }
+    }
+
+    func post(_ path: String, _ form: String, _ headers: HTTPFields = [:]) async throws -> TestResponse {
+        try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: form)) { $0 }
+    }
+
+    /// Signs in.
+    /// - Returns: the cookie, as a browser sends it back.
+    func signIn() async throws -> HTTPFields {
+        let answer = try await post("/admin/sign-in", "password=correct+horse+battery")
+        #expect(answer.status == .seeOther)
+        let cookie = try #require(answer.headers[.setCookie]?.split(separator: ";").first)
+        return [.cookie: String(cookie)]
+    }
+
+    /// The secret in a page's head.
+    func secret(_ cookie: HTTPFields) async throws -> String {
+        let page = String(buffer: try await get("/", cookie).body)
+        return String(try #require(page.firstMatch(of: /<meta name="form-secret" content="([0-9a-f]+)">/)).output.1)
+    }
+}

@@ -1,0 +1,149 @@
+import Accounts
+import Foundation
+import HTTPServing
+import JSON
+import RecordStore
+import Records
+import Testing
+import Traffic
+
+@testable import WebServices
+
+/// What is beyond the protocol is the administrator's where credentials are required.
+@Suite("The administrator's services")
+struct AdministratorGateTests {
+    private static let database = "/skylight/1/\(CredentialStage.container)/development/private/"
+    private static let environment = "/skylight/1/\(CredentialStage.container)/development/"
+
+    /// All services there are, from the tables that answer them.
+    private static var targets: [String] {
+        let ofDatabases = (Array(SkylightServices.streams.keys) + SkylightServices.endpoints.keys).map { database + $0 }
+        let ofEnvironments = SkylightServices.ofEnvironments.keys.map { environment + $0 }
+        let ofServer = (Array(SkylightServices.server.keys) + TrafficServices.names + AccountServices.all.keys + ["rehearsals"]).map { SkylightServices.root + $0 }
+        let more = ["/metrics", "/skylight/1/requests/x", "/skylight/1/nothing", "/skylight/1/accounts/tokens", "/skylight/2/health", "/skylight/1"]
+        let all = (ofDatabases + ofEnvironments + ofServer + more).filter { $0 != "/skylight/1/health" }
+        // To the router a slash at the end is nothing.
+        return (all + all.map { "\($0)/" } + ["/metrics/?x=1"]).sorted()
+    }
+
+    private static func send(_ server: TestServer, _ method: String, _ target: String, _ headers: [String] = [], body: String = "") async throws -> RawResponse {
+        let request = NotedClient.head(method, target, headers, length: body.utf8.count) + body
+        return try #require(try await server.client.exchange(request).first, "\(method) \(target)")
+    }
+
+    private static func basic(_ password: String) -> String {
+        "Authorization: Basic " + Data("admin:\(password)".utf8).base64EncodedString()
+    }
+
+    @Test("Nobody else is answered by any of them")
+    func refused() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            let stage = try await CredentialStage(server)
+            let session = "ckWebAuthToken=\(CredentialStage.encoded(stage.session.token))"
+            for target in Self.targets {
+                for method in ["GET", "POST"] {
+                    let signed = try stage.signer.headers(target)
+                    let brought: [(String, [String])] = [
+                        ("", []), ("", ["X-Skylight-User: developer", "X-Skylight-Access: owner"]), ("?\(session)&ckAPIToken=\(stage.apiToken.secret)", []),
+                        ("", signed), ("", ["Authorization: Bearer guess"]), ("", ["Authorization: Basic nonsense"]),
+                    ]
+                    for (query, headers) in method == "GET" ? brought : Array(brought.prefix(1)) {
+                        let response = try await Self.send(server, method, target + query, headers)
+                        #expect(response.status == 401, "\(method) \(target)\(query) \(headers): \(response.status) \(response.text)")
+                        #expect(response.headers["www-authenticate"] == #"Basic realm="Skylight", charset="UTF-8""#, "\(target)")
+                        #expect(response.text.contains("Only the administrator may ask for this"), "\(target)")
+                        if target.hasPrefix("/skylight/") {
+                            #expect(Subset.differences(["serverErrorCode": "AUTHENTICATION_FAILED", "uuid": "<any>"], try response.json()) == [], "\(target)")
+                        }
+                    }
+                }
+            }
+            #expect(try await server.engine.containers().isEmpty)
+        }
+    }
+
+    @Test("The administrator is, by password and by the secret of the data folder")
+    func answered() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            _ = try await CredentialStage(server)
+            for header in [Self.basic(CredentialStage.password), "Authorization: Bearer \(TestServer.instanceSecret)"] {
+                for target in ["/metrics", "/skylight/1/users", "/skylight/1/rehearsals", "/skylight/1/requests", Self.database + "schema"] {
+                    #expect(try await Self.send(server, "GET", target, [header]).status == 200, "\(target)")
+                }
+                // As whom the request says.
+                let caller = try await Self.send(server, "GET", "/skylight/1/users/caller", [header, "X-Skylight-User: anna"])
+                #expect(Subset.value(at: "userRecordName", in: try caller.json()) == .string(User.recordName(ofHandle: "anna").string))
+            }
+        }
+    }
+
+    @Test("A script of a page is refused without a question for the password")
+    func scripts() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            let response = try await Self.send(server, "GET", "/skylight/1/users", ["Sec-Fetch-Mode: cors", "Sec-Fetch-Site: same-origin"])
+            #expect(response.status == 401 && response.headers["www-authenticate"] == nil)
+        }
+    }
+
+    @Test("Whether the server is well everybody may know")
+    func health() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            let stage = try await CredentialStage(server)
+            try await stage.makeOpenType()
+            for target in ["/health", "/skylight/1/health"] {
+                let stranger = try await Self.send(server, "GET", target)
+                #expect(stranger.status == 200 && stranger.text.contains(#""status":"ok""#), "\(target)")
+                // Nor what the containers are called.
+                #expect(!stranger.text.contains("stores") && !stranger.text.contains("iCloud."), "\(target) \(stranger.text)")
+                let administrator = try await Self.send(server, "GET", target, [Self.basic(CredentialStage.password)])
+                #expect(administrator.status == 200 && administrator.text.contains("stores"), "\(target)")
+            }
+        }
+    }
+
+    @Test("Who tries to be the administrator and is not stands in the log")
+    func noted() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            _ = try await CredentialStage(server)
+            let tries: [(header: String, problem: String)] = [
+                ("Authorization: Bearer guess", "wrongSecret"), ("Authorization: Negotiate guess", "unknownScheme"), (Self.basic("guess"), "wrongPassword"),
+            ]
+            for (header, problem) in tries {
+                for path in [Self.database + "schema", "/database/1/\(CredentialStage.container)/development/private/zones/list"] {
+                    let answer = try await Self.send(server, "GET", path, [header])
+                    let noted = try #require(answer.headers["x-skylight-request"].flatMap { server.log.request($0) }, "\(path)")
+                    #expect(noted.authentication?.way == .administrator && noted.authentication?.problem?.kind == problem, "\(path) \(header)")
+                    #expect(noted.authentication?.problem?.sentence.contains("guess") == false)
+                }
+            }
+        }
+    }
+
+    @Test("Wrong passwords are slowed down, the right one is not asked for twice")
+    func tooMany() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            _ = try await CredentialStage(server)
+            var statuses: [Int] = []
+            for _ in 0..<30 where statuses.last != 429 {
+                statuses.append(try await Self.send(server, "GET", "/skylight/1/users", [Self.basic("guess")]).status)
+            }
+            #expect(statuses.first == 401 && statuses.last == 429)
+            let refused = try await Self.send(server, "GET", Self.database + "schema", [Self.basic("guess")])
+            #expect(refused.status == 429 && refused.headers["retry-after"] != nil)
+            #expect(Subset.differences(["serverErrorCode": "THROTTLED", "retryAfter": "<any>"], try refused.json()) == [])
+            // And so are requests of the protocol that try.
+            let path = "/database/1/\(CredentialStage.container)/development/private/zones/list"
+            #expect(try await Self.send(server, "GET", path, [Self.basic("guess")]).status == 429)
+        }
+    }
+
+    @Test("Where no credentials are required, nobody needs to be the administrator")
+    func open() async throws {
+        try await TestServer.run { server in
+            for target in ["/metrics", "/skylight/1/users", "/skylight/1/rehearsals", Self.database + "schema"] {
+                let status = try await Self.send(server, "GET", target).status
+                #expect(status == 200, "\(target)")
+            }
+        }
+    }
+}

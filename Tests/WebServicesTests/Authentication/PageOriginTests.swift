@@ -1,0 +1,129 @@
+import Accounts
+import Foundation
+import HTTPServing
+import JSON
+import Records
+import Testing
+import Traffic
+
+@testable import WebServices
+
+/// Pages of sites that an API token lists: what they may ask and read, and what not.
+@Suite("Pages of sites that API tokens list")
+struct PageOriginTests {
+    private static let root = "/database/1/\(CredentialStage.container)/development"
+    private static let body = #"{"records":[{"recordName":"a"}]}"#
+    private static let listed = CredentialStage.listedOrigin
+
+    private static func send(_ server: TestServer, _ method: String, _ target: String, _ origin: String, _ more: [String] = [], body: String = "") async throws -> RawResponse {
+        let request = NotedClient.head(method, target, ["Origin: \(origin)"] + more, length: body.utf8.count) + body
+        return try #require(try await server.client.exchange(request).first)
+    }
+
+    @Test("A listed page asks first, asks, and reads answers and errors", arguments: AccessControl.Mode.allCases)
+    func listed(mode: AccessControl.Mode) async throws {
+        try await TestServer.run(requiring: mode) { server in
+            let stage = try await CredentialStage(server)
+            let target = "\(Self.root)/public/records/lookup?ckAPIToken=\(stage.restricted.secret)"
+            let preflight = try await Self.send(server, "OPTIONS", target, Self.listed, ["Access-Control-Request-Method: POST"])
+            #expect(preflight.status == 204 && preflight.headers["access-control-allow-origin"] == Self.listed)
+            let answer = try await Self.send(server, "POST", target, Self.listed, body: Self.body)
+            #expect(answer.status == 200 && answer.headers["access-control-allow-origin"] == Self.listed)
+            let error = try await Self.send(server, "POST", target, Self.listed, body: "{")
+            #expect(error.status == 400 && error.headers["access-control-allow-origin"] == Self.listed)
+            #expect(error.headers["access-control-expose-headers"]?.contains("X-Apple-CloudKit-Web-Auth-Token") == true)
+        }
+    }
+
+    @Test("What the list does not name stays outside", arguments: AccessControl.Mode.allCases)
+    func foreign(mode: AccessControl.Mode) async throws {
+        try await TestServer.run(requiring: mode) { server in
+            let stage = try await CredentialStage(server)
+            let token = "ckAPIToken=\(stage.restricted.secret)"
+            let refused: [(String, String, String)] = [
+                ("another site", "\(Self.root)/public/records/lookup?\(token)", "https://evil.example"),
+                ("another port of the site", "\(Self.root)/public/records/lookup?\(token)", "\(Self.listed):8443"),
+                ("a site that only starts so", "\(Self.root)/public/records/lookup?\(token)", "\(Self.listed).evil.example"),
+                ("the other scheme", "\(Self.root)/public/records/lookup?\(token)", "http://app.example.com"),
+                ("no token", "\(Self.root)/public/records/lookup", Self.listed),
+                ("a token that lists nothing", "\(Self.root)/public/records/lookup?ckAPIToken=\(stage.apiToken.secret)", Self.listed),
+                ("a revoked token", "\(Self.root)/public/records/lookup?ckAPIToken=\(stage.revoked)", Self.listed),
+                ("Skylight's own services", "/skylight/1/\(CredentialStage.container)/development/private/records/query?\(token)", Self.listed),
+                ("Skylight's own services of the server", "/skylight/1/users?\(token)", Self.listed),
+                ("the numbers", "/metrics?\(token)", Self.listed),
+                ("another container", "/database/1/iCloud.com.example.Other/development/public/records/lookup?\(token)", Self.listed),
+                ("another environment", "/database/1/\(CredentialStage.container)/production/public/records/lookup?\(token)", Self.listed),
+                ("a rehearsal", "\(Self.root)/public/records/lookup?\(token)&skylightRehearse=throttled", Self.listed),
+            ]
+            for (what, target, origin) in refused {
+                let answer = try await Self.send(server, "POST", target, origin, body: Self.body)
+                #expect(answer.status == 403 && answer.headers["access-control-allow-origin"] == nil, "\(what): \(answer.status) \(answer.text)")
+                let preflight = try await Self.send(server, "OPTIONS", target, origin, ["Access-Control-Request-Method: POST"])
+                #expect(preflight.headers["access-control-allow-origin"] == nil, "\(what)")
+            }
+        }
+    }
+
+    @Test("A listed page asks for nothing that is the owner's", arguments: AccessControl.Mode.allCases)
+    func owner(mode: AccessControl.Mode) async throws {
+        try await TestServer.run(requiring: mode) { server in
+            let stage = try await CredentialStage(server)
+            let target = "\(Self.root)/public/records/lookup?ckAPIToken=\(stage.restricted.secret)"
+            for header in ["X-Skylight-Access", "X-Skylight-Rehearse"] {
+                for (name, value) in [(header, header.hasSuffix("Access") ? "owner" : "throttled"), (header.lowercased(), "")] {
+                    let asked = ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type, \(name)"]
+                    let preflight = try await Self.send(server, "OPTIONS", target, Self.listed, asked)
+                    #expect(preflight.headers["access-control-allow-origin"] == nil && preflight.headers["access-control-allow-headers"] == nil, "\(name)")
+                    let answer = try await Self.send(server, "POST", target, Self.listed, ["\(name): \(value)"], body: Self.body)
+                    #expect(answer.status == 403 && answer.headers["access-control-allow-origin"] == nil, "\(name): \(answer.text)")
+                }
+            }
+            // One of this machine may, as far as it is the owner's.
+            let near = try await Self.send(
+                server, "OPTIONS", target, "http://localhost:3000", ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: X-Skylight-Access"])
+            #expect(near.status == 204 && near.headers["access-control-allow-headers"] == "X-Skylight-Access")
+        }
+    }
+
+    @Test("A page of this machine that a token does not list is told so, and may read it")
+    func unlistedButTrusted() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            let stage = try await CredentialStage(server)
+            let target = "\(Self.root)/public/records/lookup?ckAPIToken=\(stage.restricted.secret)"
+            let answer = try await Self.send(server, "POST", target, "http://localhost:3000", body: Self.body)
+            #expect(answer.status == 401 && answer.headers["access-control-allow-origin"] == "http://localhost:3000")
+            let noted = try #require(answer.headers["x-skylight-request"].flatMap { server.log.request($0) })
+            #expect(noted.authentication?.problem?.expected == Self.listed && noted.authentication?.problem?.received == "http://localhost:3000")
+        }
+    }
+
+    @Test("A listed page may send and show the files of its records")
+    func files() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            let stage = try await CredentialStage(server)
+            let upload = "/assets/\(CredentialStage.container)/development/upload/none"
+            let listed = try await Self.send(server, "POST", upload, Self.listed, body: "x")
+            // Let in as far as the ticket, which is none.
+            #expect(listed.status == 404 && listed.headers["access-control-allow-origin"] == Self.listed)
+            let foreign = try await Self.send(server, "POST", upload, "https://evil.example", body: "x")
+            #expect(foreign.status == 403 && foreign.headers["access-control-allow-origin"] == nil)
+            _ = try await server.accounts.revokeAPIToken(stage.restricted.token.id)
+            #expect(try await Self.send(server, "POST", upload, Self.listed, body: "x").status == 403)
+        }
+    }
+
+    @Test("The sign-in that a page is sent to knows the page")
+    func signIn() async throws {
+        try await TestServer.run(requiring: .required) { server in
+            let stage = try await CredentialStage(server)
+            let target = "\(Self.root)/public/users/caller?ckAPIToken=\(stage.restricted.secret)"
+            let answer = try await Self.send(server, "POST", target, Self.listed, body: "{}")
+            #expect(answer.status == 421 && answer.headers["access-control-allow-origin"] == Self.listed)
+            guard case .string(let url)? = Subset.value(at: "redirectURL", in: try answer.json()), let ticket = url.split(separator: "ticket=").last else {
+                Issue.record("no redirectURL in \(answer.text)")
+                return
+            }
+            #expect(server.accounts.signInRequest(ticket: String(ticket), now: .now)?.origin == Self.listed)
+        }
+    }
+}

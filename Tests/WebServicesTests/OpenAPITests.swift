@@ -1,0 +1,125 @@
+import HTTPServing
+import Hummingbird
+import JSON
+import Records
+import Testing
+
+@testable import WebServices
+
+/// Whether `/openapi.json` has what the server answers to, and nothing else.
+@Suite("OpenAPI")
+struct OpenAPITests {
+    /// The operations of the document, such as `GET /health`.
+    private static let operations: [String] = {
+        guard case .object(let document) = OpenAPIDocument.document, case .object(let paths)? = document["paths"] else { return [] }
+        return paths.flatMap { path in
+            guard case .object(let item) = path.value else { return [String]() }
+            return item.map { "\($0.name.string.uppercased()) \(path.name)" }
+        }
+    }()
+
+    /// The operations that a test can ask for: with what stands in their paths filled in.
+    private static func target(_ path: some StringProtocol) -> String {
+        let values = [
+            "container": "iCloud.com.example.Test", "environment": "development", "database": "private", "id": "none", "ticket": "none", "name": "none",
+        ]
+        return values.reduce(String(path)) { $0.replacing("{\($1.key)}", with: $1.value) }
+    }
+
+    /// Whether a path is that of a service which is not there yet: it says so, whatever the method.
+    private static func isMissing(_ path: some StringProtocol) -> Bool {
+        EndpointTable.missing.contains { path.hasPrefix("/database/") && path.hasSuffix($0) }
+            || EndpointTable.missingOnDevices.contains { path.hasPrefix("/device/") && path.hasSuffix($0) }
+    }
+
+    @Test("Each service of the tables is there, with the methods it answers to")
+    func tables() {
+        let described = Set(Self.operations)
+        var expected: Set<String> = [
+            "GET /health", "GET /metrics", "GET /openapi.json", "GET /skylight/1/rehearsals", "POST /skylight/1/rehearsals",
+            "GET /skylight/1/requests/{id}", "POST /assets/{container}/{environment}/upload/{ticket}",
+            "PUT /assets/{container}/{environment}/upload/{ticket}", "GET /assets/{container}/{environment}/download/{ticket}/{name}",
+        ]
+        func add(_ root: String, _ table: [String: any Endpoint.Type]) {
+            for (action, endpoint) in table {
+                expected.insert("POST \(root)\(action)")
+                if endpoint.allowsGET { expected.insert("GET \(root)\(action)") }
+            }
+        }
+        add("/database/1/{container}/{environment}/{database}/", EndpointTable.database)
+        for action in EndpointTable.missing { expected.insert("POST /database/1/{container}/{environment}/{database}/\(action)") }
+        for action in EndpointTable.missingOnDevices { expected.insert("POST /device/1/{container}/{environment}/\(action)") }
+        add("/skylight/1/{container}/{environment}/{database}/", SkylightServices.endpoints)
+        for action in SkylightServices.streams.keys { expected.insert("GET /skylight/1/{container}/{environment}/{database}/\(action)") }
+        for (action, service) in SkylightServices.ofEnvironments {
+            expected.insert("\(service.method) /skylight/1/{container}/{environment}/\(action)")
+        }
+        for action in SkylightServices.server.keys { expected.insert("GET /skylight/1/\(action)") }
+        for (action, service) in AccountServices.all { expected.insert("\(service.method) /skylight/1/\(action)") }
+        for action in TrafficServices.names { expected.insert("GET /skylight/1/\(action)") }
+        #expect(expected.subtracting(described).sorted() == [], "not described")
+        #expect(described.subtracting(expected).sorted() == [], "described, and not there")
+    }
+
+    @Test("Each route of the router is there")
+    func routes() async throws {
+        // Those that the tables stand behind end in a wildcard.
+        let roots = ["/database/**", "/device/**", "/skylight/**", "/assets/**"]
+        try await TestServer.run { server in
+            let own = server.routes.filter { route in !roots.contains { route.hasSuffix(" " + $0) } }
+            #expect(server.routes.contains { $0.hasSuffix(" /database/**") })
+            #expect(!own.isEmpty)
+            let described = Set(Self.operations.map { String($0.drop { $0 != "/" }) })
+            // Other methods are routes of their own, and refused.
+            for route in own { #expect(described.contains(String(route.drop { $0 != "/" })), "\(route) is not described") }
+        }
+    }
+
+    @Test("The server answers to each operation, and to no other method at its path")
+    func methods() async throws {
+        let byPath = Dictionary(grouping: Self.operations) { $0.split(separator: " ")[1] }
+        #expect(byPath.count > 70)
+        let endless = ["/requests/live", "/commits", "/changes/follow"]
+        try await TestServer.run { server in
+            for (path, operations) in byPath {
+                let known = Set(operations.compactMap { $0.split(separator: " ").first.map(String.init) })
+                for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+                    if method == "GET", endless.contains(where: { path.hasSuffix($0) }) { continue }
+                    let response = try #require(
+                        try await server.client.exchange(
+                            "\(method) \(Self.target(path)) HTTP/1.1\r\nHost: localhost\r\nX-Skylight-Rehearse: none\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+                        ).first, "\(method) \(path)")
+                    if known.contains(method) {
+                        #expect(response.status != 405, "\(method) \(path): \(response.text.prefix(300))")
+                        #expect(response.status < 500, "\(method) \(path): \(response.text.prefix(300))")
+                    } else if Self.isMissing(path) {
+                        #expect(response.status == 400, "\(method) \(path): \(response.status) \(response.text.prefix(300))")
+                    } else {
+                        #expect(response.status == 405, "\(method) \(path): \(response.status) \(response.text.prefix(300))")
+                        #expect(response.headers["allow"] != nil, "\(method) \(path)")
+                    }
+                    if response.status >= 400 {
+                        // What is about the server alone is no web service, and answers in words.
+                        let isService = path.split(separator: "/").count > 1
+                        let type = isService ? "application/json; charset=UTF-8" : "text/plain; charset=utf-8"
+                        #expect(response.headers["content-type"] == type, "\(method) \(path)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Each service says in its own words what it is")
+    func words() {
+        let descriptions =
+            EndpointTable.database.values.map { $0.described } + SkylightServices.endpoints.values.map { $0.described }
+            + SkylightServices.server.values.map { $0.described } + AccountServices.all.values.map { $0.described }
+            + Array(ServiceDescription.streams.values)
+            + Array(ServiceDescription.ofEnvironments.values) + Array(ServiceDescription.traffic.values)
+        #expect(Set(descriptions.map(\.summary)).count == descriptions.count)
+        for description in descriptions {
+            #expect(description.summary.first?.isUppercase == true && !description.summary.hasSuffix("."), "\(description.summary)")
+            if !description.details.isEmpty { #expect(description.details.hasSuffix("."), "\(description.summary)") }
+        }
+    }
+}
