@@ -116,8 +116,10 @@ def ask(stage, path, **parameters):
 
 def test_the_command_that_is_shown_with_a_new_token_is_let_in(administrator):
     make_token(administrator, "Shown")
-    shown = administrator.get_by_label("A request with the token").text_content()
-    command = shown.strip().replace("curl ", "curl -s -w '%{http_code}' ")
+    shown = administrator.get_by_label("A request with the token")
+    # A script writes the server's address into it.
+    expect(shown).to_contain_text(administrator.evaluate("location.origin"))
+    command = shown.text_content().strip().replace("curl ", "curl -s -w '%{http_code}' ")
     answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
     assert answer.endswith("200") and "NOT_FOUND" in answer, answer
 
