@@ -27,8 +27,6 @@ public struct SignatureProblem: Sendable, Hashable {
         case key
         /// More than one part differs.
         case several
-        /// The request carries credentials of two kinds.
-        case mixed
         /// Not to be found out.
         case undetermined
     }
