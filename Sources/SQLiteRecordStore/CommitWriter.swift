@@ -185,6 +185,11 @@ final class CommitWriter: Sendable {
         if error.resultCode == .SQLITE_FULL {
             return RecordError(.quotaExceeded, "The disk is full; nothing of this request was saved. Free some space and save again")
         }
+        if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH {
+            // Nothing was written by then, so nothing is in doubt.
+            return RecordError(
+                .internalError, "There is no folder for temporary files that can be written to; nothing of this request was saved. Make the data folder writable")
+        }
         guard error.resultCode == .SQLITE_IOERR || error.resultCode == .SQLITE_CORRUPT else {
             return RecordError(.internalError, "The save failed (\(error.extendedResultCode)); nothing of it was applied")
         }

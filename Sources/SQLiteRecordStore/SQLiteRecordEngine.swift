@@ -47,6 +47,7 @@ public final class SQLiteRecordEngine: RecordEngine {
         try FileManager.default.createDurableDirectory(at: folder)
         lock = try DataFolderLock(folder: folder)
         Self.sweepDeleted(in: folder)
+        try SavepointFiles.keep(in: folder)
         self.folder = folder
         self.tokenLifetime = tokenLifetime
         self.journal = journal

@@ -82,8 +82,9 @@ final class SQLiteStore: Sendable {
         configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + longReadLimit
         configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
-            // What a savepoint must be able to put back goes to memory: by default it is written to a temporary file, page by page.
-            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = \(db.configuration.readonly ? -4096 : -32_768); PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
+            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")
+            // Readers sort in memory. The writer's savepoints are too long for that (SavepointFiles).
+            try db.execute(sql: db.configuration.readonly ? "PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY" : "PRAGMA cache_size = -32768; PRAGMA temp_store = FILE")
         }
         return configuration
     }

@@ -1,0 +1,43 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Long batches: what they must be able to undo is kept in a file.
+@Suite struct SavepointTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// In memory SQLite would go through all of it after every statement.
+    @Test func theWriterKeepsItsSavepointsInFiles() async throws {
+        let store = try SQLiteStore(file: folder.url.appending(path: "s.sqlite"), environment: .development, clock: Timestamp.now)
+        #expect(try await store.write { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 1)
+        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 2, "readers sort in memory")
+        await store.close()
+    }
+
+    /// SQLite looks at the folder each time that it makes a file, so it finds another one when this is gone.
+    @Test func aLongBatchIsUndoneAsAWhole() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.withZone()
+        let text = FieldInput(.string(String(repeating: "text ", count: 1000)))
+        func batch(_ kind: RecordOperation.Kind) -> [RecordOperation] {
+            (0..<199).map { RecordOperation(kind, recordName: Name("r\($0)"), recordType: "Item", fields: ["text": text]) }
+        }
+        #expect(try await database.outcomes(batch(.create), in: notes).allSatisfy { $0 == nil })
+        let token = try await database.pull(notes).token
+        let refused = try await database.outcomes(batch(.forceReplace) + [RecordOperation(.delete, recordName: "missing", recordChangeTag: "1")], in: notes)
+        #expect(refused.allSatisfy { $0 != nil })
+        #expect(try await database.pull(notes, since: token).changes.isEmpty)
+        #expect(try await database.outcomes(batch(.forceReplace), in: notes).allSatisfy { $0 == nil })
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+}
