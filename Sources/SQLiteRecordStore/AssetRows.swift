@@ -54,9 +54,7 @@ enum AssetRows {
 
     private static func counted(of name: Name, in zone: Int64, _ db: Database) throws -> Set<Use> {
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT field, checksum FROM assetUses WHERE zone = ? AND name = ?", [zone, name.string])
-        return Set(rows.compactMap { row in
-            FileChecksum(bytes: row["checksum"] as Data).map { Use(field: Name(row["field"] as String), checksum: $0) }
-        })
+        return Set(try rows.map { Use(field: Name(try $0.value("field", in: "assetUses") as String), checksum: try checksum(of: $0, in: "assetUses")) })
     }
 
     /// Removes the uses of an ended zone, at most so many.
@@ -64,12 +62,18 @@ enum AssetRows {
     static func removeUses(in zone: Int64, limit: Int, ended: Timestamp, _ db: Database) throws -> Bool {
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT name, field, checksum FROM assetUses WHERE zone = ? LIMIT ?", [zone, limit])
         for row in rows {
-            try db.run(
-                "DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
-                [zone, row["name"] as String, row["field"] as String, row["checksum"] as Data])
-            try endUse(of: row["checksum"], at: ended, db)
+            let (name, field): (String, String) = (try row.value("name", in: "assetUses"), try row.value("field", in: "assetUses"))
+            let checksum = try checksum(of: row, in: "assetUses").data
+            try db.run("DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?", [zone, name, field, checksum])
+            try endUse(of: checksum, at: ended, db)
         }
         return !rows.isEmpty
+    }
+
+    private static func checksum(of row: Row, in table: StaticString) throws -> FileChecksum {
+        let bytes: Data = try row.value("checksum", in: table)
+        guard let checksum = FileChecksum(bytes: bytes) else { throw DamagedRow(in: table, "has a checksum of \(bytes.count) bytes") }
+        return checksum
     }
 
     private static func endUse(of checksum: Data, at moment: Timestamp, _ db: Database) throws {
@@ -103,11 +107,12 @@ enum AssetRows {
         return db.changesCount > 0
     }
 
-    static func entries(_ rows: [Row]) -> [AssetEntry] {
-        rows.compactMap { row in
-            FileChecksum(bytes: row["checksum"] as Data).map {
-                AssetEntry(checksum: $0, size: row["size"], useCount: row["uses"], inUseUntil: Timestamp(milliseconds: row["inUseUntil"]))
-            }
+    static func entries(_ rows: [Row]) throws -> [AssetEntry] {
+        try rows.map { row in
+            let values = row.values(of: "assets")
+            return AssetEntry(
+                checksum: try checksum(of: row, in: "assets"), size: try values("size"), useCount: try values("uses"),
+                inUseUntil: Timestamp(milliseconds: try values("inUseUntil")))
         }
     }
 

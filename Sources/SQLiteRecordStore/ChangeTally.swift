@@ -92,7 +92,7 @@ struct ChangeTally {
             db, cachedSQL: "SELECT coalesce(sum(count), 0) FROM changeCounts WHERE zone = ? AND bucket > ?", [zone, bucket]) ?? 0
         let same = try Int.fetchOne(
             db, cachedSQL: "SELECT count(*) FROM records WHERE id > ? AND id < ?",
-            [StoredRow.id(zone: zone, position: position), StoredRow.id(zone: zone, position: (bucket + 1) << bucketBits)]) ?? 0
+            [try StoredRow.id(zone: zone, position: position), StoredRow.id(zone: zone, position: (bucket + 1) << bucketBits)]) ?? 0
         return later + same
     }
 }

@@ -82,6 +82,8 @@ final class CommitWriter: Sendable {
             }
         } catch let error as DatabaseError {
             throw refusal(after: error)
+        } catch where error is DamagedRow || error is RowDecodingError {
+            throw RecordError(.internalError, "Nothing was saved: \(StoreProblem.words(for: error))")
         }
     }
 

@@ -28,14 +28,3 @@ extension Row {
         try fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
     }
 }
-
-extension Row {
-    /// A column of a table that everything rests on.
-    /// - Throws: `RecordError` INTERNAL_ERROR in a damaged file, where it can hold anything.
-    func sound<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
-        guard let value = Value.fromDatabaseValue(self[column]) else {
-            throw RecordError(.internalError, "The store is damaged: '\(column)' of its schema can't be read")
-        }
-        return value
-    }
-}

@@ -29,7 +29,7 @@ struct DatabaseView: Sendable {
                     """, [userNumber])
             : try Row.fetchAll(
                 db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.state = 0", [ownerNumber])
-        return rows.map(ZoneRow.init).sorted { left, right in
+        return try rows.map { try ZoneRow($0) }.sorted { left, right in
             if left.zoneID.isDefault != right.zoneID.isDefault { return left.zoneID.isDefault }
             if left.zoneID.zoneName != right.zoneID.zoneName { return left.zoneID.zoneName < right.zoneID.zoneName }
             return (left.zoneID.ownerRecordName ?? "") < (right.zoneID.ownerRecordName ?? "")
@@ -53,12 +53,12 @@ struct DatabaseView: Sendable {
         // SQLite compares texts as names are compared: by their bytes.
         let others = try Row.fetchAll(
             db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE \(custom) ORDER BY z.name LIMIT ?", [ownerNumber, limit])
-        return ((first + others).prefix(limit).map(ZoneRow.init), first.count + customCount)
+        return (try (first + others).prefix(limit).map { try ZoneRow($0) }, first.count + customCount)
     }
 
     /// The zone, `nil` when it is not there.
     func existingZone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
-        try zoneRow(zoneID, db).map(ZoneRow.init)
+        try zoneRow(zoneID, db).map { try ZoneRow($0) }
     }
 
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
@@ -69,7 +69,7 @@ struct DatabaseView: Sendable {
 
     /// The zone, or `nil` for a default zone in which nothing was saved yet.
     func zoneUnlessDefault(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
-        if let row = try zoneRow(zoneID, db) { return ZoneRow(row) }
+        if let row = try zoneRow(zoneID, db) { return try ZoneRow(row) }
         guard zoneID.isDefault, address.scope != .shared, isOwn(zoneID) else { throw RecordError.zoneNotFound }
         return nil
     }
@@ -167,7 +167,7 @@ struct DatabaseView: Sendable {
                     ORDER BY z.position
                     """, [userNumber, position]
             ).map { row in
-                let zone = ZoneRow(row)
+                let zone = try ZoneRow(row)
                 return ZoneNews(zone: zone, kind: zone.kind, position: zone.position, moment: zone.moment)
             }
         case .shared:
@@ -178,10 +178,11 @@ struct DatabaseView: Sendable {
                     FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number WHERE s.user = ?
                     """, [userNumber]
             ).map { row in
-                let zone = ZoneRow(row)
-                let sharePosition = row["sharePosition"] as Int64
-                let shareMoment = Timestamp(milliseconds: row["shareMoment"])
-                if row["shareLive"] as Int == 0 { return ZoneNews(zone: zone, kind: .deleted, position: sharePosition, moment: shareMoment) }
+                let zone = try ZoneRow(row)
+                let sharePosition: Int64 = try row.value("sharePosition", in: "shares")
+                let shareMoment = Timestamp(milliseconds: try row.value("shareMoment", in: "shares"))
+                let isShared: Bool = try row.value("shareLive", in: "shares")
+                if !isShared { return ZoneNews(zone: zone, kind: .deleted, position: sharePosition, moment: shareMoment) }
                 return ZoneNews(
                     zone: zone, kind: zone.kind, position: max(zone.position, sharePosition),
                     moment: sharePosition > zone.position ? shareMoment : zone.moment)
@@ -201,7 +202,7 @@ struct DatabaseView: Sendable {
                 cachedSQL: """
                     SELECT position, moment FROM zones WHERE owner = ? AND name <> '\(ZoneID.defaultZoneName)' ORDER BY position DESC LIMIT 1
                     """, [userNumber]
-            ).map { ($0["position"], Timestamp(milliseconds: $0["moment"])) }
+            ).map { (try $0.value("position", in: "zones"), Timestamp(milliseconds: try $0.value("moment", in: "zones"))) }
         } else {
             latest = try zoneNews(after: 0, db).last.map { ($0.position, $0.moment) }
         }

@@ -13,10 +13,13 @@ enum DeletionPurge {
     /// One step in a zone, from its oldest deletion on.
     /// - Returns: whether more may be left.
     static func step(in zone: Int64, before threshold: Timestamp, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
-        let found = try Row.fetchAll(
+        let found: [Int64] = try Row.fetchAll(
             db,
             cachedSQL: "SELECT id, modifiedAt FROM records INDEXED BY deletions WHERE zone = ? AND state & 1 ORDER BY id LIMIT \(rowsInStep)", [zone]
-        ).prefix { $0["modifiedAt"] < threshold.milliseconds }.map { $0["id"] as Int64 }
+        ).prefix { row in
+            let moment: Int64 = try row.value("modifiedAt", in: "records")
+            return moment < threshold.milliseconds
+        }.map { try $0.value("id", in: "records") }
         guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else { return false }
         let rows = found.prefix { $0 <= last }
         let position = StoredRow.position(ofID: last)

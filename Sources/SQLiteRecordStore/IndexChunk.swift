@@ -106,7 +106,7 @@ struct IndexChunk: Sendable {
     /// Reads on.
     /// - Returns: whether more can be read: neither have the records come to their end, nor is the chunk full.
     mutating func read(_ catalog: SchemaCatalog, _ db: Database) throws -> Bool {
-        let members = catalog.members(of: type)
+        let members = try catalog.members(of: type)
         var left = Self.recordsInRead
         while true {
             let read = try readZone(limit: left, members, catalog, db)
@@ -197,7 +197,7 @@ struct IndexChunk: Sendable {
         guard now > zone.position else { return }
         let saved = try String.fetchAll(
             db, cachedSQL: "SELECT name FROM records WHERE id > ? AND id <= ?",
-            [StoredRow.id(zone: zone.number, position: zone.position), StoredRow.id(zone: zone.number, position: now)])
+            [try StoredRow.id(zone: zone.number, position: zone.position), StoredRow.id(zone: zone.number, position: now)])
         zones[index].position = now
         for name in saved.map({ Name($0) }) {
             guard let number = record(named: name, in: index), renewed.insert(Int32(number)).inserted,

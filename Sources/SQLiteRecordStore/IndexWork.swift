@@ -30,10 +30,10 @@ struct IndexWork: Sendable, Hashable {
         try Row.fetchAll(
             db, sql: "SELECT \(columns), f.name AS field, c.filter, c.sort FROM \(source) ORDER BY w.id"
         ).compactMap { row in
-            guard let type = typeNames[try row.sound("type")], let phase = Phase(rawValue: try row.sound("phase")), let target = try target(row)
+            guard let type = typeNames[try row.value("type", in: "indexWork")], let phase = Phase(rawValue: try row.value("phase", in: "indexWork")), let target = try target(row)
             else { return nil }
             return IndexWork(
-                id: try row.sound("id"), type: type, target: target, indexes: Indexes(rawValue: try row.sound("indexes")), phase: phase)
+                id: try row.value("id", in: "indexWork"), type: type, target: target, indexes: Indexes(rawValue: try row.value("indexes", in: "indexWork")), phase: phase)
         }
     }
 
@@ -44,13 +44,14 @@ struct IndexWork: Sendable, Hashable {
     }
 
     private static func target(_ row: Row) throws -> IndexTarget? {
-        let number: Int64 = try row.sound("number")
-        let key = String.fromDatabaseValue(row["field"]).map { FieldKey(schemaName: Name($0)) }
-        switch Kind(rawValue: try row.sound("kind")) {
+        let number: Int64 = try row.value("number", in: "indexWork")
+        let field: String? = try row.value("field", in: "fields")
+        let key = field.map { FieldKey(schemaName: Name($0)) }
+        switch Kind(rawValue: try row.value("kind", in: "indexWork")) {
         case .entries: return key.map { .entries($0, number) }
         case .tokens: return key.map { .tokens($0, number) }
         case .composite:
-            guard let filter = String.fromDatabaseValue(row["filter"]), let sort = String.fromDatabaseValue(row["sort"]) else { return nil }
+            guard let filter: String = try row.value("filter", in: "composites"), let sort: String = try row.value("sort", in: "composites") else { return nil }
             return .composite(CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort))), number)
         case nil: return nil
         }
@@ -79,7 +80,8 @@ struct IndexWork: Sendable, Hashable {
                 SELECT coalesce(sum(iif(z.state = 0, c.count, 0)), 0) AS living, coalesce(sum(c.count), 0) AS everything
                 FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE c.type = ?
                 """, [number])
-        return RecordCounts(living: row?["living"] ?? 0, all: row?["everything"] ?? 0)
+        guard let values = row?.values(of: "typeCounts") else { return RecordCounts(living: 0, all: 0) }
+        return RecordCounts(living: try values("living"), all: try values("everything"))
     }
 
     // MARK: Writing
@@ -113,7 +115,7 @@ struct IndexWork: Sendable, Hashable {
         if catalog.works.isEmpty { return [] }
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT id, done, total FROM indexWork", [])
         var counts: [Int64: (done: Int, total: Int)] = [:]
-        for row in rows { counts[try row.sound("id")] = (try row.sound("done"), try row.sound("total")) }
+        for row in rows { counts[try row.value("id", in: "indexWork")] = (try row.value("done", in: "indexWork"), try row.value("total", in: "indexWork")) }
         return catalog.works.map { work in
             var count = counts[work.id] ?? (0, 0)
             if work.phase == .building { count.done = max(count.done, inHand[work.id] ?? 0) }

@@ -231,7 +231,7 @@ final class IndexWorker: Sendable {
 
     private static func place(of work: IndexWork, _ db: Database) throws -> IndexChunk.Place? {
         try Row.fetchOne(db, cachedSQL: "SELECT zone, name FROM indexWork WHERE id = ?", [work.id])
-            .map { IndexChunk.Place(zone: $0["zone"], name: Name($0["name"] as String)) }
+            .map { IndexChunk.Place(zone: try $0.value("zone", in: "indexWork"), name: Name(try $0.value("name", in: "indexWork") as String)) }
     }
 
     private static func reach(_ chunk: IndexChunk, _ works: [IndexWork], _ db: Database) throws {

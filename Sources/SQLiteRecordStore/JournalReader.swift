@@ -60,16 +60,18 @@ struct JournalReader {
     /// The state before a change; `nil` when it is not kept any longer.
     private func entry(before position: Int64) throws -> RecordJournalEntry? {
         guard let row = try Row.fetchOne(db, cachedSQL: "SELECT \(Self.columns) FROM journal WHERE id = ?", [position]),
-            row["until"] >= oldest.milliseconds
+            case let values = row.values(of: "journal"), case let until: Int64 = try values("until"), until >= oldest.milliseconds
         else { return nil }
-        let own: Int64 = row["position"]
-        let isDeleted = RowReader.State(rawValue: row["state"]).isDeleted
+        let (own, born): (Int64, Int64) = (try values("position"), try values("born"))
+        let isDeleted = RowReader.State(rawValue: try values("state")).isDeleted
+        let (fields, parent): (Data?, String?) = (try values("fields"), try values("parent"))
         return RecordJournalEntry(
-            act: Self.act(isDeleted: isDeleted, isBorn: row["born"] == own), position: own, recordChangeTag: StoredRow.changeTag(of: own),
-            recordType: catalog.typeNames[row["type"]] ?? "",
+            act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own, recordChangeTag: StoredRow.changeTag(of: own),
+            recordType: try catalog.typeName(of: values("type")),
             signature: Signature(
-                timestamp: Timestamp(milliseconds: row["modifiedAt"]), userRecordName: Name(row["modifiedBy"] as String), deviceID: row["modifiedOn"]),
-            replaced: Timestamp(milliseconds: row["until"]), requestID: RequestMark.requestID(of: row["request"] as DatabaseValue),
-            fields: (row["fields"] as Data?).map { FieldsText(bytes: Array($0)) } ?? .empty, parent: (row["parent"] as String?).map { Name($0) })
+                timestamp: Timestamp(milliseconds: try values("modifiedAt")), userRecordName: Name(try values("modifiedBy") as String),
+                deviceID: try values("modifiedOn")),
+            replaced: Timestamp(milliseconds: until), requestID: RequestMark.requestID(of: try values("request")),
+            fields: fields.map { FieldsText(bytes: Array($0)) } ?? .empty, parent: parent.map { Name($0) })
     }
 }

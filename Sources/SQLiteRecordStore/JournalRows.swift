@@ -64,8 +64,8 @@ enum JournalRows {
         while let row = try Row.fetchOne(db, cachedSQL: "SELECT position, \(size) AS size FROM journal WHERE id = ?", [position]) {
             try db.run("DELETE FROM journal WHERE id = ?", [position])
             removed.rows += 1
-            removed.bytes += row["size"] as Int64
-            position = row["position"]
+            removed.bytes += try row.value("size", in: "journal")
+            position = try row.value("position", in: "journal")
         }
         return removed
     }
@@ -97,9 +97,10 @@ enum JournalRows {
         var left = bytes
         var last: Int64?
         for row in rows where left > 0 {
-            tally.journal(-(row["size"] as Int64), in: row["zone"])
-            left -= row["size"] as Int64
-            last = row["id"]
+            let size: Int64 = try row.value("size", in: "journal")
+            tally.journal(-size, in: try row.value("zone", in: "journal"))
+            left -= size
+            last = try row.value("id", in: "journal")
         }
         if let last { try db.run("DELETE FROM journal WHERE id <= ?", [last]) }
     }
@@ -117,18 +118,22 @@ enum JournalRows {
         var excess = state.journalBytes - state.journalLimits.bytes
         var taken: Int64 = 0
         let found = try Row.fetchAll(db, cachedSQL: "SELECT id, zone, until, \(size) AS size FROM journal ORDER BY id LIMIT \(rowsInStep)", [])
-        let rows = found.prefix { row in
-            guard taken < bytesInStep, row["until"] < oldest.milliseconds || excess > 0 else { return false }
-            excess -= row["size"] as Int64
-            taken += row["size"] as Int64
-            return true
-        }
-        guard let last = rows.last else { return false }
         var tally = ChangeTally()
-        for row in rows { tally.journal(-(row["size"] as Int64), in: row["zone"]) }
-        try db.run("DELETE FROM journal WHERE id <= ?", [last["id"] as Int64])
+        var last: Int64?
+        var count = 0
+        for row in found {
+            let (until, size): (Int64, Int64) = (try row.value("until", in: "journal"), try row.value("size", in: "journal"))
+            guard taken < bytesInStep, until < oldest.milliseconds || excess > 0 else { break }
+            excess -= size
+            taken += size
+            count += 1
+            last = try row.value("id", in: "journal")
+            tally.journal(-size, in: try row.value("zone", in: "journal"))
+        }
+        guard let last else { return false }
+        try db.run("DELETE FROM journal WHERE id <= ?", [last])
         try tally.write(db, now: oldest)
         state.journalBytes += tally.journalBytes
-        return rows.count == rowsInStep || taken >= bytesInStep
+        return count == rowsInStep || taken >= bytesInStep
     }
 }

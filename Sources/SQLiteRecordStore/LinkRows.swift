@@ -19,9 +19,11 @@ enum LinkRows {
                 WHERE l.zone = ? AND l.target = ? \(condition) ORDER BY l.source, l.field, l.action LIMIT ?
                 """, [zone, name.string, limit]
         ).map { row in
-            Referrer(
-                recordName: Name(row["source"] as String), recordType: catalog.typeNames[row["type"]] ?? "", fieldName: Name(row["field"] as String),
-                action: Reference.Action(rawValue: row["action"]) ?? .none)
+            let values = row.values(of: "links")
+            guard let action = Reference.Action(rawValue: try values("action")) else { throw DamagedRow(in: "links", "has an action that there is not") }
+            return Referrer(
+                recordName: Name(try values("source") as String), recordType: try catalog.typeName(of: values("type")),
+                fieldName: Name(try values("field") as String), action: action)
         }
     }
 }

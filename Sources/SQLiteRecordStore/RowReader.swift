@@ -50,30 +50,30 @@ struct RowReader {
     }
 
     var recordType: Name {
-        mutating get {
+        mutating get throws {
             let number = sqlite3_column_int64(statement, 2)
-            if number != type.number { type = (number, catalog.typeNames[number] ?? "") }
+            if number != type.number { type = (number, try catalog.typeName(of: number)) }
             return type.name
         }
     }
 
     /// The record, or of a deletion what is left of it.
-    mutating func record() -> StoredRecord { record(at: position) }
+    mutating func record() throws -> StoredRecord { try record(at: position) }
 
     /// The same where the position is known.
-    mutating func record(at position: Int64) -> StoredRecord {
+    mutating func record(at position: Int64) throws -> StoredRecord {
         Self.read(statement, 5, into: &created)
         Self.read(statement, 8, into: &modified)
         return StoredRecord(
-            recordID: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, recordChangeTag: StoredRow.changeTag(of: position),
+            recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType, recordChangeTag: StoredRow.changeTag(of: position),
             created: created, modified: modified,
             parent: sqlite3_column_type(statement, 11) == SQLITE_NULL ? nil : Name(Self.string(Self.text(statement, 11))),
             fields: Self.fields(statement, 12))
     }
 
-    mutating func row() -> StoredRow {
+    mutating func row() throws -> StoredRow {
         let state = state
-        return StoredRow(id: id, record: record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
+        return StoredRow(id: id, record: try record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
     }
 
     private static func read(_ statement: SQLiteStatement, _ column: Int32, into signature: inout Signature) {

@@ -19,13 +19,13 @@ struct SQLiteAssetLedger: AssetLedger {
 
     func entry(of checksum: FileChecksum) async throws -> AssetEntry? {
         try await store.read { db, _ in
-            AssetRows.entries(try Row.fetchAll(db, cachedSQL: "SELECT * FROM assets WHERE checksum = ?", [checksum.data])).first
+            try AssetRows.entries(try Row.fetchAll(db, cachedSQL: "SELECT * FROM assets WHERE checksum = ?", [checksum.data])).first
         }
     }
 
     func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
         try await store.read { db, _ in
-            AssetRows.entries(
+            try AssetRows.entries(
                 try Row.fetchAll(
                     db, cachedSQL: "SELECT * FROM assets WHERE checksum > ? ORDER BY checksum LIMIT ?", [checksum?.data ?? Data(), limit]))
         }
@@ -33,7 +33,7 @@ struct SQLiteAssetLedger: AssetLedger {
 
     func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
         try await store.readAtLength { db, _ in
-            AssetRows.entries(
+            try AssetRows.entries(
                 try Row.fetchAll(
                     db,
                     cachedSQL: """
@@ -51,18 +51,21 @@ struct SQLiteAssetLedger: AssetLedger {
             let rows = try Row.fetchAll(
                 db, cachedSQL: "SELECT id, zone, name, type, state, fields FROM records WHERE id > ? ORDER BY id LIMIT ?",
                 [place ?? 0, Self.recordsInPage])
-            var page = RecordedAssetsPage(assets: [], next: rows.count == Self.recordsInPage ? rows.last?["id"] : nil)
+            var page = RecordedAssetsPage(assets: [], next: rows.count == Self.recordsInPage ? try rows.last?.value("id", in: "records") : nil)
             var zones: [Int64: ZoneRow] = [:]
-            for row in rows where (row["state"] as Int) & 1 == 0 {
-                let fields = FieldsText(bytes: Array(row["fields"] as Data? ?? Data()))
-                guard fields.mayHoldAssets else { continue }
-                let number = row["zone"] as Int64
+            for row in rows {
+                let values = row.values(of: "records")
+                let stored: Data? = try values("fields")
+                let fields = FieldsText(bytes: Array(stored ?? Data()))
+                if RowReader.State(rawValue: try values("state")).isDeleted || !fields.mayHoldAssets { continue }
+                let number: Int64 = try values("zone")
                 if zones[number] == nil {
                     zones[number] = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number])
-                        .map(ZoneRow.init)
+                        .map { try ZoneRow($0) }
                 }
                 guard let zone = zones[number], zone.kind == .changed else { continue }
-                let name = Name(row["name"] as String)
+                let name = Name(try values("name") as String)
+                let recordType = try catalog.typeName(of: values("type"))
                 for (field, asset) in try fields.assets() {
                     let isCounted = try FileChecksum(asset.fileChecksum).map { checksum in
                         try Bool.fetchOne(
@@ -72,7 +75,7 @@ struct SQLiteAssetLedger: AssetLedger {
                     page.assets.append(
                         RecordedAsset(
                             use: AssetUse(
-                                isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: name, recordType: catalog.typeNames[row["type"]] ?? "",
+                                isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: name, recordType: recordType,
                                 fieldName: field),
                             asset: asset, isCounted: isCounted ?? false))
                 }

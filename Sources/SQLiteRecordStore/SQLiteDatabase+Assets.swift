@@ -50,11 +50,12 @@ extension SQLiteDatabase: AssetUploading {
                     JOIN zones z ON z.number = a.zone LEFT JOIN users u ON u.number = z.owner
                     WHERE a.checksum = ? AND a.zone IN (\(numbers)) ORDER BY a.name, z.name, u.name, a.field LIMIT ?
                     """, arguments: [checksum.data, limit])
-            let visible = rows.compactMap { row in
-                zones[row["zone"]].map { zone in
+            let visible = try rows.compactMap { row in
+                let values = row.values(of: "assetUses")
+                return try zones[try values("zone")].map { zone in
                     AssetUse(
-                        isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: Name(row["name"] as String),
-                        recordType: catalog.typeNames[row["type"]] ?? "", fieldName: Name(row["field"] as String))
+                        isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: Name(try values("name") as String),
+                        recordType: try catalog.typeName(of: values("type")), fieldName: Name(try values("field") as String))
                 }
             }
             return AssetUses(visible: visible, total: total)

@@ -58,13 +58,13 @@ extension SQLiteDatabase {
         var end: (position: Int64, moment: Timestamp)?
         try db.eachRow(
             "SELECT \(RowReader.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
-            [StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
+            [try StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
             zone: zone.zoneID, catalog: catalog
         ) { row in
             let position = row.position
             let state = row.state
             let isSkipped = state.isDeleted && position <= plan.skipsDeletionsThrough
-            let isWanted = state.isDeleted || request.desiredRecordTypes?.contains(row.recordType) ?? true
+            let isWanted = try state.isDeleted || request.desiredRecordTypes?.contains(row.recordType) ?? true
             scanned += 1
             if isSkipped || !isWanted {
                 guard scanned >= scanLimit else { return .next }
@@ -78,7 +78,7 @@ extension SQLiteDatabase {
             changes.append(
                 RecordChange(
                     kind: plan.kind(isDeleted: state.isDeleted, born: row.born, isRenewed: state.isRenewed), position: position,
-                    record: row.record(at: position)))
+                    record: try row.record(at: position)))
             return .next
         }
         if request.desiredKeys != nil {
@@ -117,7 +117,7 @@ extension SQLiteDatabase: TokenExplaining {
             case .zone(let number):
                 let zone = try Row.fetchOne(
                     db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number]
-                ).map(ZoneRow.init)
+                ).map { try ZoneRow($0) }
                 return TokenExplanation(
                     opened, about: .zone(zone?.zoneID), user: user, view: own,
                     feed: try zone.flatMap { try view.isVisible($0, db) ? view.feed(of: $0) : nil }, office: office,

@@ -19,12 +19,12 @@ extension SQLiteDatabase: RecordListing {
                 [zone.number, request.after?.string ?? ""], zone: zone.zoneID, catalog: catalog
             ) { row in
                 let name = row.name
-                if !row.isDeleted, request.recordTypes?.contains(row.recordType) ?? true {
+                if !row.isDeleted, try request.recordTypes?.contains(row.recordType) ?? true {
                     guard fill.admits(bytes: row.size) else {
                         page.last = last
                         return .stop
                     }
-                    page.records.append(row.record())
+                    page.records.append(try row.record())
                 }
                 last = name
                 scanned += 1

@@ -58,7 +58,7 @@ extension SQLiteDatabase: SchemaMeasuring {
     /// Those of all databases and users.
     private static func livingZones(_ db: Database) throws -> [Zone] {
         try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY z.number").map { row in
-            let zone = ZoneRow(row)
+            let zone = try ZoneRow(row)
             return Zone(number: zone.number, zoneID: zone.zoneID)
         }
     }
@@ -81,7 +81,7 @@ extension SQLiteDatabase: SchemaMeasuring {
             WHERE e.field = ? AND e.zone = ? AND e.value = 0 AND e.name > ? ORDER BY e.name LIMIT \(recordsInStep)
             """, [members, zone.number, after], zone: zone.zoneID, catalog: catalog
         ) { row in
-            let record = row.record()
+            let record = try row.record()
             try body(record)
             count += 1
             last = record.recordID.recordName.string

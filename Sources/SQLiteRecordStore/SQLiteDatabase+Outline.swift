@@ -40,27 +40,29 @@ extension SQLiteDatabase: FeedOutlining {
     private static func firstChange(after position: Int64, in zone: Int64, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
         try change(
             "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT 1",
-            [StoredRow.id(zone: zone, position: position + 1), StoredRow.id(zone: zone + 1, position: 0)], db)
+            [try StoredRow.id(zone: zone, position: position + 1), StoredRow.id(zone: zone + 1, position: 0)], db)
     }
 
     /// The last change up to a position.
     private static func lastChange(through position: Int64, in zone: Int64, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
         try change(
             "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1",
-            [StoredRow.id(zone: zone, position: 0), StoredRow.id(zone: zone, position: position + 1)], db)
+            [try StoredRow.id(zone: zone, position: 0), StoredRow.id(zone: zone, position: position + 1)], db)
     }
 
     private static func change(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
-        try Row.fetchOne(db, cachedSQL: sql, arguments).map { (StoredRow.position(ofID: $0["id"]), Timestamp(milliseconds: $0["modifiedAt"])) }
+        try Row.fetchOne(db, cachedSQL: sql, arguments).map { row in
+            (StoredRow.position(ofID: try row.value("id", in: "records")), Timestamp(milliseconds: try row.value("modifiedAt", in: "records")))
+        }
     }
 
     /// The changes in each part, counted.
     private static func counts(_ ruler: FeedRuler, in zone: Int64, _ db: Database) throws -> [Int: Int] {
-        let start = StoredRow.id(zone: zone, position: ruler.after + 1)
+        let start = try StoredRow.id(zone: zone, position: ruler.after + 1)
         let rows = try Row.fetchAll(
             db, cachedSQL: "SELECT (id - ?) / ? AS part, count(*) AS count FROM records WHERE id BETWEEN ? AND ? GROUP BY part",
-            [start, ruler.width, start, StoredRow.id(zone: zone, position: ruler.through)])
-        return Dictionary(rows.map { ($0["part"], $0["count"]) }, uniquingKeysWith: +)
+            [start, ruler.width, start, try StoredRow.id(zone: zone, position: ruler.through)])
+        return Dictionary(try rows.map { (try $0.value("part", in: "records"), try $0.value("count", in: "records")) }, uniquingKeysWith: +)
     }
 }
 
@@ -72,6 +74,6 @@ extension ChangeTally {
             db,
             cachedSQL: "SELECT (bucket - ?) / ? AS part, sum(count) AS count FROM changeCounts WHERE zone = ? AND bucket BETWEEN ? AND ? GROUP BY part",
             [first, ruler.width >> bucketBits, zone, first, ruler.through >> bucketBits])
-        return Dictionary(rows.map { ($0["part"], $0["count"]) }, uniquingKeysWith: +)
+        return Dictionary(try rows.map { (try $0.value("part", in: "changeCounts"), try $0.value("count", in: "changeCounts")) }, uniquingKeysWith: +)
     }
 }

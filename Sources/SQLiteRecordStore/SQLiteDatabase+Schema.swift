@@ -75,7 +75,8 @@ extension SQLiteDatabase: RecordCounting {
     static func counts(in zone: Int64, _ catalog: SchemaCatalog, _ db: Database) throws -> ZoneCounts {
         var counts = ZoneCounts(records: [:], deletions: 0)
         for row in try Row.fetchAll(db, cachedSQL: "SELECT type, count FROM typeCounts WHERE zone = ? AND count > 0", [zone]) {
-            if let type = catalog.typeNames[row["type"]] { counts.records[type] = row["count"] } else { counts.deletions = row["count"] }
+            let (type, count): (Int64, Int) = (try row.value("type", in: "typeCounts"), try row.value("count", in: "typeCounts"))
+            if type == 0 { counts.deletions = count } else { counts.records[try catalog.typeName(of: type)] = count }
         }
         return counts
     }

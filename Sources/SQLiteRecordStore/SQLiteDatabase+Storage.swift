@@ -9,7 +9,8 @@ extension SQLiteDatabase: StorageMeasuring {
             var types: [Int64: [Name: StoredAmount]] = [:]
             let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.amounts(of: view)), arguments: [view.isShared ? view.userNumber : view.ownerNumber])
             while let row = try rows.next() {
-                if let type = catalog.typeNames[row["type"]] { types[row["zone"], default: [:]][type] = StoredAmount(row) }
+                let (zone, number): (Int64, Int64) = (try row.value("zone", in: "typeCounts"), try row.value("type", in: "typeCounts"))
+                if let type = catalog.typeNames[number] { types[zone, default: [:]][type] = try StoredAmount(row) }
             }
             let zones = try view.zones(db).lazy.map { DatabaseStorage.Zone(zoneID: $0.zoneID, types: types[$0.number] ?? [:]) }
             return DatabaseStorage(zones, limit: limit)
@@ -30,7 +31,8 @@ extension SQLiteDatabase: StorageMeasuring {
 
 extension StoredAmount {
     /// Of a row with the columns `count`, `bytes` and `assetBytes`.
-    init(_ row: Row) {
-        self.init(records: row["count"], bytes: row["bytes"], assetBytes: row["assetBytes"])
+    init(_ row: Row) throws {
+        let values = row.values(of: "typeCounts")
+        self.init(records: try values("count"), bytes: try values("bytes"), assetBytes: try values("assetBytes"))
     }
 }

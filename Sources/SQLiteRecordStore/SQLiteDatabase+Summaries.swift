@@ -18,7 +18,7 @@ extension SQLiteDatabase: ZoneSummarizing {
     func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp? {
         guard let zone = try await store.read({ [view] db, _ in try view.zoneUnlessDefault(zoneID, db)?.number }) else { return nil }
         var earliest: Int64?
-        var last: Int64? = StoredRow.id(zone: zone, position: 0)
+        var last: Int64? = try StoredRow.id(zone: zone, position: 0)
         // A record that is saved between two steps stands further on then, with the date it always had.
         while let after = last {
             let step = try await store.readAtLength { db, _ in
@@ -27,8 +27,12 @@ extension SQLiteDatabase: ZoneSummarizing {
                     cachedSQL: """
                         SELECT count(*) AS count, max(id) AS last, min(CASE WHEN state & 1 THEN NULL ELSE createdAt END) AS earliest
                         FROM (SELECT id, state, createdAt FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT \(Self.rowsInStep))
-                        """, [after, StoredRow.id(zone: zone + 1, position: 0)]
-                ).map { (count: $0["count"] as Int, last: $0["last"] as Int64?, earliest: $0["earliest"] as Int64?) }
+                        """, [after, try StoredRow.id(zone: zone + 1, position: 0)]
+                ).map { row in
+                    let values = row.values(of: "records")
+                    let step: (count: Int, last: Int64?, earliest: Int64?) = (try values("count"), try values("last"), try values("earliest"))
+                    return step
+                }
             }
             guard let step else { break }
             earliest = [earliest, step.earliest].compactMap { $0 }.min()
@@ -40,7 +44,7 @@ extension SQLiteDatabase: ZoneSummarizing {
 
     private static func summary(of zone: ZoneRow, depth: Int, _ catalog: SchemaCatalog, _ db: Database) throws -> ZoneSummary {
         let counts = try counts(in: zone.number, catalog, db)
-        let (start, end) = (StoredRow.id(zone: zone.number, position: 0), StoredRow.id(zone: zone.number + 1, position: 0))
+        let (start, end) = (try StoredRow.id(zone: zone.number, position: 0), try StoredRow.id(zone: zone.number + 1, position: 0))
         let first = try Int64.fetchOne(
             db,
             cachedSQL: """

@@ -113,8 +113,9 @@ extension SQLiteDatabase: ZoneSharing {
                 cachedSQL: "SELECT u.name, s.permission FROM shares s JOIN users u ON u.number = s.user WHERE s.zone = ? AND s.live = 1",
                 [zone.number]
             ).map { row in
-                ZoneParticipant(
-                    userRecordName: Name(row["name"] as String), permission: ZoneParticipant.Permission(rawValue: row["permission"]) ?? .readOnly)
+                let text: String = try row.value("permission", in: "shares")
+                guard let permission = ZoneParticipant.Permission(rawValue: text) else { throw DamagedRow(in: "shares", "has a permission that there is not") }
+                return ZoneParticipant(userRecordName: Name(try row.value("name", in: "users") as String), permission: permission)
             }.sorted { $0.userRecordName < $1.userRecordName }
         }
     }

@@ -48,7 +48,7 @@ struct SQLiteDatabase: RecordDatabase {
                 switch lookup {
                 case .failure(let error): return .failure(error)
                 case .success(let names):
-                    let found = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : $0.record() }
+                    let found = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() }
                     guard let found else { return .failure(.recordNotFound) }
                     guard try grants.canRead(found, catalog.schema) else { return .failure(GrantRules.refusal(of: .read)) }
                     let record = try found.keeping(desiredKeys)

@@ -35,8 +35,10 @@ extension SQLiteRecordEngine: StorageReporting {
                     FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE z.state = 0 AND c.type <> 0 AND c.count > 0 GROUP BY 1, 2, 3
                     """
             ).compactMap { row -> Amount? in
-                guard let type = catalog.typeNames[row["type"]] else { return nil }
-                return Amount(isPublic: row["isPublic"], type: type, zoneName: Name(row["zone"] as String), amount: StoredAmount(row))
+                guard let type = catalog.typeNames[try row.value("type", in: "typeCounts")] else { return nil }
+                return Amount(
+                    isPublic: try row.value("isPublic", in: "zones"), type: type, zoneName: Name(try row.value("zone", in: "zones") as String),
+                    amount: try StoredAmount(row))
             }
         }
     }

@@ -79,9 +79,8 @@ public final class SQLiteRecordEngine: RecordEngine {
                     return try SQLiteStore(
                         file: file, environment: key.environment, tokenLifetime: tokenLifetime, journal: journal, logLimits: logLimits,
                         indexLimits: indexLimits, clock: clock)
-                } catch let error as DatabaseError {
-                    throw RecordError(
-                        .internalError, "\(key.container)/\(file.lastPathComponent) can't be opened (\(error.extendedResultCode))")
+                } catch where !(error is RecordError) {
+                    throw RecordError(.internalError, "\(key.container)/\(file.lastPathComponent) can't be opened: \(StoreProblem.words(for: error))")
                 }
             }
             stores?[key] = task

@@ -111,13 +111,16 @@ final class SQLiteStore: Sendable {
         try db.execute(
             sql: "INSERT INTO incarnations (number, after) VALUES (?, ?)", arguments: [Int64(UInt32.random(in: 1...UInt32.max)), position])
         let incarnations = try Row.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
-            Incarnation(number: UInt32(truncatingIfNeeded: row["number"] as Int64), after: row["after"], through: row["through"])
+            let values = row.values(of: "incarnations")
+            return Incarnation(number: try values("number"), after: try values("after"), through: try values("through"))
         }
         var catalog = try SchemaCatalog(db)
         if catalog.version == 0 { _ = try catalog.store(.initial, in: db) }
         // What was done after the last place that was written is done again.
         try db.execute(sql: "UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
-        let users = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { (Name($0["name"] as String), $0["number"] as Int64) }
+        let users: [(Name, Int64)] = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { row in
+            (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users"))
+        }
         let retired = try Data.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC")
         return Opening(
             key: try key(named: "tokenKey", db), assetKey: try key(named: "assetKey", db), retiredKeys: retired.map { Array($0) },
@@ -194,7 +197,7 @@ final class SQLiteStore: Sendable {
         defer { gate.leave() }
         do {
             return try pool.read { db in try body(db, try currentCatalog(db)) }
-        } catch let error as DatabaseError {
+        } catch where !(error is RecordError || error is CancellationError) {
             throw Self.unreadable(error)
         }
     }
@@ -207,13 +210,13 @@ final class SQLiteStore: Sendable {
                 defer { gate.leave() }
                 return try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
             }
-        } catch let error as DatabaseError {
+        } catch where !(error is RecordError || error is CancellationError) {
             throw Self.unreadable(error)
         }
     }
 
-    private static func unreadable(_ error: DatabaseError) -> RecordError {
-        RecordError(.internalError, "The store can't be read (\(error.extendedResultCode))")
+    private static func unreadable(_ error: any Error) -> RecordError {
+        RecordError(.internalError, "The store can't be read: \(StoreProblem.words(for: error))")
     }
 
     /// The schema of the snapshot, read anew only when it has changed.
@@ -273,7 +276,10 @@ final class SQLiteStore: Sendable {
         if let number = users.withLock({ $0[name] }) { return number }
         let number = try await write { db, _ in
             try db.run("INSERT OR IGNORE INTO users (name) VALUES (?)", [name.string])
-            return try Int64.fetchOne(db, cachedSQL: "SELECT number FROM users WHERE name = ?", [name.string]) ?? 0
+            guard let number = try Int64.fetchOne(db, cachedSQL: "SELECT number FROM users WHERE name = ?", [name.string]), number > 0 else {
+                throw DamagedRow(in: "users", "takes no user")
+            }
+            return number
         }
         users.withLock { $0[name] = number }
         return number

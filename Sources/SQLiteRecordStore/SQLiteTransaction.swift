@@ -96,7 +96,7 @@ final class SQLiteTransaction: RecordTransaction {
     private func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
         let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
-        let zoneID = row.map { ZoneRow($0).zoneID } ?? .default
+        guard let zoneID = try row.map({ try ZoneRow($0).zoneID }) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
         zoneIDs[zone] = zoneID
         return zoneID
     }
@@ -110,14 +110,17 @@ final class SQLiteTransaction: RecordTransaction {
         let record = StoredRecord(
             recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: StoredRow.changeTag(of: position), created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text)
-        let id = StoredRow.id(zone: zone, position: position)
-        let type = kept.state.catalog.typeNumbers[draft.recordType] ?? 0
+        let id = try StoredRow.id(zone: zone, position: position)
+        let type = try kept.state.catalog.typeNumber(of: draft.recordType)
         let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
         let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
         var version: Int64 = 1
         if let before {
             try keep(before, replacedAt: position, in: zone)
-            version += try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) ?? 0
+            guard let versionBefore = try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
+                throw DamagedRow(in: "records", "has lost a row that its index has")
+            }
+            version += versionBefore
             try trimJournal(after: version, at: position, in: zone)
         }
         try db.run(
@@ -144,7 +147,8 @@ final class SQLiteTransaction: RecordTransaction {
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
         kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
         if let before {
-            let typeBefore = kept.state.catalog.typeNumbers[before.record.recordType] ?? 0
+            // A deletion counts as one, whatever it was of; its type may be gone.
+            let typeBefore = before.isDeleted ? 0 : try kept.state.catalog.typeNumber(of: before.record.recordType)
             kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
         }
         kept.tally.add(type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
@@ -155,19 +159,20 @@ final class SQLiteTransaction: RecordTransaction {
         guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return }
         lookup = nil
         let position = nextPosition()
-        let type = kept.state.catalog.typeNumbers[record.recordType] ?? 0
+        let type = try kept.state.catalog.typeNumber(of: record.recordType)
         try keep(before, replacedAt: position, in: zone)
-        let version = try Int64.fetchOne(
+        guard let version = try Int64.fetchOne(
             db,
             cachedSQL: """
                 UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
                 request = ?, version = version + 1 WHERE id = ? RETURNING version
                 """,
             [
-                StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
+                try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
                 signature.deviceID, request, before.id,
             ])
-        try trimJournal(after: version ?? 0, at: position, in: zone)
+        else { throw DamagedRow(in: "records", "has lost a row that its index has") }
+        try trimJournal(after: version, at: position, in: zone)
         let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog)
         try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)

@@ -74,13 +74,13 @@ extension SchemaCatalog {
     private mutating func typeNumber(_ type: RecordType, in db: Database) throws -> Int64 {
         if let number = typeNumbers[type.name] { return number }
         // A removed type comes back under its number, which its deletions carry.
-        let number =
-            try Int64.fetchOne(
-                db,
-                sql: """
-                    INSERT INTO types (name, grants) VALUES (?, ?)
-                    ON CONFLICT (name) DO UPDATE SET grants = excluded.grants, removed = 0 RETURNING number
-                    """, arguments: [type.name.string, Self.text(type.grants)]) ?? 0
+        let entered = try Int64.fetchOne(
+            db,
+            sql: """
+                INSERT INTO types (name, grants) VALUES (?, ?)
+                ON CONFLICT (name) DO UPDATE SET grants = excluded.grants, removed = 0 RETURNING number
+                """, arguments: [type.name.string, Self.text(type.grants)])
+        guard let number = entered else { throw DamagedRow(in: "types", "takes no type") }
         typeNumbers[type.name] = number
         typeNames[number] = type.name
         // Every type has this entry, whatever its indexes: it is the list of the type's records.
@@ -165,8 +165,9 @@ extension SchemaCatalog {
     }
 
     /// The number of the entries that list a type's records.
-    func members(of type: Name) -> Int64 {
-        fieldNumber(.system(.recordID), of: type) ?? 0
+    func members(of type: Name) throws -> Int64 {
+        guard let number = fieldNumber(.system(.recordID), of: type) else { throw DamagedRow(in: "fields", "lacks the list of the records of '\(type)'") }
+        return number
     }
 
     private mutating func begin(
@@ -197,7 +198,7 @@ extension SchemaCatalog {
         guard let index = works.firstIndex(where: { $0.id == work.id }) else { return }
         if work.phase == .clearing {
             works[index].phase = .building
-            try works[index].restart(total: try IndexWork.records(ofType: typeNumbers[work.type] ?? 0, db).living, db)
+            try works[index].restart(total: try IndexWork.records(ofType: typeNumber(of: work.type), db).living, db)
         } else {
             try end(work.target, db)
         }

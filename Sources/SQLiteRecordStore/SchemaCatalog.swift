@@ -42,6 +42,18 @@ struct SchemaCatalog: Sendable {
         fieldNumbers[type]?[key.schemaName]
     }
 
+    /// - Throws: ``DamagedRow`` for a number that no type has.
+    func typeName(of number: Int64) throws -> Name {
+        guard let name = typeNames[number] else { throw DamagedRow(in: "types", "has no type of the number \(number), which records have") }
+        return name
+    }
+
+    /// - Throws: `RecordError` INTERNAL_ERROR for a type that is not there: 0 in place of its number would stand for deletions.
+    func typeNumber(of name: Name) throws -> Int64 {
+        guard let number = typeNumbers[name] else { throw RecordError(.internalError, "The type '\(name)' has no number in the store") }
+        return number
+    }
+
     // MARK: Reading
 
     static func version(in db: Database) throws -> Int64 {
@@ -52,24 +64,24 @@ struct SchemaCatalog: Sendable {
 
     init(_ db: Database) throws {
         version = try Self.version(in: db)
-        schema.roles = Set(try Row.fetchAll(db, sql: "SELECT name FROM roles").map { Name(try $0.sound("name")) })
+        schema.roles = Set(try Row.fetchAll(db, sql: "SELECT name FROM roles").map { Name(try $0.value("name", in: "roles")) })
         for row in try Row.fetchAll(db, sql: "SELECT number, name, grants, removed FROM types") {
-            let (name, number): (Name, Int64) = (Name(try row.sound("name")), try row.sound("number"))
+            let (name, number): (Name, Int64) = (Name(try row.value("name", in: "types")), try row.value("number", in: "types"))
             typeNames[number] = name
-            let isRemoved: Bool = try row.sound("removed")
+            let isRemoved: Bool = try row.value("removed", in: "types")
             if isRemoved { continue }
             typeNumbers[name] = number
-            schema.types[name] = RecordType(name: name, grants: Self.grants(try row.sound("grants")))
+            schema.types[name] = RecordType(name: name, grants: Self.grants(try row.value("grants", in: "types")))
         }
         for row in try Row.fetchAll(db, sql: "SELECT number, type, name, declaration, indexes FROM fields") {
-            guard let type = typeNames[try row.sound("type")] else { continue }
-            let name = Name(try row.sound("name"))
-            fieldNumbers[type, default: [:]][name] = try row.sound("number")
-            let indexes = Indexes(rawValue: try row.sound("indexes"))
+            guard let type = typeNames[try row.value("type", in: "fields")] else { continue }
+            let name = Name(try row.value("name", in: "fields"))
+            fieldNumbers[type, default: [:]][name] = try row.value("number", in: "fields")
+            let indexes = Indexes(rawValue: try row.value("indexes", in: "fields"))
             switch FieldKey(schemaName: name) {
             case .system(let field): if !indexes.isEmpty { schema.types[type]?.systemIndexes[field] = indexes }
             case .custom:
-                guard var definition = FieldDefinition(declaration: try row.sound("declaration")) else { continue }
+                guard var definition = FieldDefinition(declaration: try row.value("declaration", in: "fields")) else { continue }
                 definition.indexes = indexes
                 schema.types[type]?.fields[name] = definition
             }
@@ -81,11 +93,11 @@ struct SchemaCatalog: Sendable {
 
     private mutating func readComposites(_ db: Database) throws {
         for row in try Row.fetchAll(db, sql: "SELECT number, type, filter, sort FROM composites WHERE dropped = 0") {
-            guard let type = typeNames[try row.sound("type")] else { continue }
+            guard let type = typeNames[try row.value("type", in: "composites")] else { continue }
             let index = CompositeIndex(
-                filter: FieldKey(schemaName: Name(try row.sound("filter"))), sort: FieldKey(schemaName: Name(try row.sound("sort"))))
+                filter: FieldKey(schemaName: Name(try row.value("filter", in: "composites"))), sort: FieldKey(schemaName: Name(try row.value("sort", in: "composites"))))
             schema.types[type]?.compositeIndexes.insert(index)
-            compositeNumbers[type, default: [:]][index] = try row.sound("number")
+            compositeNumbers[type, default: [:]][index] = try row.value("number", in: "composites")
         }
     }
 

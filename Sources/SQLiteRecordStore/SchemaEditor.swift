@@ -66,7 +66,7 @@ struct SchemaEditor {
     private func livingZones() throws -> [ZoneRow] {
         try Row.fetchAll(
             db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY coalesce(u.name, ''), z.name"
-        ).map(ZoneRow.init)
+        ).map { try ZoneRow($0) }
     }
 
     // MARK: Removing a type
@@ -127,7 +127,7 @@ struct SchemaEditor {
         let kept = Set(declared.keys).subtracting(fields)
         let types = fields.compactMap { declared[$0]?.type.valueType }
         let (holdReferences, holdAssets) = (types.contains(.reference), types.contains(.asset))
-        let number = state.catalog.typeNumbers[type] ?? 0
+        let number = try state.catalog.typeNumber(of: type)
         var tally = ChangeTally()
         for zone in try livingZones() {
             try eachRecord(of: type, in: zone) { row in
@@ -159,7 +159,7 @@ struct SchemaEditor {
 
     /// Calls `body` with each record of a type in a zone, by name. It may change the record.
     private func eachRecord(of type: Name, in zone: ZoneRow, _ body: (StoredRow) throws -> Void) throws {
-        let members = state.catalog.members(of: type)
+        let members = try state.catalog.members(of: type)
         let lookup = try NameLookup(in: zone.number, zone.zoneID, state.catalog, db)
         var last = ""
         while true {
@@ -169,7 +169,7 @@ struct SchemaEditor {
                 [members, zone.number, last])
             guard let end = names.last else { return }
             for name in names {
-                if let row = try lookup.row(named: Name(name), { $0.row() }), !row.isDeleted { try body(row) }
+                if let row = try lookup.row(named: Name(name), { try $0.row() }), !row.isDeleted { try body(row) }
             }
             last = end
         }

@@ -17,10 +17,14 @@ enum SchemaHistoryRows {
             db, cachedSQL: "SELECT number, moment, user, reason, changes FROM schemaHistory WHERE number < ? ORDER BY number DESC LIMIT ?",
             [before ?? .max, max(0, limit)]
         ).map { row in
-            let (reason, changes): (String, String) = (try row.sound("reason"), try row.sound("changes"))
+            let values = row.values(of: "schemaHistory")
+            let changes: String = try values("changes")
+            guard let reason = SchemaHistoryEntry.Reason(rawValue: try values("reason")) else {
+                throw DamagedRow(in: "schemaHistory", "has a reason that there is not")
+            }
             return SchemaHistoryEntry(
-                number: try row.sound("number"), timestamp: Timestamp(milliseconds: try row.sound("moment")),
-                userRecordName: Name(try row.sound("user")), reason: SchemaHistoryEntry.Reason(rawValue: reason) ?? .edit,
+                number: try values("number"), timestamp: Timestamp(milliseconds: try values("moment")),
+                userRecordName: Name(try values("user") as String), reason: reason,
                 changes: changes.split(separator: "\n").map(String.init))
         }
     }

@@ -50,7 +50,11 @@ enum StoreMigrations {
             // By zone and type.
             var sums: [Int64: [Int64: Int64]] = [:]
             let rows = try Row.fetchCursor(db, sql: sql)
-            while let row = try rows.next() { sums[row[0], default: [:]][row[1], default: 0] += row[2] ?? 0 }
+            while let row = try rows.next() {
+                let values = row.values(of: "records")
+                let (zone, type, bytes): (Int64, Int64, Int64?) = (try values("zone"), try values("type"), try values("bytes"))
+                sums[zone, default: [:]][type, default: 0] += bytes ?? 0
+            }
             for (zone, types) in sums {
                 for (type, bytes) in types {
                     try db.execute(sql: "UPDATE typeCounts SET \(column) = ? WHERE zone = ? AND type = ?", arguments: [bytes, zone, type])

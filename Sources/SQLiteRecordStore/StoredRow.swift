@@ -9,7 +9,13 @@ struct StoredRow {
     /// Bits of the zone's number and position in a row's id.
     static let positionBits: Int64 = 40
 
-    static func id(zone: Int64, position: Int64) -> Int64 { zone << positionBits | position }
+    /// - Throws: `RecordError` INTERNAL_ERROR for numbers that have no room in it: one zone's rows must never pass for those of another.
+    static func id(zone: Int64, position: Int64) throws -> Int64 {
+        guard 0..<(1 << (63 - positionBits)) ~= zone, 0..<(1 << positionBits) ~= position else {
+            throw RecordError(.internalError, "The store has no room for zone \(zone) at position \(position)")
+        }
+        return zone << positionBits | position
+    }
 
     var id: Int64
     var record: StoredRecord
@@ -70,7 +76,7 @@ extension Database {
 
     /// The row of a record name, also when the record was deleted.
     func row(named name: Name, in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog) throws -> StoredRow? {
-        try NameLookup(in: zone, zoneID, catalog, self).row(named: name) { $0.row() }
+        try NameLookup(in: zone, zoneID, catalog, self).row(named: name) { try $0.row() }
     }
 
     enum Step {

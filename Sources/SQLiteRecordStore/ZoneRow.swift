@@ -18,20 +18,35 @@ struct ZoneRow {
     static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, '') AS ownerName"
     static let source = "zones z LEFT JOIN users u ON u.number = z.owner"
 
-    init(_ row: Row) {
-        number = row["number"]
-        owner = row["owner"]
-        let ownerName = Name(row["ownerName"] as String)
-        zoneID = ZoneID(zoneName: Name(row["name"] as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
-        position = row["position"]
-        moment = Timestamp(milliseconds: row["moment"])
-        floor = row["floor"]
-        kind = Self.kinds[row["state"] as Int] ?? .changed
+    /// - Throws: ``DamagedRow``.
+    init(_ row: Row) throws {
+        let values = row.values(of: "zones")
+        number = try values("number")
+        owner = try values("owner")
+        let ownerName = Name(try values("ownerName") as String)
+        // Nobody else's zone may pass for one of the public database.
+        if ownerName.isEmpty != (owner == 0) { throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone") }
+        zoneID = ZoneID(zoneName: Name(try values("name") as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
+        position = try values("position")
+        moment = Timestamp(milliseconds: try values("moment"))
+        floor = try values("floor")
+        kind = try Self.kind(ofState: try values("state"))
     }
 
-    private static let kinds: [Int: ZoneChange.Kind] = [1: .deleted, 2: .purged]
+    private static func kind(ofState state: Int) throws -> ZoneChange.Kind {
+        switch state {
+        case 0: .changed
+        case 1: .deleted
+        case 2: .purged
+        default: throw DamagedRow(in: "zones", "has a zone in the state \(state), which there is not")
+        }
+    }
 
     static func state(of kind: ZoneChange.Kind) -> Int {
-        kinds.first { $0.value == kind }?.key ?? 0
+        switch kind {
+        case .changed: 0
+        case .deleted: 1
+        case .purged: 2
+        }
     }
 }

@@ -10,11 +10,11 @@ enum ZoneSweep {
     static func step(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool {
         guard let row = try Row.fetchOne(db, cachedSQL: "SELECT number, moment, journalBytes FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", [])
         else { return false }
-        let zone: Int64 = row["number"]
-        let ended = Timestamp(milliseconds: row["moment"])
+        let (zone, journalBytes): (Int64, Int64) = (try row.value("number", in: "zones"), try row.value("journalBytes", in: "zones"))
+        let ended = Timestamp(milliseconds: try row.value("moment", in: "zones"))
         // First, because a verification takes uses that no living record has for a mistake.
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
-        if row["journalBytes"] as Int64 > 0, try removeJournals(of: zone, &state, db) { return true }
+        if journalBytes > 0, try removeJournals(of: zone, &state, db) { return true }
         if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
         for table in tables {
             if try removeEntries(table, of: zone, db) { return true }
@@ -26,7 +26,7 @@ enum ZoneSweep {
 
     /// Removes records whose journals are kept, with those: they are found from the record.
     private static func removeJournals(of zone: Int64, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
-        let ids = StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
+        let ids = try StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
         let found = try Int64.fetchAll(
             db, cachedSQL: "SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", [ids.lowerBound, ids.upperBound, rowsInStep])
         guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else { return false }
@@ -35,7 +35,7 @@ enum ZoneSweep {
     }
 
     private static func removeRecords(of zone: Int64, _ db: Database) throws -> Bool {
-        let ids = StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
+        let ids = try StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
         try db.run(
             "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE id >= ? AND id < ? LIMIT ?)", [ids.lowerBound, ids.upperBound, rowsInStep])
         return db.changesCount > 0

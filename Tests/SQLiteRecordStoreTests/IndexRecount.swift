@@ -25,7 +25,7 @@ enum IndexRecount {
         var problems: [String] = []
         var known: [String: Set<Int64>] = [:]
         for type in catalog.schema.sortedTypes {
-            known["entries", default: []].insert(catalog.members(of: type.name))
+            known["entries", default: []].insert(try catalog.members(of: type.name))
             for target in targets(of: type, catalog) {
                 known[table(target), default: []].insert(target.number)
                 let work = catalog.works.first { $0.target == target }
@@ -97,7 +97,7 @@ enum IndexRecount {
             try db.eachRow(
                 "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.state & 1 = 0", [zone.number], zone: zone.zoneID, catalog: catalog
             ) { row in
-                records.append((zone.number, row.record()))
+                records.append((zone.number, try row.record()))
                 return .next
             }
         }

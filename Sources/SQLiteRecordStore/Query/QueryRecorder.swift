@@ -52,10 +52,11 @@ final class QueryRecorder {
         try statements.map { text, arguments in
             var depths: [Int: Int] = [:]
             let rows = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(text)", arguments: arguments)
-            let plan = rows.map { row in
-                let depth = (depths[row["parent"]] ?? -1) + 1
-                depths[row["id"]] = depth
-                return String(repeating: "  ", count: depth) + (row["detail"] as String)
+            let plan = try rows.map { row in
+                let values = row.values(of: "EXPLAIN")
+                let depth = (depths[try values("parent")] ?? -1) + 1
+                depths[try values("id")] = depth
+                return String(repeating: "  ", count: depth) + (try values("detail") as String)
             }
             return QueryExplanation.Statement(text: Self.onOneLine(text), plan: plan)
         }

@@ -110,7 +110,7 @@ struct SortWalk {
         zoneQuery.recorder?.note(NameLookup.sql, [zoneQuery.zone.number, group.names.first?.string])
         var top = isDecided(group.value) ? nil : TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
         for name in zoneQuery.isAscending ? group.names : group.names.reversed() {
-            guard let record = try lookup.row(named: name, { $0.record() }), let match = try zoneQuery.match(record) else { continue }
+            guard let record = try lookup.row(named: name, { try $0.record() }), let match = try zoneQuery.match(record) else { continue }
             if top == nil {
                 add(match)
                 if isFull { return }

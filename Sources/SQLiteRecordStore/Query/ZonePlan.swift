@@ -88,7 +88,7 @@ extension ZoneQuery {
     /// The sources, those with the fewest names first, and how many names are few.
     private func ranked(_ sources: [NameSource]) throws -> ([ZonePlan.Counted], Int) {
         if sources.isEmpty { return ([], 0) }
-        let typeNumber = catalog.typeNumbers[type.name] ?? 0
+        let typeNumber = try catalog.typeNumber(of: type.name)
         let total = try Int.fetchOne(db, cachedSQL: "SELECT count FROM typeCounts WHERE zone = ? AND type = ?", [zone.number, typeNumber]) ?? 0
         // With n of N records found, a page of k is full after walking N/n·k; collecting takes n.
         let bound = max(1000, Int(Double(total * limit.records).squareRoot()))
