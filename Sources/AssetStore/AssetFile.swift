@@ -41,6 +41,7 @@ public final class AssetFile: Sendable {
 
     deinit {
         // The descriptor belongs to the file, which closes it now.
+        // It was given up before where this fails.
         _ = try? handle.takeDescriptorOwnership()
     }
 }

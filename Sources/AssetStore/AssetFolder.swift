@@ -37,6 +37,16 @@ final class AssetFolder: Sendable {
 
     // MARK: What is there
 
+    /// - Throws: `RecordError` INTERNAL_ERROR for what is no folder of its own: a link may lead anywhere, and files would be written and removed there.
+    func check() throws {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let kind = status.st_mode & S_IFMT
+        if kind == S_IFDIR { return }
+        let problem = kind == S_IFLNK ? "is a symbolic link. Put the folder itself there" : "is no folder. Move it away"
+        throw RecordError(.internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
+    }
+
     /// Removes what a process left unfinished that was killed.
     func recover() throws(DiskFailure) {
         for name in try names(in: incoming) { unlink("\(incoming)/\(name)") }

@@ -40,6 +40,8 @@ extension AssetStore {
             .internalError, "The asset's file is missing or was changed on the server's disk; `skylight assets verify` tells which files are")
     }
 
+    /// Where that fails, whatever the reason, the file is opened on a thread that may wait, and there it is told.
+    ///
     /// Opens a file of which everything is known already and at hand: the way to a thread that may wait takes longer than that.
     private static func openAtHand(
         _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles

@@ -43,7 +43,10 @@ public final class AssetStore: Sendable {
         self.threads = threads
         self.clock = clock
         compressor = Compressor(folder: folder, holds: holds, known: known, threads: threads, pauseAfterFailure: compressionPause)
-        try await threads.run(.writing) { try folder.recover() }
+        try await threads.run(.writing) {
+            try folder.check()
+            try folder.recover()
+        }
     }
 
     /// What is known of a file besides what records say.

@@ -113,13 +113,21 @@ public final class AssetStores: Sendable {
     }
 
     func sweepRegularly(every interval: Duration) async {
+        // Sleeping ends with the task.
         while (try? await Task.sleep(for: interval)) != nil {
             await sweepAll()
         }
     }
 
     private func sweepAll() async {
-        for container in (try? await engine.containers()) ?? [] {
+        let containers: [ContainerID]
+        do {
+            containers = try await engine.containers()
+        } catch {
+            logger.warning("Nothing is swept, since the containers can't be listed: \(error)")
+            return
+        }
+        for container in containers {
             for environment in Records.Environment.allCases {
                 if Task.isCancelled { return }
                 do {
@@ -163,6 +171,7 @@ public final class AssetStores: Sendable {
             return open
         }
         defer { moving.withLock { $0.subtract(containers) } }
+        // One that could not be opened has nothing to close.
         for task in open.values { await (try? task.value)?.close() }
         try await work()
     }
@@ -173,6 +182,7 @@ public final class AssetStores: Sendable {
             defer { stores = nil }
             return stores ?? [:]
         }
+        // One that could not be opened has nothing to close.
         for task in open.values { await (try? task.value)?.close() }
         await threads.stop()
     }

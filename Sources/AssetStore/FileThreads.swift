@@ -50,6 +50,7 @@ final class FileThreads: Sendable {
 
     func stop() async {
         stopped.store(true, ordering: .relaxed)
+        // It fails for a pool that was never started.
         for pool in all { try? await pool.shutdownGracefully() }
     }
 

@@ -19,8 +19,8 @@ extension Console {
 
     /// Pages outside of any container.
     func addServerPages(to router: Router<ServingRequestContext>) {
-        router.get("/") { _, _ in
-            let page = try await HomeView.load(self)
+        router.get("/") { request, _ in
+            let page = try await HomeView.load(request.queryFields, console: self)
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
         router.post("/containers") { request, _ in

@@ -2,7 +2,7 @@ public import Records
 
 /// A place where containers live: this process's files, its memory, or a server elsewhere.
 public protocol RecordEngine: Sendable {
-    /// A handle to one database. The container is made at first use.
+    /// A handle to one database. The container is made by the first save.
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase
 
     /// The containers that exist, by identifier.

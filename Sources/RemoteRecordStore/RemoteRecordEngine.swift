@@ -94,6 +94,13 @@ extension StoreHealth {
     fileprivate init(_ answer: Answer) throws {
         guard let container = ContainerID(try answer.string("container")), let environment = Environment(rawValue: try answer.string("environment"))
         else { throw answer.unexpected("a container and an environment") }
-        self.init(container: container, environment: environment, readOnlyBecause: answer.error)
+        self.init(container: container, environment: environment)
+        switch Status(rawValue: try answer.string("status")) {
+        case .ok: break
+        case .unreadable:
+            unreadableBecause = answer.error
+            since = try answer.has("since") ? Timestamp(milliseconds: answer.integer("since")) : nil
+        case .readOnly, nil: readOnlyBecause = answer.error
+        }
     }
 }

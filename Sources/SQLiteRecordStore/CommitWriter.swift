@@ -1,15 +1,13 @@
-internal import Dispatch
-internal import Foundation
 internal import GRDB
+internal import Logging
 internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// The one thread that writes: it takes all waiting saves, runs each in a savepoint of its own, commits them together and only then
-/// acknowledges them.
+/// What writes to a store: it takes all waiting saves, runs each in a savepoint of its own, commits them together and only then acknowledges
+/// them. While there are some, one of the ``WriterThreads`` does that, and never two.
 ///
-/// Requests wait outside of it, so a client that hangs up neither stops its own save halfway nor takes anybody else's along. It is a
-/// thread and not a task, because it spends its time waiting for the disk: tasks share as many threads as there are cores.
+/// Requests wait outside of it, so a client that hangs up neither stops its own save halfway nor takes anybody else's along.
 final class CommitWriter: Sendable {
     /// Waiting saves beyond which new ones are sent away.
     static let queueLimit = 4096
@@ -17,10 +15,14 @@ final class CommitWriter: Sendable {
     static let groupLimit = 256
     /// Bytes of log, as estimated, after which a commit takes no more saves: it is what the log may grow by at once.
     static let logLimit = 8 << 20
+    /// A commit that takes longer is logged.
+    private static let longCommit = Duration.seconds(1)
     /// What saves see of the store besides its tables, and hand on to the next when they succeed.
     struct State: Sendable {
         /// The last position given out.
         var position: Int64
+        /// Whether the file says which opening the positions belong to.
+        var isBegun = true
         var catalog: SchemaCatalog
         var journalLimits = JournalLimits.standard
         /// Bytes of all that the journal holds.
@@ -31,8 +33,8 @@ final class CommitWriter: Sendable {
 
     private struct Queue {
         var waiting: [any PendingWrite] = []
-        /// Whether the writer waits for a signal.
-        var isIdle = false
+        /// Whether a thread has it in hand, or will.
+        var isScheduled = false
         var isClosed = false
         /// Why nothing is written any more.
         var failure: RecordError?
@@ -44,21 +46,29 @@ final class CommitWriter: Sendable {
     /// The length at which the next restart of the log is tried.
     private let nextRestart: Mutex<Int>
     /// Sent after each commit, when its saves are acknowledged.
-    let signals = CommitSignals()
+    private let signals: CommitSignals
     /// Sent after a commit that changed the schema or the work on its indexes.
     private let schemaSignals: CommitSignals
     /// Changes that were taken up so far.
     let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
-    private let wake = DispatchSemaphore(value: 0)
-    /// Finishes when the thread ends.
+    private let threads: WriterThreads
+    /// Writes which opening the positions belong to, before the first save.
+    private let begin: @Sendable (Database) throws -> Void
+    private let logger: Logger
+    /// Finishes when it is closed and everything that waited is done.
     private let ending = AsyncStream.makeStream(of: Void.self)
     private let state: Mutex<State>
 
     init(
-        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, schemaSignals: CommitSignals, state: State
+        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, signals: CommitSignals, schemaSignals: CommitSignals,
+        threads: WriterThreads, logger: Logger, state: State, begin: @escaping @Sendable (Database) throws -> Void
     ) {
         self.pool = pool
+        self.signals = signals
+        self.threads = threads
+        self.logger = logger
+        self.begin = begin
         self.logLength = logLength
         self.logLimits = logLimits
         self.schemaSignals = schemaSignals
@@ -68,6 +78,10 @@ final class CommitWriter: Sendable {
 
     /// Why the store takes no saves, `nil` while it does.
     var failure: RecordError? { queue.withLock { $0.failure } }
+    /// Whether nothing is being written or waits.
+    var isIdle: Bool { queue.withLock { !$0.isScheduled } }
+    /// Where the store stands after the last commit.
+    var present: State { state.withLock { $0 } }
 
     /// Waits until a change is on disk.
     /// - Parameter isAlone: whether it is committed without others. One that touches very much must be: as one of several it could be undone
@@ -88,59 +102,51 @@ final class CommitWriter: Sendable {
     }
 
     private func enqueue(_ write: any PendingWrite) {
-        let (refusal, isIdle): (RecordError?, Bool) = queue.withLock { queue in
+        let (refusal, isNew): (RecordError?, Bool) = queue.withLock { queue in
             if let failure = queue.failure { return (failure, false) }
             if queue.isClosed { return (RecordError(.tryAgainLater, "The store is closing", retryAfter: 1), false) }
             if queue.waiting.count >= Self.queueLimit {
                 return (RecordError(.tryAgainLater, "Too many saves are waiting", retryAfter: 1), false)
             }
             queue.waiting.append(write)
-            defer { queue.isIdle = false }
-            return (nil, queue.isIdle)
+            defer { queue.isScheduled = true }
+            return (nil, !queue.isScheduled)
         }
         if let refusal { write.fail(refusal) }
-        if isIdle { wake.signal() }
+        if isNew { threads.schedule(self) }
     }
 
-    // MARK: The thread
-
-    /// Begins to write, on a thread of its own.
-    func start() {
-        let thread = Thread { [self] in
-            while let group = nextGroup() { commit(group) }
-            ending.continuation.finish()
-        }
-        thread.name = "Skylight writer"
-        thread.qualityOfService = .userInitiated
-        thread.start()
-    }
+    // MARK: On the thread
 
     /// Takes no more saves, and waits until everything that waited is done.
     func close() async {
         let isIdle = queue.withLock { queue in
             queue.isClosed = true
-            defer { queue.isIdle = false }
-            return queue.isIdle
+            return !queue.isScheduled
         }
-        if isIdle { wake.signal() }
+        if isIdle { ending.continuation.finish() }
         for await _ in ending.stream {}
     }
 
+    /// Commits saves that wait.
+    /// - Returns: whether there are more.
+    func commitNext() -> Bool {
+        if let group = nextGroup() { commit(group) }
+        let (isLeft, isClosed) = queue.withLock { queue in
+            queue.isScheduled = !queue.waiting.isEmpty
+            return (queue.isScheduled, queue.isClosed)
+        }
+        if isClosed, !isLeft { ending.continuation.finish() }
+        return isLeft
+    }
+
     private func nextGroup() -> [any PendingWrite]? {
-        while true {
-            let group: [any PendingWrite]? = queue.withLock { queue in
-                if queue.waiting.isEmpty {
-                    queue.isIdle = !queue.isClosed
-                    return queue.isClosed ? nil : []
-                }
-                let others = queue.waiting.prefix(Self.groupLimit).prefix { !$0.isAlone }
-                let group = others.isEmpty ? [queue.waiting[0]] : Array(others)
-                queue.waiting.removeFirst(group.count)
-                return group
-            }
-            guard let group else { return nil }
-            if !group.isEmpty { return group }
-            wake.wait()
+        queue.withLock { queue in
+            if queue.waiting.isEmpty { return nil }
+            let others = queue.waiting.prefix(Self.groupLimit).prefix { !$0.isAlone }
+            let group = others.isEmpty ? [queue.waiting[0]] : Array(others)
+            queue.waiting.removeFirst(group.count)
+            return group
         }
     }
 
@@ -150,15 +156,22 @@ final class CommitWriter: Sendable {
             return
         }
         let before = state.withLock { $0 }
+        let start = ContinuousClock.now
         var taken = 0
         do {
             let after = try pool.writeWithoutTransaction { db in
                 var state = before
                 state.logEstimate = 0
                 try db.inTransaction(.immediate) {
+                    if !before.isBegun {
+                        try begin(db)
+                        state.isBegun = true
+                    }
                     if group.count == 1 {
                         taken = 1
-                        return try group[0].run(db, &state) ? .commit : .rollback
+                        if try group[0].run(db, &state) { return .commit }
+                        state.isBegun = before.isBegun
+                        return .rollback
                     }
                     for write in group where state.logEstimate < Self.logLimit {
                         taken += 1
@@ -171,6 +184,8 @@ final class CommitWriter: Sendable {
             state.withLock { $0 = after }
             queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
             count.add(taken, ordering: .relaxed)
+            let time = ContinuousClock.now - start
+            if time > Self.longCommit { logger.warning("A commit of \(taken) saves took \(time)") }
             for write in group[..<taken] { write.succeed() }
             signals.send()
             if after.catalog.version != before.catalog.version { schemaSignals.send() }
@@ -183,10 +198,12 @@ final class CommitWriter: Sendable {
 
     /// What savers are told about an error of the database. After one that leaves open what is on disk, the store takes no more saves.
     private func refusal(after error: any Error) -> RecordError {
+        // Readers that are in the way are no failure.
+        if (error as? DatabaseError)?.resultCode != .SQLITE_BUSY { logger.error("Writing failed: \(StoreProblem.details(of: error))") }
         guard let error = error as? DatabaseError else { return RecordError(.internalError, "The save failed: \(error)") }
-        if error.resultCode == .SQLITE_FULL {
-            return RecordError(.quotaExceeded, "The disk is full; nothing of this request was saved. Free some space and save again")
-        }
+        if error.resultCode == .SQLITE_FULL { return .diskFull }
+        // Nothing was written by then.
+        if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
         if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH {
             // Nothing was written by then, so nothing is in doubt.
             return RecordError(

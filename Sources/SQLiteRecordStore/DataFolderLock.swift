@@ -8,34 +8,45 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
     public var description: String { "The data folder \(path) is open in another process" }
 }
 
-/// Keeps a second process out of a data folder for as long as this one has it, by an advisory lock that dies with the process.
+/// Keeps a second process out of a data folder for as long as this one has it, by advisory locks that die with the process.
+///
+/// The lock is on the folder itself, so there is nothing that somebody could remove to let a second server in. The file `.lock` in it is locked
+/// too: versions of Skylight that know only the file are kept out as well, and file systems that lock no folders have it alone.
 final class DataFolderLock: Sendable {
-    private let descriptor: Int32
+    private let descriptors: [Int32]
 
     init(folder: URL) throws {
-        let path = folder.appending(path: ".lock").path(percentEncoded: false)
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission, userInfo: [NSFilePathErrorKey: path]) }
-        guard Self.take(descriptor) else {
-            Foundation.close(descriptor)
-            throw DataFolderInUse(path: folder.path(percentEncoded: false))
+        let path = folder.path(percentEncoded: false)
+        var taken: [Int32] = []
+        do {
+            for (path, flags) in [(path, O_RDONLY | O_DIRECTORY), (folder.appending(path: ".lock").path(percentEncoded: false), O_RDWR | O_CREAT)] {
+                let descriptor = open(path, flags | O_CLOEXEC, 0o644)
+                guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission, userInfo: [NSFilePathErrorKey: path]) }
+                taken.append(descriptor)
+                guard Self.take(descriptor) else { throw DataFolderInUse(path: folder.path(percentEncoded: false)) }
+            }
+        } catch {
+            for descriptor in taken { Foundation.close(descriptor) }
+            throw error
         }
+        descriptors = taken
     }
 
     /// Tries for a moment: a command that only looks whether the folder is held holds the lock itself for an instant.
     private static func take(_ descriptor: Int32) -> Bool {
         for _ in 0..<5 {
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            // A file system that can't lock this says so; it is none of ours then.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK && errno != EINTR { return true }
             usleep(10_000)
         }
         return false
     }
 
     func release() {
-        flock(descriptor, LOCK_UN)
+        for descriptor in descriptors { flock(descriptor, LOCK_UN) }
     }
 
     deinit {
-        Foundation.close(descriptor)
+        for descriptor in descriptors { Foundation.close(descriptor) }
     }
 }

@@ -70,15 +70,16 @@ final class IndexWorker: Sendable {
     }
 
     /// Begins with what is to do, and waits for more.
-    func start(on store: SQLiteStore) {
+    func start(on store: SQLiteStore, hasWork: Bool) {
         let work = signals.listen()
+        if hasWork { signals.send() }
         let task = Task.detached(priority: .low) { [weak store, weak self] in
             var signals = work.makeAsyncIterator()
-            repeat {
+            while await signals.next() != nil {
                 while let store, let self, !Task.isCancelled {
                     if await !self.step(store) { break }
                 }
-            } while await signals.next() != nil
+            }
         }
         self.task.withLock { $0 = task }
     }
@@ -95,13 +96,18 @@ final class IndexWorker: Sendable {
 
     /// - Returns: whether there was anything to do.
     private func step(_ store: SQLiteStore) async -> Bool {
-        guard let works = try? await store.read({ _, catalog in catalog.works }) else {
+        let works: [IndexWork]
+        do {
+            works = try await store.read { _, catalog in catalog.works }
+        } catch {
+            // The reader has logged why. Being closed ends the rest.
             try? await Task.sleep(for: Self.patienceAfterFailure)
             return true
         }
         state.withLock { $0.forget(allBut: Set(works.map(\.id))) }
         if works.isEmpty { return false }
         guard let work = next(of: works) else {
+            // Being closed ends the rest.
             try? await Task.sleep(for: Self.patienceForOthers)
             return true
         }
@@ -276,6 +282,7 @@ final class IndexWorker: Sendable {
             // One of them was the step itself, where it was a write.
             isBusy = now - saves > 1
             saves = now
+            // Being closed ends the rest.
             if isBusy { try? await Task.sleep(for: (clock.now - last) * restFactor) } else { await Task.yield() }
             last = clock.now
         }

@@ -1,10 +1,8 @@
-internal import RecordStore
-internal import Records
 internal import Synchronization
 
-/// Lets reads in until a store is closed, and lets whoever closes it wait for those that are inside.
+/// Lets requests in until a store is closed, and lets whoever closes it wait for those that are inside.
 ///
-/// The library's pool may be read by many threads at once, and closed only when nobody reads.
+/// The library's pool may be used by many threads at once, and closed only when nobody does.
 final class ReadGate: Sendable {
     private struct State {
         var isShut = false
@@ -14,11 +12,20 @@ final class ReadGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Throws: `RecordError` TRY_AGAIN_LATER once the gate is shut.
-    func enter() throws {
-        try state.withLock { state in
-            if state.isShut { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
-            state.inside += 1
+    /// - Returns: `false` once the gate is shut.
+    func tryEnter() -> Bool {
+        state.withLock { state in
+            if !state.isShut { state.inside += 1 }
+            return !state.isShut
+        }
+    }
+
+    /// Shuts the gate unless somebody is inside.
+    /// - Returns: whether it is shut now.
+    func shutIfEmpty() -> Bool {
+        state.withLock { state in
+            if state.inside == 0 { state.isShut = true }
+            return state.isShut
         }
     }
 

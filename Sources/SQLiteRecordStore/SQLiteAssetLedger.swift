@@ -9,9 +9,9 @@ struct SQLiteAssetLedger: AssetLedger {
     /// Records that a page of a verification looks at.
     private static let recordsInPage = 2000
 
-    let store: SQLiteStore
+    let store: StorePlace
 
-    var tickets: AssetTickets { store.assetTickets }
+    let tickets: AssetTickets
 
     func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws {
         try await store.write { db, _ in try AssetRows.enter(checksum, size: size, inUseUntil: until, db) }
@@ -87,6 +87,7 @@ struct SQLiteAssetLedger: AssetLedger {
 
 extension SQLiteRecordEngine: AssetKeeping {
     public func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
-        SQLiteAssetLedger(store: try await store(of: container, environment))
+        let store = try await store(of: container, environment)
+        return SQLiteAssetLedger(store: store, tickets: try store.assetTickets)
     }
 }

@@ -6,7 +6,7 @@ internal import Records
 extension SQLiteDatabase: AssetUploading {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
         let now = store.clock()
-        let tickets = store.assetTickets
+        let tickets = try store.assetTickets
         // A ticket is nothing that is stored, so mostly nothing is written; only a default zone may have to be made.
         let uploads = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
             // The record of a user may have to be made, too.
@@ -64,7 +64,7 @@ extension SQLiteDatabase: AssetUploading {
 
     private func changing<Value: Sendable>(_ body: @escaping @Sendable (SQLiteTransaction, AssetRules) throws -> Value) async throws -> Value {
         let now = store.clock()
-        return try await store.write { [view, tickets = store.assetTickets] db, state in
+        return try await write { [tickets = try store.assetTickets] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
             let rules = AssetRules(schema: transaction.schema, address: view.address, caller: view.caller, now: now) {
                 try transaction.roleNumbers(of: view.caller.userRecordName)

@@ -9,7 +9,7 @@ extension SQLiteDatabase {
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         if address.scope == .public { throw ZoneRules.noFeed }
-        return try await store.read { [view, office = store.office] db, _ in
+        return try await store.read { [view, office = try store.office] db, _ in
             let feed = try view.databaseFeed(db)
             let content = try request.since.map { try office.content(of: $0, for: feed) { _ in false } }
             let plan = PullPlan(content, reverse: false, feed: feed)
@@ -32,7 +32,7 @@ extension SQLiteDatabase {
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         try ZoneChangeRules.check(request, in: address)
-        return try await store.read { [view, office = store.office] db, catalog in
+        return try await store.read { [view, office = try store.office] db, catalog in
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)
             let content = try request.since.map { token in
@@ -99,12 +99,12 @@ extension SQLiteDatabase: CommitSignalling {
 extension SQLiteDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
         if address.scope == .public { throw ZoneRules.noFeed }
-        return try await store.read { [view, office = store.office] db, _ in office.current(try view.databaseFeed(db)) }
+        return try await store.read { [view, office = try store.office] db, _ in office.current(try view.databaseFeed(db)) }
     }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try await store.read { [view, store] db, _ in
-            let office = store.office
+            let office = try store.office
             guard let opened = office.open(token) else { throw TokenOffice.foreign }
             let content = opened.content
             let user = try store.userName(of: content.databaseNumber, in: db)

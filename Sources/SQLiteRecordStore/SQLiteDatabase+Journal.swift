@@ -5,7 +5,7 @@ internal import Records
 extension SQLiteDatabase: RecordJournalling {
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
         let now = store.clock()
-        return try await store.read { [view, limits = store.journalLimits] db, catalog in
+        return try await store.read { [view, limits = try store.journalLimits] db, catalog in
             var page = RecordJournalPage(entries: [], before: nil, limits: limits)
             guard let zone = try view.zoneUnlessDefault(request.recordID.zoneID, db),
                 let reader = try JournalReader(of: request.recordID.recordName, in: zone, limits, at: now, catalog, db)
@@ -25,7 +25,7 @@ extension SQLiteDatabase: RecordJournalling {
 
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
         let now = store.clock()
-        return try await store.write { [view, tickets = store.assetTickets] db, state in
+        return try await write { [tickets = try store.assetTickets] db, state, view in
             let limits = state.journalLimits
             let recordID = reversion.recordID
             guard let zone = try view.zoneUnlessDefault(recordID.zoneID, db),

@@ -27,7 +27,7 @@ extension SQLiteDatabase: SchemaEditing {
         by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool, _ change: @escaping @Sendable (Schema) throws -> SchemaChange
     ) async throws -> Schema {
         let now = store.clock()
-        let (schema, awaited) = try await store.write(isAlone: true) { [caller] db, state in
+        let (schema, awaited) = try await write(isAlone: true) { [caller] db, state, _ in
             var editor = SchemaEditor(db, state, by: caller, at: now)
             let awaited = try editor.apply(try change(state.catalog.schema), because: reason)
             state = editor.state
@@ -40,7 +40,7 @@ extension SQLiteDatabase: SchemaEditing {
     func reset(to production: Schema) async throws -> Schema {
         try SchemaRules.checkResetting(in: address)
         let now = store.clock()
-        let schema = try await store.write(isAlone: true) { [caller] db, state in
+        let schema = try await write(isAlone: true) { [caller] db, state, _ in
             var editor = SchemaEditor(db, state, by: caller, at: now)
             try editor.reset(to: SchemaRules.reset(to: production))
             state = editor.state

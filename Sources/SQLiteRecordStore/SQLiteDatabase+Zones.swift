@@ -5,7 +5,7 @@ internal import Records
 
 extension SQLiteDatabase {
     func zones() async throws -> [Zone] {
-        try await store.read { [view, office = store.office] db, _ in
+        try await store.read { [view, office = try store.office] db, _ in
             var zones = try view.zones(db).map { view.zone(of: $0, office: office) }
             if view.address.scope != .shared, zones.first?.zoneID.isDefault != true { zones.insert(Self.unusedDefaultZone(view), at: 0) }
             return zones
@@ -13,7 +13,7 @@ extension SQLiteDatabase {
     }
 
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
-        try await store.read { [view, office = store.office] db, _ in
+        try await store.read { [view, office = try store.office] db, _ in
             try zoneIDs.map { zoneID in
                 do {
                     return .success(try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, office: office) } ?? Self.unusedDefaultZone(view))
@@ -32,7 +32,7 @@ extension SQLiteDatabase {
 
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
-        let results = try await store.write { [view, office = store.office] db, state in
+        let results = try await write { [office = try store.office] db, state, view in
             try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     try ZoneRules.check(operation, in: view.address, as: view.caller)
@@ -67,7 +67,7 @@ extension SQLiteDatabase {
 extension SQLiteDatabase: ZonePurging {
     func purge(_ zoneID: ZoneID) async throws {
         let now = store.clock()
-        try await store.write { [view] db, state in
+        try await write { db, state, view in
             try ZoneRules.check(.delete(zoneID), in: view.address, as: view.caller)
             _ = try Self.end(zoneID, as: .purged, view, &state, now, db)
         }
@@ -79,22 +79,22 @@ extension SQLiteDatabase: ZoneSharing {
     func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
         let now = store.clock()
-        // Nobody gets to be known by a share that can't be.
-        try await store.read { [view] db, _ in _ = try view.zone(zoneID, db) }
-        let user = try await store.userNumber(of: participant.userRecordName)
-        try await store.write { [view] db, state in
+        let user = try await write { db, state, view in
             let zone = try view.zone(zoneID, db)
+            let user = try UserNumbers.enter(participant.userRecordName, db)
             state.position += 1
             try db.run(
                 "INSERT OR REPLACE INTO shares (zone, user, permission, live, position, moment) VALUES (?, ?, ?, 1, ?, ?)",
                 [zone.number, user, participant.permission.rawValue, state.position, now.milliseconds])
+            return user
         }
+        store.note(user, of: participant.userRecordName)
     }
 
     func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
         let now = store.clock()
-        try await store.write { [view] db, state in
+        try await write { db, state, view in
             let zone = try view.zone(zoneID, db)
             state.position += 1
             try db.run(

@@ -5,16 +5,32 @@ internal import Records
 
 /// A handle to a database in a SQLite file.
 struct SQLiteDatabase: RecordDatabase {
-    let store: SQLiteStore
+    let store: StorePlace
     let address: DatabaseAddress
     let caller: Caller
-    let userNumber: Int64
 
-    var view: DatabaseView { DatabaseView(address: address, caller: caller, userNumber: userNumber) }
+    var view: DatabaseView {
+        // Who is nobody is not entered among the users; the public database's zones are nobody's.
+        DatabaseView(address: address, caller: caller, userNumber: caller.access == .anonymous ? 0 : store.userNumber(of: caller.userRecordName))
+    }
+
+    /// Changes something in the caller's name, who is entered among the store's users with the first change.
+    func write<Value: Sendable>(
+        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State, DatabaseView) throws -> Value
+    ) async throws -> Value {
+        if caller.access == .anonymous { return try await store.write(isAlone: isAlone) { [view] db, state in try body(db, &state, view) } }
+        let known = store.knownNumber(of: caller.userRecordName)
+        let (value, number) = try await store.write(isAlone: isAlone) { [address, caller] db, state in
+            let number = try known ?? UserNumbers.enter(caller.userRecordName, db)
+            return (try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number)), number)
+        }
+        if known == nil { store.note(number, of: caller.userRecordName) }
+        return value
+    }
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
-        return try await store.write { [view, tickets = store.assetTickets] db, state in
+        return try await write { [tickets = try store.assetTickets] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID)
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
             let outcomes = try modifier.apply(request)
@@ -25,16 +41,26 @@ struct SQLiteDatabase: RecordDatabase {
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         let found = try await read(recordIDs, desiredKeys, bytesLimit)
-        let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
-        if missing.isEmpty { return found }
+        let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter { store.knows($0) || $0 == caller.userRecordName }
+        // Reading makes no container, and does not fail because nothing can be written.
+        guard !missing.isEmpty, let open = store.openStore, open.failure == nil else { return found }
         let now = store.clock()
-        try await store.write { [view, tickets = store.assetTickets] db, state in
+        do {
+            try await make(missing, at: now)
+        } catch let error as RecordError where error.code == .quotaExceeded {
+            return found
+        }
+        return try await read(recordIDs, desiredKeys, bytesLimit)
+    }
+
+    /// Makes the records of users who were asked for.
+    private func make(_ missing: [Name], at now: Timestamp) async throws {
+        try await write { [tickets = try store.assetTickets] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
             let zone = try transaction.zone(.default)
             for name in missing { _ = try transaction.record(orUser: name, in: zone, of: view.address.scope, at: now) }
             state = try transaction.finish()
         }
-        return try await read(recordIDs, desiredKeys, bytesLimit)
     }
 
     private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {

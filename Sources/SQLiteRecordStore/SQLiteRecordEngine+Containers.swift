@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Logging
 public import RecordStore
 public import Records
 internal import Synchronization
@@ -7,7 +8,7 @@ extension SQLiteRecordEngine: ContainerEditing {
     public func deleteContainer(_ container: ContainerID) async throws {
         // Under another name first: a container is there or not, whenever the power fails, and removing many files takes a while.
         try await move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)")
-        Self.sweepDeleted(in: folder)
+        Self.sweepDeleted(in: folder, settings.logger)
     }
 
     public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
@@ -25,7 +26,7 @@ extension SQLiteRecordEngine: ContainerEditing {
     private func move(_ container: ContainerID, to folderName: String, _ name: ContainerID? = nil) async throws {
         let held = Set([container] + (name.map { [$0] } ?? []))
         let open = try stores.withLock { stores in
-            guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
+            guard stores != nil else { throw RecordError.storeClosed }
             try moving.withLock { moving in
                 if let busy = held.first(where: moving.contains) { throw RecordError.containerBusy(busy) }
                 moving.formUnion(held)
@@ -35,9 +36,9 @@ extension SQLiteRecordEngine: ContainerEditing {
             return open.values
         }
         defer { moving.withLock { $0.subtract(held) } }
-        for task in open { await (try? task.value)?.close() }
+        for place in open { await place.end() }
         let (from, to) = (folder.appending(path: container.description), folder.appending(path: folderName))
-        try await Self.waiting { [folder] in
+        try await DiskThreads.run { [folder] in
             guard FileManager.default.fileExists(atPath: from.path(percentEncoded: false)) else { throw RecordError.noContainer(container) }
             // The same folder where case is not told apart is no other container.
             let isOccupied = FileManager.default.fileExists(atPath: to.path(percentEncoded: false)) && container.description.lowercased() != folderName.lowercased()
@@ -51,18 +52,15 @@ extension SQLiteRecordEngine: ContainerEditing {
         }
     }
 
-    /// Removes what is left of deleted containers, behind what goes on.
-    static func sweepDeleted(in folder: URL) {
+    /// Removes what is left of deleted containers, behind what goes on. What can't be removed is tried again at the next start.
+    static func sweepDeleted(in folder: URL, _ logger: Logger) {
         DispatchQueue.global(qos: .utility).async {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
-            for name in names where name.hasPrefix(deletedPrefix) { try? FileManager.default.removeItem(at: folder.appending(path: name)) }
-        }
-    }
-
-    /// Does what waits for the disk on a thread that may: those that run tasks must not.
-    private static func waiting(_ work: @escaping @Sendable () throws -> Void) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
+            do {
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+                for name in names where name.hasPrefix(deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
+            } catch {
+                logger.warning("A deleted container's files stay for now: \(error)")
+            }
         }
     }
 }

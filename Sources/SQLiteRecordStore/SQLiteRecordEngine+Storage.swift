@@ -7,12 +7,10 @@ internal import Synchronization
 extension SQLiteRecordEngine: StorageReporting {
     public func storage(limit: Int) async throws -> [StoreStorage] {
         var found: [StoreStorage] = []
-        for (key, task) in stores.withLock({ $0 ?? [:] }) {
-            // One that can't be opened or read must not keep the others from being told of.
-            guard let amounts = try? await Self.amounts(in: task.value) else {
-                try Task.checkCancellation()
-                continue
-            }
+        for place in stores.withLock({ Array(($0 ?? [:]).values) }) {
+            try Task.checkCancellation()
+            let key = place.key
+            guard let amounts = await place.amounts() else { continue }
             for isPublic in [true, false] {
                 let storage = StoreStorage(
                     container: key.container, environment: key.environment, scope: isPublic ? .public : .private,
@@ -24,28 +22,29 @@ extension SQLiteRecordEngine: StorageReporting {
             ($0.container, $0.environment.rawValue, $0.scope.rawValue) < ($1.container, $1.environment.rawValue, $1.scope.rawValue)
         }
     }
+}
 
-    private static func amounts(in store: SQLiteStore) async throws -> [Amount] {
-        try await store.readAtLength { db, catalog in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT z.owner = 0 AS isPublic, z.name AS zone, c.type AS type, sum(c.count) AS count, sum(c.bytes) AS bytes,
-                    sum(c.assetBytes) AS assetBytes
-                    FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE z.state = 0 AND c.type <> 0 AND c.count > 0 GROUP BY 1, 2, 3
-                    """
-            ).compactMap { row -> Amount? in
-                guard let type = catalog.typeNames[try row.value("type", in: "typeCounts")] else { return nil }
-                return Amount(
-                    isPublic: try row.value("isPublic", in: "zones"), type: type, zoneName: Name(try row.value("zone", in: "zones") as String),
-                    amount: try StoredAmount(row))
-            }
+extension ZoneTypeAmount {
+    /// What all zones of a store hold, by name and type.
+    static func all(_ db: Database, _ catalog: SchemaCatalog) throws -> [ZoneTypeAmount] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT z.owner = 0 AS isPublic, z.name AS zone, c.type AS type, sum(c.count) AS count, sum(c.bytes) AS bytes,
+                sum(c.assetBytes) AS assetBytes
+                FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE z.state = 0 AND c.type <> 0 AND c.count > 0 GROUP BY 1, 2, 3
+                """
+        ).compactMap { row -> ZoneTypeAmount? in
+            guard let type = catalog.typeNames[try row.value("type", in: "typeCounts")] else { return nil }
+            return ZoneTypeAmount(
+                isPublic: try row.value("isPublic", in: "zones"), type: type, zoneName: Name(try row.value("zone", in: "zones") as String),
+                amount: try StoredAmount(row))
         }
     }
 }
 
 /// What the zones of one name hold of a type.
-private struct Amount {
+struct ZoneTypeAmount: Sendable {
     let isPublic: Bool
     let type: Name
     let zoneName: Name

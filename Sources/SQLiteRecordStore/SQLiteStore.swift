@@ -1,85 +1,96 @@
-internal import Dispatch
 internal import Foundation
 internal import GRDB
 internal import JSON
+internal import Logging
 internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// One container and environment in one SQLite file.
+/// One container and environment in one SQLite file, open for reading and writing.
 final class SQLiteStore: Sendable {
-    let environment: Environment
-    let clock: @Sendable () -> Timestamp
-    var office: TokenOffice { tokens.withLock { $0 } }
-    let assetTickets: AssetTickets
+    let key: StoreKey
+    let reader: StoreReader
     let pool: DatabasePool
+    /// The users that were entered when it was opened.
+    let users: [Name: Int64]
+    private let opening: StoreOpening
+    private let settings: StoreSettings
+    private let logger: Logger
     /// Changes of the tokens' key: one after the other.
     private let keyChanges = OneAtATime()
     private let indexing: IndexWorker
-    let queries: QueryLog
-    let journalLimits: JournalLimits
     private let writer: CommitWriter
-    /// Long reads at a time.
-    private static let longReadLimit = 4
-    private let longReads = Turnstile(limit: longReadLimit)
-    private let reads = Atomic<Int>(0)
-    private let gate = ReadGate()
-    /// Short reads after which a task makes way for others.
-    private static let readsInTurn = 8
-    private let purging = Mutex<Task<Void, Never>?>(nil)
     private let logLength = WriteAheadLogLength()
-    private let tokens: Mutex<TokenOffice>
-    private let catalog: Mutex<SchemaCatalog>
-    private let users: Mutex<[Name: Int64]>
+    private let purging = Mutex<Task<Void, Never>?>(nil)
+    /// Sweeps and purges that are at work.
+    private let upkeep = Atomic<Int>(0)
+    /// Whether rows of ended zones are being removed, and whether to look again when that is done.
+    private let sweep = Mutex(Sweep())
+
+    fileprivate struct Sweep {
+        var isUnderWay = false
+        var isAskedFor = false
+    }
 
     /// How long to wait between two removals of what is not kept any longer.
     private static let purgeInterval = Duration.seconds(3600)
 
-    /// Opens a file, which is made when it is missing, and brings its tables up to date.
+    /// Opens a file that is there, and brings its tables up to date. It waits for the disk.
     /// - Parameters:
-    ///   - tokenLifetime: how long deletions are remembered; `nil` for ever.
-    ///   - journal: what is kept of earlier versions of records; `nil` for what the file was opened with before.
-    init(
-        file: URL, environment: Environment, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil,
-        logLimits: WriteAheadLogLimits = WriteAheadLogLimits(), indexLimits: IndexLimits = IndexLimits(), clock: @escaping @Sendable () -> Timestamp
-    ) throws {
-        self.environment = environment
-        self.clock = clock
-        queries = QueryLog(since: Timestamp.now())
-        indexing = IndexWorker(beforeStep: indexLimits.beforeStep)
+    ///   - last: where the store stood when this process closed it.
+    ///   - signals: sent after each commit.
+    init(_ key: StoreKey, continuing last: StoreOpening?, signals: CommitSignals, _ settings: StoreSettings) throws {
+        self.key = key
+        self.settings = settings
+        var logger = settings.logger
+        logger[metadataKey: "store"] = "\(key)"
+        self.logger = logger
+        let file = key.file(in: settings.folder)
         pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
-        if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
-            throw RecordError(.internalError, "\(file.lastPathComponent) was written by a newer version of Skylight; use that version")
+        // A file is given its name when it has all its tables: what has none of them is not ours.
+        guard try pool.read({ try $0.tableExists("grdb_migrations") }) else {
+            throw RecordError(.internalError, "\(key) is another program's database. Move it away")
         }
-        try StoreMigrations.migrator.migrate(pool)
+        if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
+            throw RecordError(.internalError, "\(key) was written by a newer version of Skylight; use that version")
+        }
+        if try pool.read({ try !StoreMigrations.migrator.hasCompletedMigrations($0) }) { try StoreMigrations.migrator.migrate(pool) }
         let logLength = logLength
         // The pool sets synchronous to NORMAL while it opens, so this must come after.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
             logLength.watch(db)
         }
-        var opening = try pool.write { try Self.open($0, journal: journal) }
-        journalLimits = opening.journal
-        opening.catalog.indexLimits = indexLimits
-        tokens = Mutex(
-            TokenOffice(seal: TokenSeal(key: opening.key), retired: opening.retiredKeys.map(TokenSeal.init), incarnations: opening.incarnations))
-        assetTickets = AssetTickets(key: opening.assetKey)
-        catalog = Mutex(opening.catalog)
-        users = Mutex(opening.users)
+        try StoreFacts.complete(pool, journal: settings.journal)
+        var facts = try pool.read { try StoreFacts($0, journal: settings.journal) }
+        facts.catalog.indexLimits = settings.indexLimits
+        let opening = StoreOpening(facts, continuing: last)
+        self.opening = opening
+        users = facts.users
+        reader = StoreReader(pool, of: key, facts, opening, settings)
+        indexing = IndexWorker(beforeStep: settings.indexLimits.beforeStep)
         writer = CommitWriter(
-            pool, logLength: logLength, logLimits: logLimits, schemaSignals: indexing.signals,
+            pool, logLength: logLength, logLimits: settings.logLimits, signals: signals, schemaSignals: indexing.signals, threads: settings.threads,
+            logger: logger,
             state: CommitWriter.State(
-                position: opening.position, catalog: opening.catalog, journalLimits: opening.journal, journalBytes: opening.journalBytes))
-        writer.start()
-        indexing.start(on: self)
-        sweepEndedZones()
-        purgeOld(deletionsKept: tokenLifetime)
+                position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
+                journalBytes: facts.journalBytes)
+        ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
+        // Looked at here, where a connection is at hand: mostly there is nothing to do, and each of these would open one of its own.
+        let (isSweepDue, isPurgeDue) = try pool.read { [settings, clock = settings.clock] db in
+            (try ZoneSweep.isDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
+        }
+        indexing.start(on: self, hasWork: !facts.catalog.works.isEmpty)
+        if isSweepDue { sweepEndedZones() }
+        purgeOld(deletionsKept: settings.tokenLifetime, beginsNow: isPurgeDue)
+        logger.debug("Opened")
     }
 
-    private static var configuration: Configuration {
+    /// What every connection is set to.
+    static var configuration: Configuration {
         var configuration = Configuration()
         // One for each thread that runs tasks, beside those of long reads: no short read has to wait for a reader.
-        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + longReadLimit
+        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + StoreReader.longReadLimit
         configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")
@@ -89,81 +100,37 @@ final class SQLiteStore: Sendable {
         return configuration
     }
 
-    private struct Opening {
-        var key: [UInt8]
-        var assetKey: [UInt8]
-        var retiredKeys: [[UInt8]]
-        var incarnations: [Incarnation]
-        var position: Int64
-        var catalog: SchemaCatalog
-        var users: [Name: Int64]
-        var journal: JournalLimits
-        var journalBytes: Int64
-    }
-
-    /// What the file says of itself. Begins a new incarnation at the position found.
-    private static func open(_ db: Database, journal: JournalLimits?) throws -> Opening {
-        let position =
-            try Int64.fetchOne(
-                db,
-                sql: "SELECT max(coalesce((SELECT max(position) FROM zones), 0), coalesce((SELECT max(position) FROM shares), 0))") ?? 0
-        try db.execute(sql: "UPDATE incarnations SET through = ? WHERE through IS NULL", arguments: [position])
-        try db.execute(
-            sql: "INSERT INTO incarnations (number, after) VALUES (?, ?)", arguments: [Int64(UInt32.random(in: 1...UInt32.max)), position])
-        let incarnations = try Row.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
-            let values = row.values(of: "incarnations")
-            return Incarnation(number: try values("number"), after: try values("after"), through: try values("through"))
-        }
-        var catalog = try SchemaCatalog(db)
-        if catalog.version == 0 { _ = try catalog.store(.initial, in: db) }
-        // What was done after the last place that was written is done again.
-        try db.execute(sql: "UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
-        let users: [(Name, Int64)] = try Row.fetchAll(db, sql: "SELECT name, number FROM users").map { row in
-            (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users"))
-        }
-        let retired = try Data.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC")
-        return Opening(
-            key: try key(named: "tokenKey", db), assetKey: try key(named: "assetKey", db), retiredKeys: retired.map { Array($0) },
-            incarnations: incarnations, position: position, catalog: catalog,
-            users: Dictionary(users, uniquingKeysWith: { first, _ in first }),
-            journal: try journalLimits(journal, db),
-            journalBytes: try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0)
-    }
-
-    /// What is kept of earlier versions, which the file remembers as far as it is days.
-    private static func journalLimits(_ wanted: JournalLimits?, _ db: Database) throws -> JournalLimits {
-        guard let wanted else {
-            let days = try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'")
-            return days.map { JournalLimits(days: $0) } ?? .standard
-        }
-        try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('journalDays', ?)", arguments: [wanted.days])
-        return wanted
-    }
-
-    /// A secret key of the store, made when it is first asked for.
-    private static func key(named name: String, _ db: Database) throws -> [UInt8] {
-        if let stored = try Data.fetchOne(db, sql: "SELECT value FROM facts WHERE name = ?", arguments: [name]) { return Array(stored) }
-        let key = TokenSeal.makeKey()
-        try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(key)])
-        return key
-    }
-
-    /// Ends the writing and closes the file, when those who read it are done. Who asks later is sent away.
-    func close() async {
+    /// Ends the writing and closes the file, when those who read it are done.
+    /// - Returns: where it stands, for the next opening.
+    func close() async -> StoreOpening {
         purging.withLock { $0?.cancel() }
         await indexing.close()
         await writer.close()
-        writer.signals.finish()
-        await gate.shut()
-        // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
-        if writer.failure == nil { _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
-        // On a thread that may wait: those that run tasks must not.
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [pool] in
-                try? pool.close()
-                continuation.resume()
+        await reader.gate.shut()
+        let state = writer.present
+        let hasFailed = writer.failure != nil
+        do {
+            try await DiskThreads.run { [pool, logger] in
+                do {
+                    // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
+                    if !hasFailed { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
+                } catch {
+                    // What is in the log is safe there, and is found at the next opening.
+                    logger.warning("The log stays beside the file: \(StoreProblem.details(of: error))")
+                }
+                try pool.close()
             }
+            logger.debug("Closed")
+        } catch {
+            logger.error("The file could not be closed: \(StoreProblem.details(of: error))")
         }
+        return opening.closed(at: state.position, isBegun: state.isBegun)
+    }
+
+    /// Whether it may be closed without keeping anything up: nobody reads or saves, no index is being built, nothing is being removed. One
+    /// that the disk failed stays as it is until the server is started anew.
+    var isIdle: Bool {
+        writer.isIdle && writer.failure == nil && writer.present.catalog.works.isEmpty && upkeep.load(ordering: .relaxed) == 0
     }
 
     /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.
@@ -177,60 +144,24 @@ final class SQLiteStore: Sendable {
                         UPDATE facts SET value = ? WHERE name = 'tokenKey'
                         """, arguments: [Data(key)])
             }
-            tokens.withLock { $0.retire(for: TokenSeal(key: key)) }
+            reader.retireTokens(for: TokenSeal(key: key))
         }
     }
 
-    // MARK: Reading
+    // MARK: Reading and writing
 
-    /// Runs a short read on a snapshot: no reader may wait for a client inside.
-    ///
-    /// It runs on the caller's own thread. Handing it to another and back costs more than a lookup itself.
+    /// Reads for the store's own work, as long as it is open.
     func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
-        // A task that does nothing but read would otherwise never make way for others.
-        if reads.add(1, ordering: .relaxed).newValue % Self.readsInTurn == 0 { await Task.yield() }
-        return try readNow(body)
+        guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
+        defer { reader.gate.leave() }
+        return try await reader.read(body)
     }
 
-    private func readNow<Value>(_ body: (Database, SchemaCatalog) throws -> Value) throws -> Value {
-        try gate.enter()
-        defer { gate.leave() }
-        do {
-            return try pool.read { db in try body(db, try currentCatalog(db)) }
-        } catch where !(error is RecordError || error is CancellationError) {
-            throw Self.unreadable(error)
-        }
-    }
-
-    /// The same for a read that may look at very much, on a thread that other requests don't need.
     func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
-        do {
-            return try await longReads.run { [self] in
-                try gate.enter()
-                defer { gate.leave() }
-                return try await pool.read { [self] db in try body(db, try currentCatalog(db)) }
-            }
-        } catch where !(error is RecordError || error is CancellationError) {
-            throw Self.unreadable(error)
-        }
+        guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
+        defer { reader.gate.leave() }
+        return try await reader.readAtLength(body)
     }
-
-    private static func unreadable(_ error: any Error) -> RecordError {
-        RecordError(.internalError, "The store can't be read: \(StoreProblem.words(for: error))")
-    }
-
-    /// The schema of the snapshot, read anew only when it has changed.
-    private func currentCatalog(_ db: Database) throws -> SchemaCatalog {
-        let version = try SchemaCatalog.version(in: db)
-        let held = catalog.withLock { $0 }
-        if held.version == version { return held }
-        var read = try SchemaCatalog(db)
-        read.indexLimits = held.indexLimits
-        catalog.withLock { if $0.version < read.version { $0 = read } }
-        return read
-    }
-
-    // MARK: Writing
 
     /// - Parameter isAlone: whether it is committed without others, as what touches very much must be.
     func write<Value: Sendable>(
@@ -241,6 +172,11 @@ final class SQLiteStore: Sendable {
 
     /// Changes that were written so far.
     var writeCount: Int { writer.count.load(ordering: .relaxed) }
+
+    /// Why no save is taken any more; `nil` while saves are.
+    var failure: RecordError? { writer.failure }
+
+    // MARK: Indexes
 
     /// How far the work on indexes is.
     func indexBuilds(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
@@ -268,59 +204,91 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    /// A signal after each commit.
-    func commits() -> AsyncStream<Void> { writer.signals.listen() }
-
-    /// The number of a user, who is entered when new.
-    func userNumber(of name: Name) async throws -> Int64 {
-        if let number = users.withLock({ $0[name] }) { return number }
-        let number = try await write { db, _ in
-            try db.run("INSERT OR IGNORE INTO users (name) VALUES (?)", [name.string])
-            guard let number = try Int64.fetchOne(db, cachedSQL: "SELECT number FROM users WHERE name = ?", [name.string]), number > 0 else {
-                throw DamagedRow(in: "users", "takes no user")
-            }
-            return number
-        }
-        users.withLock { $0[name] = number }
-        return number
-    }
-
-    /// Whether a user was ever entered.
-    func knows(_ name: Name) -> Bool { users.withLock { $0[name] != nil } }
-
-    /// The name of a user, `nil` for a number never given out.
-    func userName(of number: Int64, in db: Database) throws -> Name? {
-        try String.fetchOne(db, cachedSQL: "SELECT name FROM users WHERE number = ?", [number]).map { Name($0) }
-    }
-
-    /// Why no save is taken any more; `nil` while saves are.
-    var failure: RecordError? { writer.failure }
+    // MARK: Upkeep
 
     /// Forgets old deletions and earlier versions of records now and then, as long as the store is open.
-    private func purgeOld(deletionsKept lifetime: Duration?) {
+    private func purgeOld(deletionsKept lifetime: Duration?, beginsNow: Bool) {
         let task = Task.detached(priority: .low) { [weak self] in
-            repeat {
-                guard let self else { return }
-                let now = clock()
-                if let lifetime {
-                    let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
-                    for zone in (try? await read { db, _ in try DeletionPurge.zones(db) }) ?? [] {
-                        while (try? await write({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) })) == true {}
-                    }
+            var isDue = beginsNow
+            while true {
+                do {
+                    if isDue { try await self?.purgeOnce(deletionsKept: lifetime) }
+                } catch {
+                    // There is a next time.
+                    self?.logUpkeep("Old deletions and versions stay for now", error)
                 }
-                // Where nothing is kept any more, what was kept goes.
-                let oldest = journalLimits.isOff ? Timestamp(milliseconds: .max) : journalLimits.oldest(at: now)
-                guard (try? await read({ [journalLimits] db, _ in try JournalRows.isLong(journalLimits, before: oldest, db) })) == true else { continue }
-                while (try? await write({ db, state in try JournalRows.sweep(before: oldest, &state, db) })) == true {}
-            } while (try? await Task.sleep(for: Self.purgeInterval)) != nil
+                isDue = true
+                // Cancelled when the store is closed.
+                guard (try? await Task.sleep(for: Self.purgeInterval)) != nil, self != nil else { return }
+            }
         }
         purging.withLock { $0 = task }
     }
 
+    private static func isPurgeDue(_ limits: JournalLimits, deletionsKept lifetime: Duration?, at now: Timestamp, _ db: Database) throws -> Bool {
+        if lifetime != nil, try !DeletionPurge.zones(db).isEmpty { return true }
+        return try JournalRows.isLong(limits, before: oldestKept(limits, at: now), db)
+    }
+
+    /// Where nothing is kept any more, what was kept goes.
+    private static func oldestKept(_ limits: JournalLimits, at now: Timestamp) -> Timestamp {
+        limits.isOff ? Timestamp(milliseconds: .max) : limits.oldest(at: now)
+    }
+
+    private func purgeOnce(deletionsKept lifetime: Duration?) async throws {
+        upkeep.add(1, ordering: .relaxed)
+        defer { upkeep.subtract(1, ordering: .relaxed) }
+        let now = settings.clock()
+        if let lifetime {
+            let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
+            for zone in try await read({ db, _ in try DeletionPurge.zones(db) }) {
+                while try await write({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) }) {}
+            }
+        }
+        let limits = reader.journalLimits
+        let oldest = Self.oldestKept(limits, at: now)
+        guard try await read({ db, _ in try JournalRows.isLong(limits, before: oldest, db) }) else { return }
+        while try await write({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
+    }
+
     /// Removes the rows of zones that ended, a few thousand at a time, so that saves don't wait behind a large zone.
     func sweepEndedZones() {
-        Task.detached(priority: .low) { [weak self] in
-            while let self, (try? await write({ db, state in try ZoneSweep.step(db, &state) })) == true {}
+        let isNew = sweep.withLock { sweep in
+            sweep.isAskedFor = true
+            defer { sweep.isUnderWay = true }
+            return !sweep.isUnderWay
+        }
+        guard isNew else { return }
+        upkeep.add(1, ordering: .relaxed)
+        Task.detached(priority: .low) { [self] in
+            defer { upkeep.subtract(1, ordering: .relaxed) }
+            while sweep.withLock({ $0.takeTurn() }) {
+                do {
+                    // Most often there is nothing, which a reader finds out without a commit.
+                    while try await read({ db, _ in try ZoneSweep.isDue(db) }) { _ = try await write { db, state in try ZoneSweep.step(db, &state) } }
+                } catch {
+                    logUpkeep("Rows of zones that ended stay for now", error)
+                }
+            }
         }
     }
+
+    /// Being closed in the middle is no failure.
+    private func logUpkeep(_ what: String, _ error: any Error) {
+        if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError { return }
+        logger.warning("\(what): \(StoreProblem.words(for: error))")
+    }
+}
+
+extension SQLiteStore.Sweep {
+    /// - Returns: whether somebody asked since the last turn; else the sweep is over.
+    fileprivate mutating func takeTurn() -> Bool {
+        defer { isAskedFor = false }
+        isUnderWay = isAskedFor
+        return isAskedFor
+    }
+}
+
+extension RecordError {
+    static let storeClosed = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1)
 }

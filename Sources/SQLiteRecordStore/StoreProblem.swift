@@ -1,14 +1,73 @@
+internal import Foundation
 internal import GRDB
+internal import Records
 
-/// What is said of errors that keep a store from being opened, read or written.
-enum StoreProblem {
-    /// What went wrong, with SQLite's code and message but without any value.
+/// An error that keeps a store from being opened, read or written: what clients are told, and what the log holds.
+struct StoreProblem {
+    let refusal: RecordError
+    /// With SQLite's message, extended code and statement, but without any value.
+    let details: String
+    /// Whether it is the file that is wrong, so that trying again leads to nothing.
+    let isDamage: Bool
+
+    private static let remedy = "Restore a copy of the container's folder, or take out what can be read with `skylight export`"
+
+    /// - Returns: `nil` for an error that says nothing of the store.
+    init?(_ error: any Error, reading key: StoreKey) {
+        switch error {
+        case let error as DatabaseError:
+            details = Self.details(of: error)
+            isDamage = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            if let shortage = Self.shortageOfFiles(error) {
+                refusal = shortage
+            } else {
+                let end = isDamage ? "the file is damaged. \(Self.remedy)" : "the disk or the file system refuses. Put that right and ask again"
+                refusal = RecordError(.internalError, "\(key) can't be read (\(Self.words(for: error))): \(end)")
+            }
+        case is DamagedRow, is RowDecodingError:
+            details = Self.words(for: error)
+            isDamage = true
+            refusal = RecordError(.internalError, "\(key) is damaged: \(Self.words(for: error)). \(Self.remedy)")
+        default: return nil
+        }
+    }
+
+    /// What went wrong, in a few words.
     static func words(for error: any Error) -> String {
         switch error {
-        case let error as DatabaseError: "\(error.message ?? "an error of the database") (\(error.extendedResultCode))"
-        case let error as DamagedRow: "the file is damaged: \(error)"
-        case is RowDecodingError: "the file is damaged: a value is not of the kind that its column holds"
+        case let error as DatabaseError: "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
+        case let error as DamagedRow: error.description
+        case is RowDecodingError: "a value is not of the kind that its column holds"
         default: "\(error)"
         }
     }
+
+    static func details(of error: any Error) -> String {
+        guard let error = error as? DatabaseError, let sql = error.sql else { return words(for: error) }
+        return "\(words(for: error)), in: \(sql)"
+    }
+
+    /// What is said where the process may open no more files; `nil` where that is not why.
+    static func shortageOfFiles(_ error: DatabaseError) -> RecordError? {
+        guard error.resultCode == .SQLITE_CANTOPEN, OpenFiles.isAtLimit else { return nil }
+        return OpenFiles.shortage
+    }
+
+    /// Whether the file may be read although it can't be written to.
+    static func isOfWriting(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError, shortageOfFiles(error) == nil else { return false }
+        // Where the disk is full, the index of the log can't be made: it is what fails first.
+        return [.SQLITE_FULL, .SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
+    }
+
+    /// What savers are told of a store that can be read alone.
+    static func readOnly(_ key: StoreKey, because error: any Error) -> RecordError {
+        if let error = error as? DatabaseError, error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE { return .diskFull }
+        if (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace { return .diskFull }
+        return RecordError(.internalError, "\(key) can't be written to (\(words(for: error))); let the server write to its folder and save again")
+    }
+}
+
+extension RecordError {
+    static let diskFull = RecordError(.quotaExceeded, "The disk is full; nothing of this request was saved. Free some space and save again")
 }

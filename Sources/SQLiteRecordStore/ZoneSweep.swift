@@ -5,6 +5,11 @@ internal import Records
 enum ZoneSweep {
     private static let rowsInStep = 2000
 
+    /// Whether a zone that ended has left rows.
+    static func isDue(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, cachedSQL: "SELECT EXISTS (SELECT 1 FROM zones WHERE state <> 0 AND swept = 0)") ?? false
+    }
+
     /// One step.
     /// - Returns: whether more is left.
     static func step(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool {

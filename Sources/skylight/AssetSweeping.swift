@@ -9,6 +9,7 @@ struct AssetSweeping: Service {
         await cancelWhenGracefulShutdown { [assets] in
             await assets.sweepRegularly()
             // A service that returns would end the server.
+            // Sleeping ends with the task.
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(86_400)) }
         }
     }

@@ -75,6 +75,7 @@ struct ChangeFeed: Sendable {
         // The first page says what is wrong with the token, in the words for it.
         var page = try await page(since: token)
         // Without it only the bar has no end.
+        // A server that can't tell how many there are is followed without a bar.
         let total = try? await total(since: token)
         var done = 0
         while true {

@@ -2,6 +2,7 @@ import Accounts
 import AssetStore
 import DataTransfer
 import Foundation
+import Logging
 import Records
 import RecordStore
 import SQLiteRecordStore
@@ -57,6 +58,7 @@ struct DataFolder {
 
     /// Whether other users of the machine may look into the folder, as far as its own rights say.
     var isOpenToOthers: Bool {
+        // Where the rights can't be told, nothing is said of them.
         let rights = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         return rights.map { $0.intValue & 0o077 != 0 } ?? false
     }
@@ -67,14 +69,17 @@ struct DataFolder {
     ///   - journal: what is kept of earlier versions of records; `nil` for what the last server said.
     ///   - assetSizeLimit: bytes that an upload may have.
     ///   - assetGraceTime: how long files are kept that nothing uses.
+    ///   - logLevel: how much is logged of the stores. Commands say by themselves what went wrong.
     func open(
         tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, assetSizeLimit: Int64 = AssetStores.defaultSizeLimit,
-        assetGraceTime: Duration = AssetStores.defaultGraceTime
+        assetGraceTime: Duration = AssetStores.defaultGraceTime, logLevel: Logger.Level = .critical
     ) throws -> Store {
         let clock = SettableClock()
+        var logger = Logger(label: "skylight.store")
+        logger.logLevel = logLevel
         do {
             let isNew = !FileManager.default.fileExists(atPath: path)
-            let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, clock: { clock.now() })
+            let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
             // Before anything is in it. A folder that was there keeps the rights that its owner gave it.
             if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
             // Left by a server that was killed.

@@ -50,6 +50,7 @@ extension OpenStore {
                 group.addTask {
                     var total = 0
                     while !Task.isCancelled {
+                        // Sleeping ends with the task, and a moment without progress is no failure.
                         try? await Task.sleep(for: .milliseconds(250))
                         guard let builds = try? await editing.indexBuilds() else { continue }
                         total = max(total, builds.reduce(0) { $0 + $1.total })

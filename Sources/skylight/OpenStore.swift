@@ -42,6 +42,7 @@ struct OpenStore: Sendable {
     /// Whether the server that the data is on answers.
     @Sendable func isServerThere() async -> Bool {
         guard case .remote(let engine) = way else { return false }
+        // Any error means no.
         return (try? await engine.checkHealth()) != nil
     }
 

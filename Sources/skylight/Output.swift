@@ -5,6 +5,7 @@ import JSON
 enum Output {
     /// A line of the result, on standard output.
     static func say(_ line: String) {
+        // Nobody reads on: there is nobody to tell either.
         try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
     }
 
@@ -22,6 +23,7 @@ enum Output {
 
     /// Text without a line's end, on standard error.
     static func write(_ text: String) {
+        // There is nowhere else to say it.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 

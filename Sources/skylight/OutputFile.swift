@@ -29,6 +29,7 @@ struct OutputFile: Sendable {
             return
         }
         let target = Self.resolved(path)
+        // There may be none.
         let old = try? FileManager.default.attributesOfItem(atPath: target)
         let type = old?[.type] as? FileAttributeType
         if type == .typeDirectory {
@@ -63,6 +64,7 @@ struct OutputFile: Sendable {
         var path = path
         // As many as the system follows itself; opening the last one then says what is wrong.
         for _ in 0..<40 {
+            // What is no link has no destination.
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
             path = target.hasPrefix("/") ? target : (path as NSString).deletingLastPathComponent.appending(path.contains("/") ? "/" : "").appending(target)
         }

@@ -7,6 +7,7 @@ enum RunningServer {
     /// A way to the server that has a data folder open, `nil` when none does, or when another one answers at its address. To be closed.
     static func engine(of file: ServerFile) async throws -> (engine: RemoteRecordEngine, address: ServerAddress)? {
         guard let entry = file.entry, let address = try? ServerAddress(ofServerFile: entry.address) else { return nil }
+        // Whatever answers there instead, or does not, is not the server of this folder.
         guard let engine = try? await engine(at: address, .secret(entry.secret)) else { return nil }
         if (try? await engine.instance()) == entry.instance { return (engine, address) }
         await engine.close()

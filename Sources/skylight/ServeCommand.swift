@@ -23,8 +23,8 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Prints one line with the address when it is ready, then serves until Ctrl-C or SIGTERM and ends with exit code 0.
 
-            The web services are at ADDRESS/database/1/CONTAINER/ENVIRONMENT/DATABASE/…, the console at ADDRESS/. A container is made when it is \
-            first used.
+            The web services are at ADDRESS/database/1/CONTAINER/ENVIRONMENT/DATABASE/…, the console at ADDRESS/. A container is made by \
+            the first save.
 
             With --auth open, as on this machine's own address, nobody needs credentials: requests speak for the user 'developer' unless they name \
             another with the header X-Skylight-User. With --auth required, as on every other address, clients sign in or sign their requests as with \
@@ -118,6 +118,7 @@ struct ServeCommand: AsyncParsableCommand {
             let name = "skylight-\(UUID().uuidString)"
             folder = DataFolder(FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false))
         }
+        // What can't be removed, the system does away with some day.
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
         let certificate = try access.certificate()
         let store = try open(folder)
@@ -135,7 +136,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             return try folder.open(
                 tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) }, journal: journalDays.map { JournalLimits(days: $0) },
-                assetSizeLimit: assetSizeLimit.bytes, assetGraceTime: assetGrace.duration)
+                assetSizeLimit: assetSizeLimit.bytes, assetGraceTime: assetGrace.duration, logLevel: logLevel)
         } catch let error as DataFolderInUse {
             guard let address = folder.serverFile.entry?.address else { throw error }
             throw CommandFailure(

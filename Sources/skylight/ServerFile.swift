@@ -16,15 +16,17 @@ struct ServerFile {
     }
 
     private let url: URL
-    private let lock: URL
+    /// What the process that has it open has locked.
+    private let folder: URL
 
     init(folder: URL) {
         url = folder.appending(path: ".server")
-        lock = folder.appending(path: ".lock")
+        self.folder = folder
     }
 
     /// Where the server says it is, `nil` when there is none.
     var entry: Entry? {
+        // A server that has only just opened the folder has not written it yet.
         guard isFolderOpen, let data = try? Data(contentsOf: url), data.count < 1024 else { return nil }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
         return lines.count == 3 ? Entry(address: String(lines[0]), instance: String(lines[1]), secret: String(lines[2])) : nil
@@ -32,7 +34,7 @@ struct ServerFile {
 
     /// Whether a process has the folder open, this one included.
     private var isFolderOpen: Bool {
-        let descriptor = open(lock.path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
+        let descriptor = open(folder.path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         // Closing lets go of it again.
         defer { close(descriptor) }
@@ -52,6 +54,7 @@ struct ServerFile {
         guard rename(draft, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
+    /// One that stays is not believed: nobody has the folder open.
     func remove() {
         try? FileManager.default.removeItem(at: url)
     }

@@ -16,7 +16,7 @@ import Testing
         let clock = TestClock()
         let engine: SQLiteRecordEngine
         let database: any FullDatabase
-        let store: SQLiteStore
+        let store: StorePlace
 
         init() async throws {
             let clock = clock

@@ -56,7 +56,7 @@ import Testing
         try await fill(old)
         let zoneID = ZoneID(zoneName: "Notes")
         let token = try await old.zoneChanges(ZoneChangesRequest(zoneID)).syncToken
-        _ = try await database(engine, "Two").zones()
+        try await fill(try await database(engine, "Two"))
         await #expect(throws: RecordError.containerExists(try container("Two"))) {
             try await engine.renameContainer(try container("One"), to: try container("Two"))
         }

@@ -45,7 +45,7 @@ struct CrashImageTests {
         disk.record()
         let workload = try await CrashWorkload.run(in: folder.url.appending(path: "data"), on: disk, seed: 99, openings: 1) { engine in
             let database = try await engine.full(.private)
-            let pool = (database as? SQLiteDatabase)?.store.pool
+            let pool = try (database as? SQLiteDatabase)?.store.pool
             switch lie {
             case .diskForgetsSyncs: disk.forgetSyncs()
             case .storeDoesNotSync: try await pool?.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }

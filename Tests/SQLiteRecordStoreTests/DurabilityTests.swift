@@ -16,7 +16,8 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     @Test func everyCommitIsSynced() async throws {
-        let store = try SQLiteStore(file: folder.url.appending(path: "s.sqlite"), environment: .development, clock: Timestamp.now)
+        let engine = try SQLiteRecordEngine(folder: folder.url.appending(path: "data"))
+        let store = try #require(try await engine.withZone() as? SQLiteDatabase).store
         let settings = try await store.pool.writeWithoutTransaction { db in
             [
                 try Int.fetchOne(db, sql: "PRAGMA synchronous"), try Int.fetchOne(db, sql: "PRAGMA mmap_size"),
@@ -31,7 +32,7 @@ import Testing
         await #expect(throws: (any Error).self, "readers can't write") {
             try await store.pool.read { try $0.execute(sql: "DELETE FROM records") }
         }
-        await store.close()
+        await engine.close()
     }
 
     @Test(.enabled(if: WatchedFolder.isPossible, "calls can't be counted here")) func everyAcknowledgedSaveWasSyncedBefore() async throws {

@@ -18,8 +18,8 @@ final class ReadMeter: Sendable {
     private let pool: DatabasePool
 
     /// Meets all readers of a store at once, so that none escapes.
-    init(_ store: SQLiteStore) async throws {
-        pool = store.pool
+    init(_ store: StorePlace) async throws {
+        pool = try store.pool
         let readers = pool.configuration.maximumReaderCount
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<readers {

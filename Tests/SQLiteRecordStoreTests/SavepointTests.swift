@@ -17,10 +17,11 @@ import Testing
 
     /// In memory SQLite would go through all of it after every statement.
     @Test func theWriterKeepsItsSavepointsInFiles() async throws {
-        let store = try SQLiteStore(file: folder.url.appending(path: "s.sqlite"), environment: .development, clock: Timestamp.now)
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let store = try #require(try await engine.withZone() as? SQLiteDatabase).store
         #expect(try await store.write { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 1)
         #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 2, "readers sort in memory")
-        await store.close()
+        await engine.close()
     }
 
     /// SQLite looks at the folder each time that it makes a file, so it finds another one when this is gone.

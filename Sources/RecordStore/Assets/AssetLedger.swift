@@ -2,7 +2,7 @@ public import Records
 
 /// An engine that knows which files its records refer to.
 public protocol AssetKeeping: RecordEngine {
-    /// The ledger of a container's environment, which is made at first use.
+    /// The ledger of a container's environment; tickets are good before anything is saved, too.
     func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
 }
 

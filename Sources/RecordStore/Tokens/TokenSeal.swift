@@ -33,6 +33,11 @@ public struct TokenSeal: Sendable {
         SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
     }
 
+    /// Secret bytes that follow from others: the same for the same purpose, and nothing to anybody who does not know those.
+    public static func makeKey(from secret: [UInt8], for purpose: String) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8), using: SymmetricKey(data: secret)))
+    }
+
     public func seal(_ content: TokenContent) -> ChangeToken {
         var bytes: [UInt8] = []
         let (code, began, since): (UInt8, Int64, Int64?) =

@@ -52,7 +52,7 @@ extension OpenAPIDocument {
 
         private var description: String {
             switch self {
-            case .container: "The container's identifier. A container is made when it is first used"
+            case .container: "The container's identifier. A container is made by the first save"
             case .environment: "Each has its own data and its own schema; that of production changes by deployment alone"
             case .database: "`public` is everybody's, `private` the caller's, `shared` what others share with the caller"
             case .request: "The id of a request, as X-Skylight-Request has it, and the `uuid` of an error"

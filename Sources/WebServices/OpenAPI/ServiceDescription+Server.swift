@@ -8,18 +8,18 @@ internal import Records
 
 extension HealthService: DescribedService {
     static let described = ServiceDescription(
-        "Ask whether the server is well", "Status 503 when a store takes no more saves.",
+        "Ask whether the server is well", "Status 503 when a store can't be read or takes no more saves.",
         answers: .object(
             [
-                "status": .words(["ok", "read-only"])
+                "status": .words(["ok", "read-only", "unreadable"])
             ],
             optional: [
                 "instance": JSONSchema.string.described("Tells a server apart from another that has its address later"),
                 // Where credentials are required, the administrator is told of them.
                 "stores": .array(
                     of: .object(
-                        ["container": .string, "environment": .string, "status": .words(["ok", "read-only"])],
-                        optional: ["reason": .string, "serverErrorCode": .string, "retryAfter": .count])),
+                        ["container": .string, "environment": .string, "status": .words(["ok", "read-only", "unreadable"])],
+                        optional: ["since": .count, "reason": .string, "serverErrorCode": .string, "retryAfter": .count])),
             ]),
         answersWith: [.serviceUnavailable])
 }

@@ -4,15 +4,16 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `health`: whether the server answers and its stores take saves. 200 when all do, 503 when one does not. Which stores there are is told to
-/// everybody where nobody needs credentials, and otherwise to the administrator alone.
+/// `health`: whether the server answers, its stores can be read and take saves. 200 when all do, 503 when one does not. Which stores there are is
+/// told to everybody where nobody needs credentials, and otherwise to the administrator alone.
 enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let stores = await (call.engine as? any StoreHealthReporting)?.health() ?? []
-        let isOK = stores.allSatisfy { $0.readOnlyBecause == nil }
+        let states = Set(stores.map(\.status))
+        let status: StoreHealth.Status = states.contains(.unreadable) ? .unreadable : states.contains(.readOnly) ? .readOnly : .ok
         let mayKnow = try await call.isOfAdministrator
         writer.object { writer in
-            writer.member("status", isOK ? "ok" : "read-only")
+            writer.member("status", status.rawValue)
             if let instance = call.instance { writer.member("instance", instance) }
             guard mayKnow else { return }
             writer.name("stores")
@@ -20,7 +21,7 @@ enum HealthService: ServerService {
                 for store in stores { writer.value(store) }
             }
         }
-        return isOK ? .ok : .serviceUnavailable
+        return status == .ok ? .ok : .serviceUnavailable
     }
 }
 
@@ -89,8 +90,9 @@ extension JSONWriter {
         object { writer in
             writer.member("container", health.container.description)
             writer.member("environment", health.environment.rawValue)
-            writer.member("status", health.readOnlyBecause == nil ? "ok" : "read-only")
-            if let error = health.readOnlyBecause { writer.members(of: error) }
+            writer.member("status", health.status.rawValue)
+            if let since = health.since { writer.member("since", since.milliseconds) }
+            if let error = health.reason { writer.members(of: error) }
         }
     }
 }

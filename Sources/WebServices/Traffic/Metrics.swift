@@ -13,10 +13,16 @@ enum Metrics {
         var text = PrometheusText()
         text.metric("skylight_clients", "gauge", "Clients that were seen of late, one for each user and database.")
         text.sample("skylight_clients", [], String(log.clients.clients.count))
-        text.metric("skylight_store_read_only", "gauge", "Whether a store that is open takes no more saves.")
-        for store in stores {
-            let labels = [("container", store.container.description), ("environment", store.environment.rawValue)]
-            text.sample("skylight_store_read_only", labels, store.readOnlyBecause == nil ? "0" : "1")
+        let states: [(name: String, help: String, isSo: (StoreHealth) -> Bool)] = [
+            ("read_only", "Whether a store that is open takes no more saves.", { $0.readOnlyBecause != nil }),
+            ("unreadable", "Whether a store can't be opened, or something in it can't be read.", { $0.unreadableBecause != nil }),
+        ]
+        for state in states {
+            text.metric("skylight_store_\(state.name)", "gauge", state.help)
+            for store in stores {
+                let labels = [("container", store.container.description), ("environment", store.environment.rawValue)]
+                text.sample("skylight_store_\(state.name)", labels, state.isSo(store) ? "1" : "0")
+            }
         }
         if let age = storage.age { write(storage.stores, age: age, into: &text) }
         return .content((log.telemetry.prometheusText + text.text).utf8, type: "text/plain; version=0.0.4; charset=utf-8")

@@ -23,8 +23,13 @@ enum Finder {
         let containers = try await console.engine.containers()
         if let container = container(named: text, in: containers) { return .redirect(place(container).link("query")) }
         for container in containers {
-            let visit = try await Visit(place(container), fields: fields, console: console)
-            if let match = try await match(text, in: visit) { return .redirect(match) }
+            do {
+                let visit = try await Visit(place(container), fields: fields, console: console)
+                if let match = try await match(text, in: visit) { return .redirect(match) }
+            } catch is RecordError {
+                // One that can't be read, which the start page marks, keeps nobody from finding what is in the others.
+                continue
+            }
         }
         return .page(NothingFoundView(text: text, back: "/", isSomewhere: false))
     }

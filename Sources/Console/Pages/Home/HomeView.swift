@@ -10,8 +10,10 @@ struct HomeView: Page {
 
     struct Row: ViewModel {
         let name: String
-        let types: String
-        let zones: String
+        /// What is in it; of many containers only how large each is, since none is opened for that.
+        let content: String
+        /// Why it can't be read.
+        let trouble: String?
         let query: String
         let fetch: String
         let changes: String
@@ -32,19 +34,42 @@ struct HomeView: Page {
     let isEmpty: Bool
     /// A request to begin with.
     let example: Example?
+    /// `Containers 101 to 200 of 2,000`; `nil` where all are shown.
+    let shown: String?
+    let previous: String?
+    let next: String?
     let milliseconds: String
 
-    static func load(_ console: Console) async throws -> HomeView {
+    /// Containers on a page.
+    private static let limit = 100
+    /// Containers up to which each is opened, to say what is in it.
+    private static let openedLimit = 12
+
+    static func load(_ fields: FormFields, console: Console) async throws -> HomeView {
         let stopwatch = Stopwatch()
         let engine = console.engine
         let developer = try People(console.accounts, actingAs: nil).actor
-        let containers = try await stopwatch.measure { try await engine.containers() }
+        let all = try await stopwatch.measure { try await Self.listed(engine) }
+        let last = max(1, (all.count + limit - 1) / limit)
+        let page = min(max(fields["page"].flatMap { Int($0) } ?? 1, 1), last)
+        let first = (page - 1) * limit
+        let summaries = Array(all.dropFirst(first).prefix(limit))
         var rows: [Row] = []
-        for container in containers {
-            rows.append(try await Row(container, caller: Caller(userRecordName: developer.userRecordName), engine: engine, stopwatch: stopwatch))
+        for summary in summaries {
+            let caller = all.count <= openedLimit ? Caller(userRecordName: developer.userRecordName) : nil
+            rows.append(await Row(summary, caller: caller, engine: engine, stopwatch: stopwatch))
         }
-        let example = try await Example(containers, console: console)
-        return HomeView(rows: rows, isEmpty: rows.isEmpty, example: example, milliseconds: stopwatch.elapsed.millisecondsText)
+        let example = await Example(zip(summaries, rows).filter { $1.trouble == nil }.map(\.0.container).prefix(openedLimit), console: console)
+        func link(_ number: Int) -> String? { number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil }
+        return HomeView(
+            rows: rows, isEmpty: rows.isEmpty, example: example,
+            shown: last == 1 ? nil : "Containers \(Digits.grouped(first + 1)) to \(Digits.grouped(first + rows.count)) of \(Digits.grouped(all.count))",
+            previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func listed(_ engine: any RecordEngine) async throws -> [ContainerSummary] {
+        if let summarizing = engine as? any ContainerSummarizing { return try await summarizing.containerSummaries() }
+        return try await engine.containers().map { ContainerSummary(container: $0) }
     }
 
     /// Makes a container and goes there.
@@ -55,48 +80,71 @@ struct HomeView: Page {
         }
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         let developer = try People(accounts, actingAs: nil).actor
-        _ = try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).zones()
+        // Reading makes none; to save nothing does.
+        _ = try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
         return Place(address: address, user: nil, zone: .unspecified).link("query")
     }
 }
 
 extension HomeView.Example {
     /// - Returns: `nil` when no container has a type that can be listed.
-    fileprivate init?(_ containers: [ContainerID], console: Console) async throws {
+    fileprivate init?(_ containers: some Sequence<ContainerID>, console: Console) async {
         for container in containers {
             let address = DatabaseAddress(container: container, environment: .development, scope: .private)
             let place = Place(address: address, user: nil, zone: .unspecified)
-            let visit = try await Visit(place, fields: FormFields(), console: console)
-            guard let type = try await visit.usualType(), type.isListable else { continue }
-            path = "/database/1/\(container)/development/private/records/query"
-            self.type = type.name.string
-            return
+            do {
+                let visit = try await Visit(place, fields: FormFields(), console: console)
+                guard let type = try await visit.usualType(), type.isListable else { continue }
+                path = "/database/1/\(container)/development/private/records/query"
+                self.type = type.name.string
+                return
+            } catch {
+                // One that can't be read is no example; its row says why.
+                continue
+            }
         }
         return nil
     }
 }
 
 extension HomeView.Row {
-    fileprivate init(_ container: ContainerID, caller: Caller, engine: any RecordEngine, stopwatch: Stopwatch) async throws {
+    /// - Parameter caller: who looks into the container; `nil` to tell only what is seen from outside.
+    fileprivate init(_ summary: ContainerSummary, caller: Caller?, engine: any RecordEngine, stopwatch: Stopwatch) async {
         func place(_ environment: Environment, _ scope: DatabaseScope) -> Place {
-            Place(address: DatabaseAddress(container: container, environment: environment, scope: scope), user: nil, zone: .unspecified)
+            Place(address: DatabaseAddress(container: summary.container, environment: environment, scope: scope), user: nil, zone: .unspecified)
         }
         let home = place(.development, .private)
-        let database = try await stopwatch.measure { try await engine.database(home.address, as: caller) }
-        let zoneCount = try await stopwatch.measure { try await database.zones().count }
-        var typeCount = 0
-        if let editing = database as? any SchemaEditing {
-            typeCount = try await stopwatch.measure { try await editing.schema().types.keys.count { $0 != Schema.usersType } }
+        var (content, reason) = (Self.outside(summary), summary.unreadableBecause?.reason)
+        if let caller, reason == nil {
+            do {
+                content = try await Self.inside(home.address, caller, engine, stopwatch)
+            } catch {
+                reason = (error as? RecordError)?.reason ?? "\(error)"
+            }
         }
-        name = container.description
-        types = Digits.count(typeCount, "record type")
-        zones = Digits.count(zoneCount, "zone")
+        (self.content, trouble) = (content, reason)
+        name = summary.container.description
         query = home.link("query")
         fetch = home.link("fetch")
         changes = home.link("changes")
         publicQuery = place(.development, .public).link("query")
         schema = home.link("types")
         production = place(.production, .private).link("query")
-        whole = engine is any ContainerEditing ? FormFields.url("/container", [("container", container.description)]) : nil
+        whole = engine is any ContainerEditing ? FormFields.url("/container", [("container", summary.container.description)]) : nil
+    }
+
+    private static func outside(_ summary: ContainerSummary) -> String {
+        guard let last = summary.lastSave else { return "Nothing saved" }
+        return "\(Digits.bytes(summary.bytes)), last saved \(last.utcText)"
+    }
+
+    private static func inside(_ address: DatabaseAddress, _ caller: Caller, _ engine: any RecordEngine, _ stopwatch: Stopwatch) async throws -> String {
+        let database = try await stopwatch.measure { try await engine.database(address, as: caller) }
+        let zoneCount = try await stopwatch.measure { try await database.zones().count }
+        var typeCount = 0
+        if let editing = database as? any SchemaEditing {
+            typeCount = try await stopwatch.measure { try await editing.schema().types.keys.count { $0 != Schema.usersType } }
+        }
+        return "\(Digits.count(typeCount, "record type")), \(Digits.count(zoneCount, "zone")) of yours in development"
     }
 }

@@ -1,0 +1,82 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// What a file says of itself when it is opened.
+struct StoreFacts: Sendable {
+    let tokenKey: [UInt8]
+    let assetKey: [UInt8]
+    let retiredKeys: [[UInt8]]
+    /// As the file has them: the last one is open.
+    let incarnations: [Incarnation]
+    let position: Int64
+    var catalog: SchemaCatalog
+    let users: [Name: Int64]
+    let journal: JournalLimits
+    let journalBytes: Int64
+
+    /// Reads them, and writes nothing.
+    /// - Throws: ``DamagedRow``, and SQLite's errors.
+    init(_ db: Database, journal: JournalLimits?) throws {
+        position = try Self.position(db)
+        incarnations = try Row.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
+            let values = row.values(of: "incarnations")
+            return Incarnation(number: try values("number"), after: try values("after"), through: try values("through"))
+        }
+        catalog = try SchemaCatalog(db)
+        if catalog.version == 0 { throw DamagedRow(in: "facts", "has no version of the schema") }
+        var users: [Name: Int64] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT name, number FROM users") {
+            let number: Int64 = try row.value("number", in: "users")
+            // 0 owns the public database.
+            if number <= 0 { throw DamagedRow(in: "users", "has a user of the number \(number)") }
+            users[Name(try row.value("name", in: "users") as String)] = number
+        }
+        self.users = users
+        retiredKeys = try Row.fetchAll(db, sql: "SELECT key FROM retiredTokenKeys ORDER BY id DESC").map { row in
+            Array(try row.value("key", in: "retiredTokenKeys") as Data)
+        }
+        tokenKey = try Self.key(named: "tokenKey", db)
+        assetKey = try Self.key(named: "assetKey", db)
+        self.journal = try journal ?? Self.journalLimits(db)
+        journalBytes = try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0
+    }
+
+    /// The last position given out; 0 in a file without a change.
+    private static func position(_ db: Database) throws -> Int64 {
+        let row = try Row.fetchOne(db, sql: "SELECT (SELECT max(position) FROM zones) AS zones, (SELECT max(position) FROM shares) AS shares")
+        let (zones, shares): (Int64?, Int64?) = (try row?.value("zones", in: "zones"), try row?.value("shares", in: "shares"))
+        return max(zones ?? 0, shares ?? 0)
+    }
+
+    private static func key(named name: String, _ db: Database) throws -> [UInt8] {
+        guard let row = try Row.fetchOne(db, sql: "SELECT value FROM facts WHERE name = ?", arguments: [name]) else {
+            throw DamagedRow(in: "facts", "lacks the \(name)")
+        }
+        let key: Data = try row.value("value", in: "facts")
+        guard key.count == 32 else { throw DamagedRow(in: "facts", "has a \(name) of \(key.count) bytes") }
+        return Array(key)
+    }
+
+    /// For how many days the file was told to keep earlier versions.
+    private static func journalLimits(_ db: Database) throws -> JournalLimits {
+        guard let row = try Row.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'") else { return .standard }
+        return JournalLimits(days: try row.value("value", in: "facts"))
+    }
+
+    /// Writes what an older file lacks, and for how long earlier versions are kept from now on. Mostly that is nothing.
+    static func complete(_ pool: DatabasePool, journal: JournalLimits?) throws {
+        let (names, days) = try pool.read { db in
+            (Set(try String.fetchAll(db, sql: "SELECT name FROM facts")), try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'"))
+        }
+        let missing = ["tokenKey", "assetKey"].filter { !names.contains($0) }
+        if missing.isEmpty, journal == nil || journal?.days == days { return }
+        try pool.write { db in
+            for name in missing { try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(TokenSeal.makeKey())]) }
+            guard let journal else { return }
+            try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('journalDays', ?)", arguments: [journal.days])
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import Foundation
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Looks at the files of a store without opening them.
+enum StoreInspection {
+    enum Finding {
+        /// There is none: nobody saved anything.
+        case nothing
+        case file
+    }
+
+    /// - Throws: `RecordError` INTERNAL_ERROR for what can't be a store, or must not be taken for one.
+    static func look(at key: StoreKey, in data: URL) throws -> Finding {
+        switch try kind(of: key.folder(in: data)) {
+        case .missing: return .nothing
+        case .folder: break
+        case .link: throw refused(key.container.description, "is a symbolic link. Move the folder itself there: what a link leads to is not Skylight's")
+        case .file, .other: throw refused(key.container.description, "is no folder. Move it away")
+        }
+        let file = key.file(in: data)
+        let path = file.path(percentEncoded: false)
+        let log = try size(of: path + "-wal")
+        switch try kind(of: file) {
+        case .missing:
+            guard let log, log > 0 else { return .nothing }
+            throw refused(
+                "\(key)", "is missing, and its log \(key.fileName)-wal of \(log) bytes is there. Put the file back that belongs to the log: together they hold "
+                    + "what was saved. To begin anew, move the log away")
+        case .link: throw refused("\(key)", "is a symbolic link. Put the file itself there")
+        case .folder, .other: throw refused("\(key)", "is no file. Move it away")
+        case .file: break
+        }
+        guard let length = try size(of: path), length > 0 else {
+            let beside = log.map { $0 > 0 ? ", and its log \(key.fileName)-wal of \($0) bytes is there" : "" } ?? ""
+            throw refused("\(key)", "is empty\(beside). Put back the file that was there. To begin anew, move it and its log away")
+        }
+        return .file
+    }
+
+    /// Bytes of the file and its log, and when something was last written to them; `nil` when there is no file.
+    static func extent(of key: StoreKey, in data: URL) -> (bytes: Int64, lastSave: Timestamp)? {
+        let path = key.file(in: data).path(percentEncoded: false)
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        var (bytes, last) = (Int64(status.st_size), status.lastWrite)
+        if lstat(path + "-wal", &status) == 0, status.st_size > 0 { (bytes, last) = (bytes + Int64(status.st_size), max(last, status.lastWrite)) }
+        return (bytes, last)
+    }
+
+    private enum Kind { case missing, file, folder, link, other }
+
+    private static func kind(of url: URL) throws -> Kind {
+        var status = stat()
+        // Not with its last slash, which would follow a link.
+        var path = url.path(percentEncoded: false)
+        if path.hasSuffix("/") { path.removeLast() }
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return .missing }
+            throw refused(url.lastPathComponent, "can't be looked at (\(String(cString: strerror(errno)))). Let the server read it")
+        }
+        return switch status.st_mode & S_IFMT {
+        case S_IFREG: .file
+        case S_IFDIR: .folder
+        case S_IFLNK: .link
+        default: .other
+        }
+    }
+
+    /// - Returns: `nil` when there is no such file.
+    private static func size(of path: String) throws -> Int64? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Int64(status.st_size) : nil
+    }
+
+    private static func refused(_ name: String, _ problem: String) -> RecordError {
+        RecordError(.internalError, "\(name) in the data folder \(problem)")
+    }
+}
+
+extension stat {
+    fileprivate var lastWrite: Timestamp {
+        #if os(Linux)
+            Timestamp(milliseconds: Int64(st_mtim.tv_sec) * 1000)
+        #else
+            Timestamp(milliseconds: Int64(st_mtimespec.tv_sec) * 1000)
+        #endif
+    }
+}

@@ -1,0 +1,103 @@
+internal import GRDB
+internal import JSON
+internal import Logging
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+/// What an open store is read through, whether or not it can be written to.
+final class StoreReader: Sendable {
+    /// Long reads at a time.
+    static let longReadLimit = 4
+    /// Short reads after which a task makes way for others.
+    private static let readsInTurn = 8
+
+    let key: StoreKey
+    let assetTickets: AssetTickets
+    let journalLimits: JournalLimits
+    let gate = ReadGate()
+    var office: TokenOffice { tokens.withLock { $0 } }
+    /// Why the file is not to be trusted, since something in it could not be read.
+    var damage: StoreTrouble? { found.withLock { $0 } }
+
+    private let connections: any DatabaseReader
+    private let settings: StoreSettings
+    private let longReads = Turnstile(limit: longReadLimit)
+    private let reads = Atomic<Int>(0)
+    private let tokens: Mutex<TokenOffice>
+    private let catalog: Mutex<SchemaCatalog>
+    private let found = Mutex<StoreTrouble?>(nil)
+
+    init(_ connections: any DatabaseReader, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening, _ settings: StoreSettings) {
+        self.connections = connections
+        self.key = key
+        self.settings = settings
+        journalLimits = facts.journal
+        assetTickets = AssetTickets(key: facts.assetKey)
+        tokens = Mutex(
+            TokenOffice(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, incarnations: opening.incarnations))
+        catalog = Mutex(facts.catalog)
+    }
+
+    /// For a container that has no file yet.
+    init(of key: StoreKey, _ keys: NewStoreKeys.Keys, _ settings: StoreSettings) throws {
+        let empty = try settings.empty.connection()
+        connections = empty
+        self.key = key
+        self.settings = settings
+        journalLimits = settings.journal ?? .standard
+        assetTickets = AssetTickets(key: keys.assets)
+        tokens = Mutex(TokenOffice(seal: TokenSeal(key: keys.tokens), incarnations: StoreOpening(making: keys).incarnations))
+        catalog = Mutex(try empty.read { try SchemaCatalog($0) })
+    }
+
+    /// Runs a short read on a snapshot: no reader may wait for a client inside.
+    ///
+    /// It runs on the caller's own thread. Handing it to another and back costs more than a lookup itself. Whoever calls is inside of ``gate``.
+    func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+        // A task that does nothing but read would otherwise never make way for others.
+        if reads.add(1, ordering: .relaxed).newValue % Self.readsInTurn == 0 { await Task.yield() }
+        do {
+            return try readNow(body)
+        } catch {
+            throw problem(error)
+        }
+    }
+
+    private func readNow<Value>(_ body: (Database, SchemaCatalog) throws -> Value) throws -> Value {
+        try connections.read { db in try body(db, try currentCatalog(db)) }
+    }
+
+    /// The same for a read that may look at very much, on a thread that other requests don't need.
+    func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+        do {
+            return try await longReads.run { [self] in
+                try await connections.read { [self] db in try body(db, try currentCatalog(db)) }
+            }
+        } catch {
+            throw problem(error)
+        }
+    }
+
+    /// What is said to whoever asked. What is not about the store is handed on.
+    private func problem(_ error: any Error) -> any Error {
+        guard let problem = StoreProblem(error, reading: key) else { return error }
+        if problem.isDamage { found.withLock { $0 = $0 ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
+        settings.logger.error("\(key) can't be read: \(problem.details)")
+        return problem.refusal
+    }
+
+    /// The schema of the snapshot, read anew only when it has changed.
+    private func currentCatalog(_ db: Database) throws -> SchemaCatalog {
+        let version = try SchemaCatalog.version(in: db)
+        let held = catalog.withLock { $0 }
+        if held.version == version { return held }
+        var read = try SchemaCatalog(db)
+        read.indexLimits = held.indexLimits
+        catalog.withLock { if $0.version < read.version { $0 = read } }
+        return read
+    }
+
+    /// Seals tokens with another key from now on.
+    func retireTokens(for seal: TokenSeal) { tokens.withLock { $0.retire(for: seal) } }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// When files are made, opened and closed.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct OpeningTests {
+    private let folder: TemporaryFolder
+    private var data: URL { folder.url.appending(path: "data") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func engine(_ limits: OpenStores.Limits = OpenStores.Limits()) throws -> SQLiteRecordEngine {
+        try SQLiteRecordEngine(folder: data, logLimits: WriteAheadLogLimits(), openLimits: limits, clock: Timestamp.now)
+    }
+
+    private func database(_ engine: SQLiteRecordEngine, _ number: Int, as caller: Caller = ada) async throws -> any FullDatabase {
+        let container = try #require(ContainerID("iCloud.com.example.C\(number)"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        return try #require(try await engine.database(address, as: caller) as? any FullDatabase)
+    }
+
+    private func zone(_ database: any FullDatabase) async throws {
+        for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
+    }
+
+    private var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: data.path(percentEncoded: false)).sorted() } }
+
+    @Test("Reading makes no container, and its token is good after the first save")
+    func reading() async throws {
+        let engine = try engine()
+        let database = try await database(engine, 1)
+        #expect(try await database.zones().map(\.zoneID.isDefault) == [true])
+        await #expect(throws: RecordError.recordNotFound) {
+            _ = try await database.fetch([RecordID(recordName: "one", zoneID: .default)], desiredKeys: nil)[0].get()
+        }
+        let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
+        #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.isEmpty)
+        #expect(try names == [".lock"])
+        #expect(engine.open.count == 0)
+        try await zone(database)
+        #expect(try names == [".lock", "iCloud.com.example.C1"])
+        #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.zoneID) == [try await database.zones()[1].zoneID])
+        // One that was deleted and made anew is another: tokens of before are not its own.
+        let later = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
+        try await engine.deleteContainer(database.address.container)
+        let anew = try await self.database(engine, 1)
+        try await zone(anew)
+        await #expect(throws: TokenOffice.foreign) { _ = try await anew.databaseChanges(DatabaseChangesRequest(since: later)) }
+        await engine.close()
+    }
+
+    @Test("A user is entered with the first save, under the number that reads had before")
+    func users() async throws {
+        let engine = try engine()
+        try await zone(try await database(engine, 1))
+        let grace = Caller(userRecordName: "_grace")
+        let database = try await database(engine, 1, as: grace)
+        let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
+        let store = try #require(database as? SQLiteDatabase).store
+        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 1, "ada alone")
+        try await zone(database)
+        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 2)
+        #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.count == 1)
+        await engine.close()
+    }
+
+    @Test("Users whose numbers would be one get different ones")
+    func collision() throws {
+        let queue = try DatabaseQueue()
+        try StoreMigrations.migrator.migrate(queue)
+        try queue.write { db in
+            let first = try UserNumbers.enter("_a", db)
+            try db.execute(sql: "UPDATE users SET name = '_b'")
+            let second = try UserNumbers.enter("_a", db)
+            #expect(first != second && second > 0)
+            #expect(try UserNumbers.enter("_a", db) == second)
+            #expect(UserNumbers(["_b": first]).number(of: "_a") == second)
+        }
+    }
+
+    @Test("The store that was not used for longest is closed, and goes on as if it had not been")
+    func leastRecentlyUsed() async throws {
+        var limits = OpenStores.Limits()
+        limits.unused = 3
+        let engine = try engine(limits)
+        var tokens: [ChangeToken] = []
+        var handles: [any FullDatabase] = []
+        for number in 0..<12 {
+            let database = try await database(engine, number)
+            try await zone(database)
+            try await database.save("one", in: notes)
+            tokens.append(try await database.pull(notes).token)
+            handles.append(database)
+            #expect(engine.open.count <= 3)
+        }
+        #expect(Self.openFiles(in: data) <= 3 * OpenStores.Limits.handlesPerStore)
+        let signals = handles[0].commits()
+        for (number, database) in handles.enumerated() {
+            #expect(try await database.pull(notes).token == tokens[number], "the same place is the same token")
+            #expect(try await database.pull(notes, since: tokens[number]).changes.isEmpty)
+            try await database.save("two", in: notes)
+            #expect(try await database.pull(notes, since: tokens[number]).changes.map(\.record.recordID.recordName) == ["two"])
+            let store = try #require(database as? SQLiteDatabase).store
+            #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM incarnations") } == 1)
+            #expect(engine.open.count <= 3)
+        }
+        var iterator = signals.makeAsyncIterator()
+        #expect(await iterator.next() != nil, "who listens hears the commit of a later opening")
+        #expect(engine.settings.threads.count <= 8)
+        await engine.close()
+        // A new process begins an incarnation of its own, with its first save.
+        let again = try self.engine()
+        let database = try await database(again, 0)
+        let store = try #require(database as? SQLiteDatabase).store
+        #expect(try await database.pull(notes, since: tokens[0]).changes.count == 1)
+        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM incarnations") } == 1)
+        try await database.save("three", in: notes)
+        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM incarnations") } == 2)
+        #expect(try await database.pull(notes, since: tokens[0]).changes.count == 2)
+        await again.close()
+    }
+
+    /// Handles of this process on files below a folder.
+    private static func openFiles(in folder: URL) -> Int {
+        let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        let path = folder.path(percentEncoded: false)
+        return links.count { ((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? "").hasPrefix(path) }
+    }
+
+    @Test("Stores are opened and closed under many requests at once, and none fails or is lost")
+    func manyAtOnce() async throws {
+        var limits = OpenStores.Limits()
+        limits.unused = 2
+        let engine = try engine(limits)
+        for number in 0..<6 { try await zone(try await database(engine, number)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<12 {
+                group.addTask {
+                    for round in 0..<15 {
+                        let database = try await self.database(engine, (task + round) % 6)
+                        try await database.save(Name("r\(task)-\(round)"), in: notes)
+                        _ = try await database.pull(notes)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        var count = 0
+        for number in 0..<6 {
+            let database = try await database(engine, number)
+            count += try await database.pull(notes).changes.count
+            #expect(try await StoreRecount.problems(of: database) == [])
+        }
+        #expect(count == 12 * 15)
+        await engine.close()
+    }
+
+    @Test("One more container than there may be open is refused for that request alone")
+    func tooMany() async throws {
+        var limits = OpenStores.Limits()
+        (limits.unused, limits.all) = (1, 1)
+        let engine = try engine(limits)
+        try await zone(try await database(engine, 1))
+        try await zone(try await database(engine, 2))
+        let held = try #require(try await database(engine, 1) as? SQLiteDatabase).store
+        let (begun, end) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
+        async let read = held.readAtLength { _, _ in
+            begun.continuation.finish()
+            end.wait()
+            return true
+        }
+        for await _ in begun.stream {}
+        let refused = await refusal { _ = try await database(engine, 2) }
+        #expect(refused?.code == .tryAgainLater && refused?.reason.contains("ulimit -n") == true)
+        #expect(await engine.health().allSatisfy { $0.status == .ok }, "being one too many is no fault of the file")
+        end.signal()
+        #expect(try await read)
+        #expect(try await database(engine, 2).zones().count == 2)
+        await engine.close()
+    }
+
+    @Test("After a start with a full disk everything can be read, and nothing be saved until there is room", .enabled(if: WatchedFolder.isPossible))
+    func fullDisk() async throws {
+        let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
+        let first = try engine()
+        let database = try await database(first, 1)
+        try await zone(database)
+        try await database.save("one", in: notes)
+        let token = try await database.pull(notes).token
+        await first.close()
+        for calls in [WatchedFolder.Calls.writes, [.writes, .truncates]] {
+            disk.fail(calls, failing: nil, error: ENOSPC)
+            let engine = try engine()
+            let again = try await self.database(engine, 1)
+            #expect(try await again.pull(notes).changes.map(\.record.recordID.recordName) == ["one"])
+            #expect(try await again.pull(notes, since: token).changes.isEmpty)
+            let stranger = try await self.database(engine, 1, as: Caller(userRecordName: "_stranger"))
+            #expect(try await stranger.zones().count == 1, "who was never here can read too")
+            let refused = await refusal { try await again.save("two", in: notes) }
+            #expect(refused?.code == .quotaExceeded, "\(String(describing: refused))")
+            #expect(try await again.pull(notes).changes.count == 1)
+            disk.heal()
+            try await again.save("two", in: notes)
+            #expect(try await again.pull(notes, since: token).changes.map(\.record.recordID.recordName) == ["two"])
+            try await again.delete("two", in: notes)
+            await engine.close()
+        }
+    }
+
+    @Test("A log that a killed server left is read on a full disk too", .enabled(if: WatchedFolder.isPossible))
+    func fullDiskWithLog() async throws {
+        let first = try engine()
+        let database = try await database(first, 1)
+        try await zone(database)
+        try await database.save("one", in: notes)
+        // As a killed process leaves it: the log is not in the file.
+        let copy = folder.url.appending(path: "killed/iCloud.com.example.C1")
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+        for end in ["", "-wal"] {
+            let name = "development.sqlite\(end)"
+            try FileManager.default.copyItem(at: data.appending(path: "iCloud.com.example.C1/\(name)"), to: copy.appending(path: name))
+        }
+        await first.close()
+        let disk = WatchedFolder(copy)
+        disk.fail(.writes, failing: nil, error: ENOSPC)
+        let killed = try SQLiteRecordEngine(folder: folder.url.appending(path: "killed"))
+        let again = try await self.database(killed, 1)
+        #expect(try await again.pull(notes).changes.map(\.record.recordID.recordName) == ["one"])
+        disk.heal()
+        try await again.save("two", in: notes)
+        #expect(try await again.pull(notes).changes.count == 2)
+        await killed.close()
+    }
+
+    @Test("Nobody gets in by removing the lock's file")
+    func lock() async throws {
+        let engine = try engine()
+        try FileManager.default.removeItem(at: data.appending(path: ".lock"))
+        #expect(throws: DataFolderInUse.self) { _ = try SQLiteRecordEngine(folder: data) }
+        await engine.close()
+        await (try SQLiteRecordEngine(folder: data)).close()
+    }
+
+    @Test("The data folder itself may be a link")
+    func linkedFolder() async throws {
+        let real = folder.url.appending(path: "real")
+        try FileManager.default.createDirectory(at: real, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(at: data, withDestinationURL: real)
+        let engine = try engine()
+        try await zone(try await database(engine, 1))
+        #expect(throws: DataFolderInUse.self) { _ = try SQLiteRecordEngine(folder: real) }
+        await engine.close()
+    }
+}

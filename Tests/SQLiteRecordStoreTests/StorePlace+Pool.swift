@@ -1,0 +1,14 @@
+import GRDB
+import Records
+
+@testable import SQLiteRecordStore
+
+extension StorePlace {
+    /// The connections of a store that is open for writing.
+    var pool: DatabasePool {
+        get throws {
+            guard let store = openStore else { throw RecordError.storeClosed }
+            return store.pool
+        }
+    }
+}
