@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Where SQLite keeps what a savepoint must be able to put back, once that is more than some 64 KiB.
+/// The files in which SQLite keeps the undo of a savepoint once that is more than some 64 KiB.
 ///
-/// It goes to files, not to memory: in memory SQLite walks a list of all that is kept after every statement, so that long batches would take
-/// the square of their length. The files lie in the data folder, on the disk that every save needs anyway: that the system's folder for
-/// temporary files is missing, small or full keeps no save back. SQLite removes them as soon as it has opened them.
+/// In memory SQLite would walk a list of it after every statement, so that long batches would take the square of their length. The files lie
+/// in the data folder, on the disk that every save needs anyway: that the system's folder for temporary files is missing, small or full
+/// keeps no save back. SQLite removes them as soon as it has opened them.
 enum SavepointFiles {
     /// SQLite knows one folder for a process, and changing it is only safe while no store is open: the first stays. Where that is removed,
     /// SQLite takes the system's.
