@@ -27,6 +27,7 @@ final class CommitWriter: Sendable {
         var journalLimits = JournalLimits.standard
         /// Bytes of all that the journal holds.
         var journalBytes: Int64 = 0
+        var cascades = CascadeState()
         /// How much log the commit is likely to take, in bytes.
         var logEstimate = 0
     }
@@ -49,6 +50,8 @@ final class CommitWriter: Sendable {
     private let signals: CommitSignals
     /// Sent after a commit that changed the schema or the work on its indexes.
     private let schemaSignals: CommitSignals
+    /// Sent after a commit with which something is left to fall.
+    private let cascadeSignals: CommitSignals
     /// Changes that were taken up so far.
     let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
@@ -62,7 +65,7 @@ final class CommitWriter: Sendable {
 
     init(
         _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, signals: CommitSignals, schemaSignals: CommitSignals,
-        threads: WriterThreads, logger: Logger, state: State, begin: @escaping @Sendable (Database) throws -> Void
+        cascadeSignals: CommitSignals, threads: WriterThreads, logger: Logger, state: State, begin: @escaping @Sendable (Database) throws -> Void
     ) {
         self.pool = pool
         self.signals = signals
@@ -72,6 +75,7 @@ final class CommitWriter: Sendable {
         self.logLength = logLength
         self.logLimits = logLimits
         self.schemaSignals = schemaSignals
+        self.cascadeSignals = cascadeSignals
         nextRestart = Mutex(logLimits.restart)
         self.state = Mutex(state)
     }
@@ -189,6 +193,7 @@ final class CommitWriter: Sendable {
             for write in group[..<taken] { write.succeed() }
             signals.send()
             if after.catalog.version != before.catalog.version { schemaSignals.send() }
+            if after.cascades.count > 0 { cascadeSignals.send() }
             checkpointIfLong()
         } catch {
             let refusal = refusal(after: error)

@@ -5,18 +5,42 @@ internal import Records
 
 /// Reads `links`.
 enum LinkRows {
+    /// The condition of the index `dependent_links`, which SQLite wants to see as it stands there.
+    static let isDependent = "action <> 'NONE'"
+
+    /// The records that refer to a target with DELETE_SELF and were saved before it was deleted, by name; none in a zone that ended.
+    static func doomed(by target: FallenTarget, _ db: Database) throws -> [Name] {
+        try String.fetchAll(
+            db,
+            cachedSQL: """
+                SELECT DISTINCT l.source FROM zones z CROSS JOIN links l ON l.zone = z.number
+                CROSS JOIN records r ON r.zone = l.zone AND r.name = l.source
+                WHERE z.state = 0 AND l.zone = ? AND l.target = ? AND l.action = ? AND l.\(isDependent) AND r.id < ? ORDER BY l.source
+                """,
+            [target.zone, target.name.string, Reference.Action.deleteSelf.rawValue, StoredRow.id(zone: target.zone, position: target.position)]
+        ).map { Name($0) }
+    }
+
+    /// The actions other than NONE with which other records refer to a name.
+    static func actions(on name: Name, in zone: Int64, _ db: Database) throws -> Set<Reference.Action> {
+        let actions = try [Reference.Action.deleteSelf, .validate].filter { action in
+            try Bool.fetchOne(
+                db, cachedSQL: "SELECT 1 FROM links WHERE zone = ? AND target = ? AND action = ? AND \(isDependent) AND source <> ? LIMIT 1",
+                [zone, name.string, action.rawValue, name.string]) ?? false
+        }
+        return Set(actions)
+    }
+
     /// The references to a name, by the name of the record that refers.
-    /// - Parameters:
-    ///   - condition: SQL that narrows the links further.
-    ///   - limit: negative for no limit.
+    /// - Parameter limit: negative for no limit.
     static func referrers(
-        to name: Name, in zone: Int64, where condition: String = "", limit: Int, _ db: Database, _ catalog: SchemaCatalog
+        to name: Name, in zone: Int64, limit: Int, _ db: Database, _ catalog: SchemaCatalog
     ) throws -> [Referrer] {
         try Row.fetchAll(
             db,
             cachedSQL: """
                 SELECT l.source, l.field, l.action, r.type FROM links l JOIN records r ON r.zone = l.zone AND r.name = l.source
-                WHERE l.zone = ? AND l.target = ? \(condition) ORDER BY l.source, l.field, l.action LIMIT ?
+                WHERE l.zone = ? AND l.target = ? ORDER BY l.source, l.field, l.action LIMIT ?
                 """, [zone, name.string, limit]
         ).map { row in
             let values = row.values(of: "links")

@@ -30,9 +30,9 @@ struct SQLiteDatabase: RecordDatabase {
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
-        return try await write { [tickets = try store.assetTickets] db, state, view in
+        return try await write { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID)
-            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
+            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()
             return outcomes

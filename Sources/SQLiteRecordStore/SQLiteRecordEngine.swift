@@ -40,7 +40,7 @@ public final class SQLiteRecordEngine: RecordEngine {
 
     init(
         folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logLimits: WriteAheadLogLimits, indexLimits: IndexLimits = IndexLimits(),
-        openLimits: OpenStores.Limits = OpenStores.Limits(), logger: Logger = Logger(label: "skylight.store"),
+        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits = OpenStores.Limits(), logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         try FileManager.default.createDurableDirectory(at: folder)
@@ -48,7 +48,8 @@ public final class SQLiteRecordEngine: RecordEngine {
         // The folder itself may be reached through links; nothing in it may.
         self.folder = folder
         settings = StoreSettings(
-            folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: logLimits, indexLimits: indexLimits, clock: clock, logger: logger)
+            folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: logLimits, indexLimits: indexLimits,
+            cascadeLimits: cascadeLimits, clock: clock, logger: logger)
         let open = OpenStores(openLimits)
         self.open = open
         tidying = Task.detached(priority: .low) { await open.tidyRegularly() }

@@ -19,6 +19,7 @@ final class SQLiteStore: Sendable {
     /// Changes of the tokens' key: one after the other.
     private let keyChanges = OneAtATime()
     private let indexing: IndexWorker
+    private let cascading: CascadeWorker
     private let writer: CommitWriter
     private let logLength = WriteAheadLogLength()
     private let purging = Mutex<Task<Void, Never>?>(nil)
@@ -69,18 +70,20 @@ final class SQLiteStore: Sendable {
         users = facts.users
         reader = StoreReader(pool, of: key, facts, opening, settings)
         indexing = IndexWorker(beforeStep: settings.indexLimits.beforeStep)
+        cascading = CascadeWorker(settings.cascadeLimits, clock: settings.clock, logger: logger)
         writer = CommitWriter(
-            pool, logLength: logLength, logLimits: settings.logLimits, signals: signals, schemaSignals: indexing.signals, threads: settings.threads,
-            logger: logger,
+            pool, logLength: logLength, logLimits: settings.logLimits, signals: signals, schemaSignals: indexing.signals,
+            cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
             state: CommitWriter.State(
                 position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
-                journalBytes: facts.journalBytes)
+                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades))
         ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
         // Looked at here, where a connection is at hand: mostly there is nothing to do, and each of these would open one of its own.
         let (isSweepDue, isPurgeDue) = try pool.read { [settings, clock = settings.clock] db in
             (try ZoneSweep.isDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
         }
         indexing.start(on: self, hasWork: !facts.catalog.works.isEmpty)
+        cascading.start(on: self, hasWork: facts.cascades > 0)
         if isSweepDue { sweepEndedZones() }
         purgeOld(deletionsKept: settings.tokenLifetime, beginsNow: isPurgeDue)
         logger.debug("Opened")
@@ -105,6 +108,7 @@ final class SQLiteStore: Sendable {
     func close() async -> StoreOpening {
         purging.withLock { $0?.cancel() }
         await indexing.close()
+        await cascading.close()
         await writer.close()
         await reader.gate.shut()
         let state = writer.present
@@ -127,10 +131,12 @@ final class SQLiteStore: Sendable {
         return opening.closed(at: state.position, isBegun: state.isBegun)
     }
 
-    /// Whether it may be closed without keeping anything up: nobody reads or saves, no index is being built, nothing is being removed. One
+    /// Whether it may be closed without keeping anything up: nobody reads or saves, no index is being built, nothing is being removed or
+    /// is still to fall. One
     /// that the disk failed stays as it is until the server is started anew.
     var isIdle: Bool {
-        writer.isIdle && writer.failure == nil && writer.present.catalog.works.isEmpty && upkeep.load(ordering: .relaxed) == 0
+        writer.isIdle && writer.failure == nil && writer.present.catalog.works.isEmpty && writer.present.cascades.count == 0
+            && upkeep.load(ordering: .relaxed) == 0
     }
 
     /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.

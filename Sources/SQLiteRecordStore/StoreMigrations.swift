@@ -25,8 +25,29 @@ enum StoreMigrations {
             try db.execute(sql: sixthVersion)
             try countBytes(db)
         }
+        migrator.registerMigration("7") { db in
+            try db.execute(sql: seventhVersion)
+        }
         return migrator
     }
+
+    // MARK: The seventh version
+
+    private static let seventhVersion = """
+        -- Records that were deleted, and whose DELETE_SELF referrers are still to go with them.
+        CREATE TABLE cascades (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            position INTEGER NOT NULL,          -- of the deletion: a record that was saved after it stays
+            pass INTEGER NOT NULL,              -- how often its turn had come when others were still to fall before its referrers
+            modifiedAt INTEGER NOT NULL,        -- of the deletion that the cascade began with
+            modifiedBy TEXT NOT NULL,
+            modifiedOn TEXT NOT NULL,
+            request                             -- as in records
+        );
+        CREATE INDEX next_cascades ON cascades (pass, id);
+        """
 
     // MARK: The sixth version
 

@@ -2,10 +2,11 @@ import Foundation
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
 import StoreScenarios
 import TestSupport
 import Testing
+
+@testable import SQLiteRecordStore
 
 /// Random histories: whatever happens, the SQLite engine answers as the model in memory does.
 @Suite struct RandomHistoryTests {
@@ -41,6 +42,7 @@ private struct History {
     private let disk: WatchedFolder
     private let model: InMemoryRecordEngine
     private var engine: SQLiteRecordEngine
+    private let cascadeLimits: CascadeLimits
     /// Tokens of any age: the same place in both engines.
     private var tokens: [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
 
@@ -66,8 +68,16 @@ private struct History {
         folder = try TemporaryFolder()
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
         let clock = clock
-        model = InMemoryRecordEngine(journal: Self.journal, clock: { clock.now() })
-        engine = try SQLiteRecordEngine(folder: folder.url, journal: Self.journal, clock: { clock.now() })
+        // In most histories the most part of a cascade goes on beside the saves.
+        let limits = [CascadeLimits(), CascadeLimits(recordsInRequest: 0, recordsInStep: 1), CascadeLimits(recordsInRequest: 2, recordsInStep: 2)]
+        cascadeLimits = limits[Int(seed % 3)]
+        model = InMemoryRecordEngine(journal: Self.journal, cascadeLimit: cascadeLimits.recordsInRequest, clock: { clock.now() })
+        engine = try Self.open(folder.url, cascadeLimits, clock)
+    }
+
+    private static func open(_ folder: URL, _ cascadeLimits: CascadeLimits, _ clock: TestClock) throws -> SQLiteRecordEngine {
+        try SQLiteRecordEngine(
+            folder: folder, journal: journal, logLimits: WriteAheadLogLimits(), cascadeLimits: cascadeLimits, clock: { clock.now() })
     }
 
     /// Most queries should run, so the types begin with what just-in-time schema never gives: an index on recordName.
@@ -134,6 +144,7 @@ private struct History {
         let requestID = [nil, "5F3C0B1E-0000-4000-8000-00000000000\(Int.random(in: 0...9, using: &random))", "by hand é"].randomElement(using: &random) ?? nil
         let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random), requestID: requestID)
         try await compare(index, scope, caller, "\(request)") { try await $0.modify(request) }
+        try await StoreRecount.settleCascades(engine.full(.private))
     }
 
     /// Saves a field of assets: fresh ones, one with a receipt that was used before, and what other records hold. Each engine has its own
@@ -352,8 +363,7 @@ private struct History {
 
     private mutating func reopen() async throws {
         await engine.close()
-        let clock = clock
-        engine = try SQLiteRecordEngine(folder: folder.url, journal: Self.journal, clock: { clock.now() })
+        engine = try Self.open(folder.url, cascadeLimits, clock)
     }
 
     // MARK: Choices

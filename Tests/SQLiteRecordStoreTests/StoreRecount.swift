@@ -19,6 +19,17 @@ enum StoreRecount {
         }
     }
 
+    /// Deleted records whose referrers are still to fall.
+    static func cascades(_ database: any RecordDatabase) async throws -> Int {
+        guard let database = database as? SQLiteDatabase else { return 0 }
+        return try await database.store.pool.read { try CascadeRows.count($0) }
+    }
+
+    /// Returns when all that was to fall with deleted records has fallen.
+    static func settleCascades(_ database: any RecordDatabase) async throws {
+        while try await cascades(database) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
     private static func problems(_ db: Database) throws -> [String] {
         var problems: [String] = []
         let integrity = try String.fetchAll(db, sql: "PRAGMA integrity_check")

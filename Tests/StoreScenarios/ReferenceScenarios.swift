@@ -47,6 +47,69 @@ enum ReferenceScenarios {
             let both = [RecordOperation(.forceDelete, recordName: "b"), RecordOperation(.forceDelete, recordName: "a")]
             #expect(try await database.outcomes(both, in: notes) == [nil, nil])
         },
+        .init("a record saved with a parent wants it in its zone or in its request") { engine, _ in
+            let database = try await engine.withZone()
+            let missing = await refusal { try await database.save("child", in: notes, parent: .record("parent")) }
+            #expect(missing?.code == .validatingReferenceError)
+            #expect(missing?.reason == "The parent 'parent' does not exist in the zone; save it before its child, or in the same request")
+            #expect(try await database.names(in: notes, of: ["child"]).isEmpty)
+            func save(_ name: Name, under parent: Name?) -> RecordOperation {
+                RecordOperation(.forceUpdate, recordName: name, recordType: "Item", parent: parent.map { .record($0) } ?? .unchanged)
+            }
+            for isAtomic in [true, false] {
+                let line = [save("c", under: "b"), save("b", under: "a"), save("a", under: nil)]
+                #expect(try await database.outcomes(line, in: notes, atomic: isAtomic) == [nil, nil, nil])
+                // In the same request the parent goes: the child has none.
+                let both = [save("d", under: "a"), RecordOperation(.forceDelete, recordName: "a")]
+                let outcomes = try await database.outcomes(both, in: notes, atomic: isAtomic)
+                #expect(outcomes == (isAtomic ? [.validatingReferenceError, .atomicError] : [nil, nil]))
+                if !isAtomic { #expect(try await database.outcomes(both.reversed(), in: notes, atomic: false) == [nil, .validatingReferenceError]) }
+                for name in ["a", "b", "c", "d"] as [Name] { try await database.delete(name, in: notes) }
+            }
+            // A parent that is refused takes its children along.
+            let refused = [save("c", under: "b"), save("b", under: "nowhere"), save("e", under: nil)]
+            #expect(try await database.outcomes(refused, in: notes, atomic: false) == [.validatingReferenceError, .validatingReferenceError, nil])
+            // A child stays when its parent goes, and may be saved again as long as its parent is not named.
+            try await database.save("f", in: notes, parent: .record("e"))
+            try await database.delete("e", in: notes)
+            try await database.save("f", in: notes, ["number": .int64(1)])
+            let renamed = await refusal { try await database.save("f", in: notes, parent: .record("e")) }
+            #expect(renamed?.code == .validatingReferenceError)
+            // What comes back from an export comes in any order.
+            var restored = save("g", under: "h")
+            restored.provenance = Provenance(
+                created: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"),
+                modified: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"))
+            #expect(try await database.outcomes([restored], in: notes) == [nil])
+        },
+        .init("a target that falls and comes back in one batch keeps those that validate it") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("root", in: notes)
+            try await database.save("target", in: notes, link("root", .deleteSelf))
+            try await database.save("validating", in: notes, link("target", .validate))
+            let alone = await refusal { try await database.delete("root", in: notes) }
+            #expect(alone?.code == .validatingReferenceError)
+            #expect(try await database.names(in: notes, of: ["root", "target"]) == ["root", "target"])
+            let batch = [RecordOperation(.forceDelete, recordName: "root"), RecordOperation(.forceUpdate, recordName: "target", recordType: "Item")]
+            #expect(try await database.outcomes(batch, in: notes) == [nil, nil])
+            #expect(try await database.names(in: notes, of: ["root", "target", "validating"]) == ["target", "validating"])
+        },
+        .init("records that fall together may validate each other, in circles too") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("root", in: notes)
+            func links(_ validated: Name) -> [Name: FieldValue] {
+                [
+                    "link": .reference(Reference(recordName: "root", action: .deleteSelf)),
+                    "other": .reference(Reference(recordName: validated, action: .validate)),
+                ]
+            }
+            try await database.save("a", in: notes, link("root", .deleteSelf))
+            try await database.save("b", in: notes, links("a"))
+            try await database.save("a", in: notes, links("b"))
+            try await database.save("c", in: notes, links("b"))
+            try await database.delete("root", in: notes)
+            #expect(try await database.names(in: notes, of: ["root", "a", "b", "c"]).isEmpty)
+        },
         .init("a list may refer to one record in two ways") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes)

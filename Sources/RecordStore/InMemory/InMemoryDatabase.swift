@@ -14,8 +14,9 @@ struct InMemoryDatabase: RecordDatabase {
         return try store.write { state in
             let before = state
             let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now, requestID: request.requestID)
-            var modifier = BatchModifier(transaction, address: address, caller: caller, now: now)
+            var modifier = BatchModifier(transaction, address: address, caller: caller, now: now, cascadeLimit: store.cascadeLimit)
             let outcomes = try modifier.apply(request)
+            try transaction.finish()
             state = transaction.state
             noteGrowth(since: before, in: &state, at: now)
             return outcomes

@@ -14,13 +14,18 @@ public final class InMemoryRecordEngine: RecordEngine {
 
     private let stores = Mutex<[Key: InMemoryStore]>([:])
     private let journal: JournalLimits
+    private let cascadeLimit: Int
     private let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - journal: how long earlier versions of records are kept, and how many of each; their bytes are not counted here.
+    ///   - cascadeLimit: records that fall with those that a request deletes before all others do.
     ///   - clock: what records take for the present.
-    public init(journal: JournalLimits = .standard, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+    public init(
+        journal: JournalLimits = .standard, cascadeLimit: Int = BatchModifier.cascadeLimit, clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) {
         self.journal = journal
+        self.cascadeLimit = cascadeLimit
         self.clock = clock
     }
 
@@ -36,7 +41,7 @@ public final class InMemoryRecordEngine: RecordEngine {
         let key = Key(container: container, environment: environment)
         return stores.withLock { stores in
             if let store = stores[key] { return store }
-            let store = InMemoryStore(environment: environment, journal: journal, clock: clock)
+            let store = InMemoryStore(environment: environment, journal: journal, cascadeLimit: cascadeLimit, clock: clock)
             stores[key] = store
             return store
         }

@@ -13,8 +13,12 @@ final class InMemoryStore: Sendable {
     private let tokens: Mutex<TokenOffice>
     private let state: Mutex<InMemoryState>
 
-    init(environment: Environment, journal: JournalLimits, clock: @escaping @Sendable () -> Timestamp) {
+    /// Records that fall with those that a request deletes before the others do.
+    let cascadeLimit: Int
+
+    init(environment: Environment, journal: JournalLimits, cascadeLimit: Int, clock: @escaping @Sendable () -> Timestamp) {
         self.environment = environment
+        self.cascadeLimit = cascadeLimit
         state = Mutex(InMemoryState(journalLimits: journal))
         self.clock = clock
         queries = QueryLog(since: Timestamp.now())
@@ -116,6 +120,8 @@ struct InMemoryState: Sendable {
     /// Numbers of uploads, and until when to remember them.
     var spentReceipts: [[UInt8]: Timestamp] = [:]
     let journalLimits: JournalLimits
+    /// Deleted records whose referrers are to fall before the change is over.
+    var falling: [FallenTarget] = []
 
     mutating func nextPosition() -> Int64 {
         position += 1

@@ -58,12 +58,31 @@ final class InMemoryTransaction: RecordTransaction {
         return record
     }
 
-    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) {
+    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) -> Int64? {
         state.delete(record.recordID.recordName, in: zone, by: signature, requestID: requestID)
+        return state.position
     }
 
-    func dependents(of name: Name, in zone: Int64) -> [Referrer] {
-        view.referrers(to: name, in: state.zones[zone]).filter { $0.action != .none }
+    func doomed(by target: FallenTarget) -> [Name] {
+        guard let zone = state.zones[target.zone] else { return [] }
+        let names = view.referrers(to: target.name, in: zone).filter { $0.action == .deleteSelf }.map(\.recordName)
+        return Set(names.filter { zone.rows[$0].map { $0.position < target.position } ?? false }).sorted()
+    }
+
+    func actions(on name: Name, in zone: Int64) -> Set<Reference.Action> {
+        Set(view.referrers(to: name, in: state.zones[zone]).filter { $0.action != .none && $0.recordName != name }.map(\.action))
+    }
+
+    func leave(_ targets: [FallenTarget]) {
+        state.falling += targets
+    }
+
+    /// Lets fall what was left for later.
+    func finish() throws {
+        if state.falling.isEmpty { return }
+        var cascade = Cascade(state.falling)
+        _ = try cascade.run(in: self) { _ in true }
+        state.falling = []
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) -> Int {

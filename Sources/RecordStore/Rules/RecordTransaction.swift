@@ -2,7 +2,7 @@ public import JSON
 public import Records
 
 /// What a batch needs of an engine while the engine's transaction is open: every engine's `modify` is ``BatchModifier`` over this.
-public protocol RecordTransaction: AnyObject {
+public protocol RecordTransaction: CascadeTransaction {
     var schema: Schema { get }
 
     /// The zone that a request means, which must exist and be open to the caller.
@@ -12,17 +12,11 @@ public protocol RecordTransaction: AnyObject {
     /// Replaces the schema by one that has grown.
     func grow(_ schema: Schema) throws
 
-    /// The record of a name, `nil` when there is none or it was deleted.
-    func record(named name: Name, in zone: Int64) throws -> StoredRecord?
-
     /// Stores a record under a new position, and returns it with the change tag of that position.
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord
 
-    /// Turns a record into a deletion under a new position.
-    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws
-
-    /// The DELETE_SELF and VALIDATE references to a name, by the name of the record that refers.
-    func dependents(of name: Name, in zone: Int64) throws -> [Referrer]
+    /// Leaves what is still to fall for later, when the transaction is committed.
+    func leave(_ targets: [FallenTarget]) throws
 
     /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int

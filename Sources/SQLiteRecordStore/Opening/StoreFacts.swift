@@ -16,6 +16,8 @@ struct StoreFacts: Sendable {
     let users: [Name: Int64]
     let journal: JournalLimits
     let journalBytes: Int64
+    /// Deleted records whose referrers are still to fall.
+    let cascades: Int
 
     /// Reads them, and writes nothing.
     /// - Throws: ``DamagedRow``, and SQLite's errors.
@@ -42,6 +44,7 @@ struct StoreFacts: Sendable {
         assetKey = try Self.key(named: "assetKey", db)
         self.journal = try journal ?? Self.journalLimits(db)
         journalBytes = try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0
+        cascades = try CascadeRows.count(db)
     }
 
     /// The last position given out; 0 in a file without a change.

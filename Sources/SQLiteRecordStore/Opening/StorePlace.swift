@@ -15,6 +15,8 @@ final class StorePlace: Sendable {
     /// Sent after each commit, whichever opening it was in.
     let signals = CommitSignals()
     var clock: @Sendable () -> Timestamp { settings.clock }
+    /// Records that fall with those that a request deletes in its own transaction.
+    var cascadeLimit: Int { settings.cascadeLimits.recordsInRequest }
 
     private let settings: StoreSettings
     private let open: OpenStores

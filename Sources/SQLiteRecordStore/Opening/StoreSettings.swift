@@ -14,6 +14,7 @@ struct StoreSettings: Sendable {
     var journal: JournalLimits?
     var logLimits = WriteAheadLogLimits()
     var indexLimits = IndexLimits()
+    var cascadeLimits = CascadeLimits()
     let clock: @Sendable () -> Timestamp
     var logger = Logger(label: "skylight.store")
     let threads = WriterThreads()

@@ -1,0 +1,81 @@
+internal import JSON
+internal import Records
+
+// Deletions with what falls with them, and the rules of references.
+
+extension BatchModifier {
+    /// Checks the references of a record that was saved, as far as that can be done now.
+    mutating func checkReferences(of fields: some Sequence<Field>, in zone: TransactionZone, at index: Int) throws {
+        for field in fields {
+            for case .reference(let reference) in field.value.elements where reference.action != .none {
+                let isOwnZone = reference.zoneID.map { $0.zoneName == zone.zoneID.zoneName } ?? true
+                guard isOwnZone else {
+                    throw RecordError(
+                        .badRequest,
+                        "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE may")
+                }
+                if reference.action == .validate {
+                    deferred.add(.target(field: field.name), reference.recordName, in: zone, at: index)
+                } else {
+                    let limit = Self.deleteSelfLimit
+                    if try transaction.deleteSelfCount(of: reference.recordName, in: zone.key, upTo: limit + 1) > limit {
+                        throw RecordError(
+                            .badRequest,
+                            "The record '\(reference.recordName)' is the target of \(Self.deleteSelfLimit) DELETE_SELF references already, which is the limit")
+                    }
+                }
+            }
+        }
+    }
+
+    mutating func delete(_ operation: RecordOperation, in zone: TransactionZone, at index: Int) throws -> ModifyOutcome {
+        guard let name = operation.recordName else {
+            throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
+        }
+        let existing = try transaction.record(named: name, in: zone.key)
+        if let existing { try grants.checkDeleting(existing, transaction.schema) }
+        try checkOplock(operation, existing)
+        let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
+        guard let existing else { return .deleted(recordID) }
+        let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        let actions = try transaction.actions(on: name, in: zone.key)
+        if actions.contains(.validate) { deferred.add(.notValidated, name, in: zone, at: index) }
+        if let position = try transaction.delete(existing, in: zone.key, by: signature), actions.contains(.deleteSelf) {
+            try cascade(from: FallenTarget(zone: zone.key, name: name, position: position, signature: signature), in: zone, at: index)
+        }
+        return .deleted(recordID)
+    }
+
+    /// Lets fall what refers to a deleted record with DELETE_SELF, and leaves for later what is too much for the request.
+    private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws {
+        if cascadeRoom <= 0 { return try transaction.leave([target]) }
+        var cascade = Cascade([target])
+        let mayGoOn = { [cascadeRoom] in $0 < cascadeRoom }
+        var isComplete = try cascade.run(in: transaction, while: mayGoOn)
+        // Those that validate what is left may fall with it; a check tells once all operations are done.
+        if isComplete, !cascade.waiting.isEmpty { isComplete = try cascade.force(in: transaction, while: mayGoOn) }
+        cascadeRoom -= cascade.count
+        for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
+        if !isComplete { try transaction.leave(cascade.rest) }
+    }
+
+    /// What the checks of the batch as a whole find, by the place of the operation. Each target is looked at once.
+    func failures() throws -> [(index: Int, error: RecordError)] {
+        var found: [DeferredChecks.Question: Bool] = [:]
+        return try deferred.all.compactMap { check in
+            let isMet = try found[check.question] ?? isMet(check)
+            found[check.question] = isMet
+            return isMet ? nil : (check.index, check.failure)
+        }
+    }
+
+    private func isMet(_ check: DeferredChecks.Check) throws -> Bool {
+        let (name, zone) = (check.question.name, check.zone)
+        switch check.question.kind {
+        case .target: return try transaction.record(orUser: name, in: zone, of: database, at: now) != nil
+        case .parent: return try transaction.record(named: name, in: zone.key) != nil
+        case .notValidated:
+            return try transaction.record(named: name, in: zone.key) != nil || !transaction.actions(on: name, in: zone.key).contains(.validate)
+        }
+    }
+}

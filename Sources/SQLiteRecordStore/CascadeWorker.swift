@@ -1,0 +1,101 @@
+internal import GRDB
+internal import Logging
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+/// How much of a cascade is done at a time.
+struct CascadeLimits: Sendable {
+    /// Records that fall in the transaction of the request.
+    var recordsInRequest = BatchModifier.cascadeLimit
+    /// Records that fall in one step beside the saves, however quick that is.
+    var recordsInStep = 4096
+    /// Awaited before each step: a test can hold it there.
+    var beforeStep: (@Sendable () async -> Void)?
+}
+
+/// How far the cascades of a store are that go on beside the saves.
+struct CascadeState: Sendable {
+    /// Targets whose referrers are still to fall.
+    var count = 0
+    /// The last pass in which a record fell; `nil` when that is not known, since the store was opened meanwhile.
+    var lastFruitfulPass: Int?
+}
+
+/// Lets fall what was too much for the request that deleted its target.
+///
+/// One task for each store does it, in steps, each a save among the others, and goes on where it was when the store is opened again: all it
+/// knows stands in `cascades`. A save waits for no more than the step under way, so the steps need no rest between them.
+final class CascadeWorker: Sendable {
+    private static let step = Duration.milliseconds(20)
+    private static let patienceAfterFailure = Duration.seconds(1)
+
+    /// Sent after a commit with which something is left to fall.
+    let signals = CommitSignals()
+    private let limits: CascadeLimits
+    private let clock: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    /// - Parameter clock: what deletions in the journal take for the present.
+    init(_ limits: CascadeLimits, clock: @escaping @Sendable () -> Timestamp, logger: Logger) {
+        self.limits = limits
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Begins with what is to do, and waits for more.
+    func start(on store: SQLiteStore, hasWork: Bool) {
+        let work = signals.listen()
+        if hasWork { signals.send() }
+        let task = Task.detached(priority: .low) { [weak store, weak self] in
+            var signals = work.makeAsyncIterator()
+            while await signals.next() != nil {
+                while let store, let self, !Task.isCancelled {
+                    do {
+                        if try await !step(store) { break }
+                    } catch {
+                        logger.error("A cascade does not go on: \(StoreProblem.details(of: error))")
+                        if store.failure != nil { return }
+                        // The rest stands in the table until it is done; being closed ends the wait.
+                        try? await Task.sleep(for: Self.patienceAfterFailure)
+                    }
+                }
+            }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    /// Ends after the step under way.
+    func close() async {
+        let task = task.withLock { $0 }
+        task?.cancel()
+        signals.finish()
+        await task?.value
+    }
+
+    /// - Returns: whether something is left.
+    private func step(_ store: SQLiteStore) async throws -> Bool {
+        if try await store.read({ db, _ in try CascadeRows.isEmpty(db) }) { return false }
+        await limits.beforeStep?()
+        let now = clock()
+        return try await store.write { [limits] db, state in
+            guard let portion = try CascadeRows.next(db) else { return false }
+            // What waits for others waits in vain once none of them falls any more.
+            if portion.pass > 0, let fruitful = state.cascades.lastFruitfulPass, fruitful < portion.pass - 1 {
+                try CascadeRows.removeAll(&state, db)
+                return false
+            }
+            var cascade = Cascade(portion.targets, pass: portion.pass, followsUp: portion.isAll)
+            let changes = RecordChanges(db, state: state, now: now, request: portion.request)
+            let end = ContinuousClock.now + Self.step
+            _ = try cascade.run(in: changes) { count in count < limits.recordsInStep && ContinuousClock.now < end }
+            state = try changes.finish()
+            try CascadeRows.remove(portion.ids.prefix(cascade.doneCount), &state, db)
+            try CascadeRows.insert(cascade.followers, pass: cascade.pass, request: portion.request, &state, db)
+            try CascadeRows.insert(cascade.waiting, pass: cascade.pass + 1, request: portion.request, &state, db)
+            state.cascades.lastFruitfulPass = max(cascade.lastFruitfulPass ?? -1, state.cascades.lastFruitfulPass ?? portion.pass)
+            return state.cascades.count > 0
+        }
+    }
+}

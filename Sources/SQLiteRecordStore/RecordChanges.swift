@@ -1,0 +1,144 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Changes of records inside the writer's transaction, for one request: what a batch and the rest of a cascade have in common.
+class RecordChanges: CascadeTransaction {
+    final let db: Database
+    final let now: Timestamp
+    /// The request that the changes came with, as the tables hold it.
+    final let request: DatabaseValue
+    /// What `attempt` must put back, together with the tables.
+    final var kept: Kept
+    /// The row last looked up. An operation looks its record up first and changes it then, so it is held until a change.
+    final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
+    final var zoneIDs: [Int64: ZoneID] = [:]
+
+    struct Kept {
+        var state: CommitWriter.State
+        var tally = ChangeTally()
+        /// States that went into the journal.
+        var journalled = 0
+    }
+
+    /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.
+    static let logPerSave = 4 * 4096
+
+    init(_ db: Database, state: CommitWriter.State, now: Timestamp, request: DatabaseValue) {
+        self.db = db
+        self.now = now
+        self.request = request
+        kept = Kept(state: state)
+    }
+
+    /// Writes the counts and zone positions that the changes gathered.
+    /// - Returns: the state for the next save.
+    func finish() throws -> CommitWriter.State {
+        let excess = kept.state.journalBytes + kept.tally.journalBytes - kept.state.journalLimits.bytes
+        // Twice as many as came in, so that it gets shorter where it is too long.
+        if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
+        kept.state.journalBytes += kept.tally.journalBytes
+        try kept.tally.write(db, now: now)
+        return kept.state
+    }
+
+    final func record(named name: Name, in zone: Int64) throws -> StoredRecord? {
+        guard let row = try row(named: name, in: zone), !row.isDeleted else { return nil }
+        return row.record
+    }
+
+    /// The row of a name.
+    final func row(named name: Name, in zone: Int64) throws -> StoredRow? {
+        if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
+        let row = try db.row(named: name, in: zone, try zoneID(of: zone), kept.state.catalog)
+        lookup = (zone, name, row)
+        return row
+    }
+
+    /// The identity of a zone whose number is known, as its records name it.
+    private func zoneID(of zone: Int64) throws -> ZoneID {
+        if let known = zoneIDs[zone] { return known }
+        let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
+        guard let zoneID = try row.map({ try ZoneRow($0).zoneID }) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        zoneIDs[zone] = zoneID
+        return zoneID
+    }
+
+    final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> Int64? {
+        guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return nil }
+        lookup = nil
+        let position = nextPosition()
+        let type = try kept.state.catalog.typeNumber(of: record.recordType)
+        try keep(before, replacedAt: position, in: zone)
+        guard let version = try Int64.fetchOne(
+            db,
+            cachedSQL: """
+                UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
+                request = ?, version = version + 1 WHERE id = ? RETURNING version
+                """,
+            [
+                try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
+                signature.deviceID, request, before.id,
+            ])
+        else { throw DamagedRow(in: "records", "has lost a row that its index has") }
+        try trimJournal(after: version, at: position, in: zone)
+        let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let entries = IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog)
+        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)
+        let files = AssetRows.measured(fields.values)
+        try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)
+        kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
+        kept.state.logEstimate += Self.logPerSave
+        kept.tally.addDeletion(position: position, to: zone)
+        return position
+    }
+
+    /// Puts the state that a change replaces into the journal.
+    final func keep(_ before: StoredRow, replacedAt position: Int64, in zone: Int64) throws {
+        if kept.state.journalLimits.isOff { return }
+        try JournalRows.keep(before, replacedAt: position, now: now, db)
+        let bytes = JournalRows.bytes(of: before)
+        kept.tally.journal(bytes, in: zone)
+        kept.state.logEstimate += Int(bytes)
+        kept.journalled += 1
+    }
+
+    /// Removes versions of a record that are more than are kept.
+    /// - Parameter version: the number of the change that was just made among those of its record.
+    final func trimJournal(after version: Int64, at position: Int64, in zone: Int64) throws {
+        let limits = kept.state.journalLimits
+        if limits.isOff { return }
+        let removed = try JournalRows.trim(after: version, at: position, keeping: limits.versions, db)
+        if removed.bytes > 0 { kept.tally.journal(-removed.bytes, in: zone) }
+    }
+
+    // MARK: Cascades
+
+    final func doomed(by target: FallenTarget) throws -> [Name] {
+        try LinkRows.doomed(by: target, db)
+    }
+
+    final func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action> {
+        try LinkRows.actions(on: name, in: zone, db)
+    }
+
+    // MARK: The transaction
+
+    final func attempt<Value>(_ body: () throws -> Value) throws -> Value {
+        let before = kept
+        do {
+            return try db.attempt(body)
+        } catch {
+            kept = before
+            lookup = nil
+            throw error
+        }
+    }
+
+    final func nextPosition() -> Int64 {
+        kept.state.position += 1
+        return kept.state.position
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Cascades that are too long for the request that began them: they go on in steps, each a save among the others.
+@Suite struct CascadeTests {
+    private let folder: TemporaryFolder
+    private let clock = TestClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(inRequest: Int = 4, inStep: Int = 3, _ gate: WorkGate? = nil) throws -> SQLiteRecordEngine {
+        var limits = CascadeLimits(recordsInRequest: inRequest, recordsInStep: inStep)
+        if let gate { limits.beforeStep = { await gate.wait() } }
+        let clock = clock
+        return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: { clock.now() })
+    }
+
+    private static func link(_ target: Name, _ action: Reference.Action = .deleteSelf) -> [Name: FieldValue] {
+        ["link": .reference(Reference(recordName: target, action: action))]
+    }
+
+    /// Records `r0`, `r1` …, each of which refers to the one before.
+    private static func makeChain(_ length: Int, in database: any FullDatabase) async throws {
+        for start in stride(from: 0, to: length, by: 200) {
+            let operations = (start..<min(start + 200, length)).map { number in
+                let fields = number == 0 ? [:] : link(Name("r\(number - 1)"))
+                return RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: fields.mapValues { FieldInput($0) })
+            }
+            #expect(try await database.outcomes(operations, in: notes).allSatisfy { $0 == nil })
+        }
+    }
+
+    private static func chain(_ numbers: Range<Int>) -> [Name] { numbers.map { Name("r\($0)") } }
+
+    /// The positions of zone commits with how many records fell in each, as one who follows the feed sees them.
+    private func fallen(_ database: any FullDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
+        let (changes, token) = try await database.pull(notes, since: token)
+        #expect(changes.allSatisfy { $0.kind == .deleted })
+        return (changes.map(\.record.recordID.recordName), token)
+    }
+
+    @Test func aRequestTakesAPartAndSavesComeBetweenTheSteps() async throws {
+        let gate = WorkGate()
+        let engine = try open(gate)
+        let database = try await engine.withZone()
+        try await Self.makeChain(40, in: database)
+        var token = try await database.pull(notes).token
+        try await database.delete("r0", in: notes)
+        var found = try await fallen(database, since: token)
+        #expect(found.names == Self.chain(0..<5), "the record itself and four that fell with it")
+        for step in 0..<11 {
+            try await gate.allow(1)
+            token = found.token
+            found = try await fallen(database, since: token)
+            #expect(found.names == Self.chain(5 + 3 * step..<8 + 3 * step))
+            // Nobody waits for the rest.
+            try await database.save("other", type: "Other")
+        }
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        #expect(try await fallen(database, since: found.token).names == Self.chain(38..<40))
+        #expect(try await database.counts(in: notes).total == 0)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func itGoesOnWhereItWasAfterReopening() async throws {
+        let gate = WorkGate()
+        var engine = try open(gate)
+        var database = try await engine.withZone()
+        try await Self.makeChain(60, in: database)
+        let request = ModifyRequest([RecordOperation(.forceDelete, recordName: "r0")], zoneID: notes, requestID: "5f3c0b1e-0000-4000-8000-000000000001")
+        clock.advance()
+        let moment = clock.now()
+        for outcome in try await database.modify(request) { _ = try outcome.get() }
+        try await gate.allow(2)
+        clock.advance(5000)
+        // Whatever is left then is left: to close waits for the step under way and no more.
+        await engine.close()
+        engine = try open(gate)
+        database = try await engine.full(.private)
+        #expect(try await StoreRecount.cascades(database) == 1)
+        #expect(try await database.names(in: notes, of: ["r59"]) == ["r59"])
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        #expect(try await database.counts(in: notes).total == 0)
+        // Each fell by the hand of who deleted the first, when that was asked for, in that request.
+        let last = try await database.pull(notes).changes.last?.record
+        #expect(last?.recordID.recordName == "r59")
+        #expect(last?.modified == Signature(timestamp: moment, userRecordName: ada.userRecordName, deviceID: ada.deviceID))
+        let entries = try await database.journal(RecordJournalRequest(RecordID(recordName: "r59", zoneID: notes))).entries
+        #expect(entries.map(\.act) == [.deleted, .created])
+        #expect(entries.first?.requestID == request.requestID)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func savesInBetweenAreKept() async throws {
+        let gate = WorkGate()
+        let engine = try open(inRequest: 1, inStep: 1, gate)
+        let database = try await engine.withZone()
+        try await Self.makeChain(8, in: database)
+        try await database.delete("r0", in: notes)
+        // Still there, and it will fall: what is hung on it falls with it.
+        try await database.save("late", in: notes, Self.link("r2"))
+        // Its target is gone by now: as after every deletion, the reference points to nothing, and the record stays.
+        try await database.save("orphan", in: notes, Self.link("r1"))
+        // Saved again after its target fell, it stays, with what hangs on it.
+        try await gate.allow(1)
+        try await database.save("r3", in: notes, ["text": .string("here I am")])
+        // The target comes back, with a new child, while its old ones are still to fall.
+        try await database.save("r2", in: notes)
+        try await database.save("new", in: notes, Self.link("r2"))
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        let names = Self.chain(0..<8) + ["late", "orphan", "new"]
+        #expect(try await database.names(in: notes, of: names) == Self.chain(2..<8) + ["orphan", "new"])
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func whatIsValidatedWaitsForTheOthersAndStaysIfItMust() async throws {
+        let engine = try open(inRequest: 1, inStep: 2)
+        let database = try await engine.withZone()
+        try await database.save("order", in: notes)
+        for number in 0..<6 { try await database.save(Name("line\(number)"), in: notes, Self.link("order")) }
+        try await database.save("bills", in: notes, Self.link("order"))
+        // Bills fall with the order, after the lines, which they validate.
+        for number in 0..<6 {
+            var fields = Self.link("bills")
+            fields["line"] = .reference(Reference(recordName: Name("line\(number)"), action: .validate))
+            try await database.save(Name("bill\(number)"), in: notes, fields)
+        }
+        try await database.save("note", in: notes, Self.link("line3"))
+        try await database.save("keeper", in: notes, Self.link("line3", .validate))
+        try await database.delete("order", in: notes)
+        try await StoreRecount.settleCascades(database)
+        let names = try await database.pull(notes).changes.filter { $0.kind != .deleted }.map(\.record.recordID.recordName)
+        #expect(Set(names) == ["line3", "note", "keeper"])
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    @Test func aZoneThatEndsTakesItAlong() async throws {
+        let gate = WorkGate()
+        let engine = try open(gate)
+        let database = try await engine.withZone()
+        try await Self.makeChain(30, in: database)
+        try await database.delete("r0", in: notes)
+        for result in try await database.modifyZones([.delete(notes)]) { _ = try result.get() }
+        _ = try await engine.withZone()
+        try await Self.makeChain(30, in: database)
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        #expect(try await database.counts(in: notes).total == 30)
+        await engine.close()
+    }
+
+    // MARK: VALIDATE
+
+    /// A target is looked at once in a batch, however many records validate it.
+    @Test func aTargetIsCheckedOnce() async throws {
+        let engine = try open(inRequest: 400, inStep: 100)
+        let database = try await engine.withZone()
+        try await database.save("root", in: notes)
+        try await database.save("target", in: notes, Self.link("root"))
+        var costs: [Int] = []
+        for round in 0..<2 {
+            let validating = (0..<150).map { number in
+                RecordOperation(
+                    .create, recordName: Name("v\(round).\(number)"), recordType: "Item",
+                    fields: Self.link("target", .validate).mapValues { FieldInput($0) })
+            }
+            #expect(try await database.outcomes(validating, in: notes).allSatisfy { $0 == nil })
+            let fallAndReturn = [
+                RecordOperation(.forceDelete, recordName: "root"),
+                RecordOperation(.forceUpdate, recordName: "target", recordType: "Item", fields: Self.link("root").mapValues { FieldInput($0) }),
+            ]
+            var outcomes: [ServerErrorCode?] = []
+            costs.append(try await statements(in: database) { outcomes = try await database.outcomes(fallAndReturn, in: notes) })
+            #expect(outcomes == [nil, nil])
+            try await database.save("root", in: notes)
+        }
+        #expect(costs[0] == costs[1], "150 and 300 records that validate the target")
+        await engine.close()
+    }
+
+    /// How many statements the writer runs meanwhile.
+    private func statements(in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int {
+        guard let store = (database as? SQLiteDatabase)?.store else { return 0 }
+        let count = Mutex(0)
+        try await store.pool.writeWithoutTransaction { db in
+            db.trace { _ in count.withLock { $0 += 1 } }
+        }
+        try await body()
+        try await store.pool.writeWithoutTransaction { $0.trace(options: []) }
+        return count.withLock { $0 }
+    }
+}
