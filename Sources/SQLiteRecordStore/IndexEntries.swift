@@ -10,11 +10,6 @@ struct IndexEntries {
         let value: DatabaseValue
     }
 
-    struct Token: Hashable {
-        let field: Int64
-        let token: Name
-    }
-
     struct CompositeEntry: Hashable {
         let composite: Int64
         let filter: DatabaseValue
@@ -28,21 +23,24 @@ struct IndexEntries {
     }
 
     var entries: Set<Entry> = []
-    var tokens: Set<Token> = []
+    /// By field, the distinct words in the order of the index.
+    var tokens: [Int64: [Name]] = [:]
     var compositeEntries: Set<CompositeEntry> = []
     var links: Set<Link> = []
 
     /// No rows: those of a record that is not there.
     init() {}
 
-    /// - Parameter fields: those of the record, decoded.
-    init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog) {
+    /// - Parameters:
+    ///   - fields: those of the record, decoded.
+    ///   - words: those of its long texts, as far as they are known already.
+    init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog, words: PreparedWords = .none) {
         let typeName = record.recordType
         if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
             entries.insert(Entry(field: number, value: Int64(0).databaseValue))
         }
         for field in catalog.indexedFields[typeName] ?? [] {
-            add(Self.value(of: field.key, in: record, fields), field.indexes, field.number)
+            add(Self.value(of: field.key, in: record, fields), field.indexes, field.number, words)
         }
         for composite in catalog.composites[typeName] ?? [] {
             compositeEntries.insert(Self.entry(of: composite.index, composite.number, in: record, fields))
@@ -51,17 +49,20 @@ struct IndexEntries {
     }
 
     /// The rows that a record has before and after a change, without those of the fields that stay as they are.
-    /// - Parameters: a version of the record each, with its fields, decoded. They are of one type.
+    /// - Parameters:
+    ///   - old, new: a version of the record each, with its fields, decoded. They are of one type.
+    ///   - words: those of the long texts, as far as they are known already.
     static func difference(
-        from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]), catalog: SchemaCatalog
+        from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]), catalog: SchemaCatalog,
+        words: PreparedWords = .none
     ) -> (old: IndexEntries, new: IndexEntries) {
         var difference = (old: IndexEntries(), new: IndexEntries())
         for field in catalog.indexedFields[new.record.recordType] ?? [] {
             let before = value(of: field.key, in: old.record, old.fields)
             let after = value(of: field.key, in: new.record, new.fields)
             if isSame(before, after) { continue }
-            difference.old.add(before, field.indexes, field.number)
-            difference.new.add(after, field.indexes, field.number)
+            difference.old.add(before, field.indexes, field.number, words)
+            difference.new.add(after, field.indexes, field.number, words)
         }
         for composite in catalog.composites[new.record.recordType] ?? [] {
             difference.old.compositeEntries.insert(entry(of: composite.index, composite.number, in: old.record, old.fields))
@@ -83,7 +84,7 @@ struct IndexEntries {
 
     /// The rows of one field, for an index that is being built.
     init(of key: FieldKey, in record: StoredRecord, fields: [Name: Field], indexes: Indexes, number: Int64) {
-        add(Self.value(of: key, in: record, fields), indexes, number)
+        add(Self.value(of: key, in: record, fields), indexes, number, .none)
     }
 
     private static func value(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field]) -> FieldValue? {
@@ -99,13 +100,13 @@ struct IndexEntries {
         }
     }
 
-    private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64) {
+    private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64, _ words: PreparedWords) {
         if !indexes.isDisjoint(with: [.queryable, .sortable]) {
             let values = value?.elements.compactMap { EntryValue.value($0) } ?? []
             for value in values.isEmpty ? [EntryValue.missing] : values { entries.insert(Entry(field: number, value: value)) }
         }
         if indexes.contains(.searchable), case .string(let text)? = value {
-            for token in Tokenizer.tokens(of: text) { tokens.insert(Token(field: number, token: Name(token))) }
+            tokens[number] = words.words(of: text)
         }
     }
 
@@ -128,6 +129,13 @@ struct IndexEntries {
         }
     }
 
+    /// The words that others lack, in their order.
+    private static func difference(of words: [Name], from others: [Name]) -> [Name] {
+        if others.isEmpty { return words }
+        let others = Set(others)
+        return words.filter { !others.contains($0) }
+    }
+
     /// Brings the tables from the rows before to these: only what differs is touched.
     func write(replacing before: IndexEntries, of name: Name, in zone: Int64, _ db: Database) throws {
         let name = name.string
@@ -137,11 +145,11 @@ struct IndexEntries {
         for entry in entries.subtracting(before.entries) {
             try db.run("INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name])
         }
-        for token in before.tokens.subtracting(tokens) {
-            try db.run("DELETE FROM tokens WHERE field = ? AND zone = ? AND token = ? AND name = ?", [token.field, zone, token.token.string, name])
+        for (field, tokens) in before.tokens {
+            try TokenRows.remove(Self.difference(of: tokens, from: self.tokens[field] ?? []), of: field, name, in: zone, db)
         }
-        for token in tokens.subtracting(before.tokens) {
-            try db.run("INSERT INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [token.field, zone, token.token.string, name])
+        for (field, tokens) in tokens {
+            try TokenRows.insert(Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, name, in: zone, db)
         }
         for entry in before.compositeEntries.subtracting(compositeEntries) {
             try db.run(

@@ -52,8 +52,8 @@ enum IndexTarget: Sendable, Hashable {
             return IndexEntries(of: key, in: record, fields: fields, indexes: .queryable, number: number).entries
                 .map { IndexRow(value: $0.value, sort: .null) }
         case .tokens(let key, let number):
-            return IndexEntries(of: key, in: record, fields: fields, indexes: .searchable, number: number).tokens
-                .map { IndexRow(value: $0.token.string.databaseValue, sort: .null) }
+            return IndexEntries(of: key, in: record, fields: fields, indexes: .searchable, number: number).tokens[number, default: []]
+                .map { IndexRow(value: $0.string.databaseValue, sort: .null) }
         case .composite(let index, let number):
             let entry = IndexEntries.entry(of: index, number, in: record, fields)
             return [IndexRow(value: entry.filter, sort: entry.sort)]

@@ -29,9 +29,10 @@ struct SQLiteDatabase: RecordDatabase {
     }
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        let words = await PreparedWords.of(request, in: store.latestSchema)
         let now = store.clock()
         return try await write { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
-            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID)
+            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID, words: words)
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()

@@ -10,9 +10,14 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     let assetTickets: AssetTickets
     /// The schema at the beginning.
     private let before: SchemaCatalog
+    private let words: PreparedWords
 
-    init(_ db: Database, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil) {
+    init(
+        _ db: Database, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil,
+        words: PreparedWords = .none
+    ) {
         self.view = view
+        self.words = words
         assetTickets = tickets
         before = state.catalog
         super.init(db, state: state, now: now, request: RequestMark.value(of: requestID))
@@ -88,10 +93,10 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             ])
         let catalog = kept.state.catalog
         if let previous {
-            let (old, new) = IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog)
+            let (old, new) = IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
             try new.write(replacing: old, of: draft.recordID.recordName, in: zone, db)
         } else {
-            try IndexEntries(of: record, fields: draft.fields, catalog: catalog)
+            try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
                 .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, db)
         }
         let (filesBefore, files) = (AssetRows.measured(draft.previousFields.values), AssetRows.measured(draft.fields.values))

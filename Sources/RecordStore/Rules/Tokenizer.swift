@@ -8,29 +8,75 @@ internal import JSON
 public enum Tokenizer {
     /// The distinct words in the order of their first appearance.
     public static func tokens(of text: String) -> [String] {
-        let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
-            .precomposedStringWithCanonicalMapping
-        var tokens: [String] = []
-        var seen: Set<Name> = []
-        var word = String.UnicodeScalarView()
-        func finish() {
-            let token = String(word)
-            if !token.isEmpty, seen.insert(Name(token)).inserted { tokens.append(token) }
-            word = String.UnicodeScalarView()
+        var words = Words()
+        var text = text
+        text.withUTF8 { bytes in
+            var start = 0
+            var isASCII = true
+            for index in bytes.indices {
+                let byte = bytes[index]
+                if byte >= 0x80 {
+                    isASCII = false
+                } else if !isWordPart(byte), index + 1 == bytes.count || bytes[index + 1] < 0x80 {
+                    // Between two characters that nothing combines with: what is on either side folds by itself.
+                    words.add(bytes[start..<index], isASCII)
+                    (start, isASCII) = (index + 1, true)
+                }
+            }
+            words.add(bytes[start...], isASCII)
         }
-        for scalar in folded.unicodeScalars {
-            if isIdeograph(scalar) {
-                finish()
-                word.append(scalar)
-                finish()
-            } else if isWordPart(scalar) {
-                word.append(scalar)
+        return words.all
+    }
+
+    private struct Words {
+        var all: [String] = []
+        private var seen: Set<Name> = []
+
+        mutating func add(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ isASCII: Bool) {
+            if bytes.isEmpty { return }
+            if isASCII {
+                // Alone between two characters that are none of a word's, it is one word: those of ASCII fold to a lower-case letter each.
+                add(String(unsafeUninitializedCapacity: bytes.count) { buffer in
+                    for (index, byte) in bytes.enumerated() { buffer[index] = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+                    return bytes.count
+                })
             } else {
-                finish()
+                addFolded(String(decoding: bytes, as: UTF8.self))
             }
         }
-        finish()
-        return tokens
+
+        private mutating func add(_ word: String) {
+            if !word.isEmpty, seen.insert(Name(word)).inserted { all.append(word) }
+        }
+
+        private mutating func addFolded(_ text: String) {
+            let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+                .precomposedStringWithCanonicalMapping
+            var word = String.UnicodeScalarView()
+            func finish(_ word: inout String.UnicodeScalarView, _ words: inout Self) {
+                words.add(String(word))
+                word = String.UnicodeScalarView()
+            }
+            for scalar in folded.unicodeScalars {
+                if isIdeograph(scalar) {
+                    finish(&word, &self)
+                    add(String(scalar))
+                } else if isWordPart(scalar) {
+                    word.append(scalar)
+                } else {
+                    finish(&word, &self)
+                }
+            }
+            finish(&word, &self)
+        }
+    }
+
+    /// The letters and digits of ASCII.
+    private static func isWordPart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
     }
 
     private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {

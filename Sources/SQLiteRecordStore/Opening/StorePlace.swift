@@ -77,6 +77,9 @@ final class StorePlace: Sendable {
     var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
     var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
 
+    /// The schema as far as it is known without a look: good for a guess.
+    var latestSchema: Schema { state.withLock { $0.reader }?.latestSchema ?? Schema() }
+
     private var lastReader: StoreReader {
         get throws {
             guard let reader = state.withLock({ $0.reader }) else { throw RecordError.storeClosed }

@@ -98,6 +98,9 @@ final class StoreReader: Sendable {
         return read
     }
 
+    /// The schema as it was last read: good for a guess, since it may be another by now.
+    var latestSchema: Schema { catalog.withLock { $0.schema } }
+
     /// Seals tokens with another key from now on.
     func retireTokens(for seal: TokenSeal) { tokens.withLock { $0.retire(for: seal) } }
 }

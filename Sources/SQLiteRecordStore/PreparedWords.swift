@@ -1,0 +1,64 @@
+internal import Dispatch
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The words of the long texts in a request, found before the writer takes it up: saves wait for no work that needs nothing but the text.
+///
+/// They are an input and no decision. Which fields are SEARCHABLE is settled inside the transaction, and a text that is not among these is cut
+/// there.
+struct PreparedWords: Sendable {
+    /// Bytes of text up to which a request is not worth the way to another thread.
+    private static let shortest = 16_384
+    /// Requests whose texts are cut at a time; the others wait, without holding a thread.
+    private static let turns = Turnstile(limit: 2)
+
+    /// Those of each text, in the order of the index.
+    private var words: [Name: [Name]] = [:]
+
+    /// Texts whose words are known.
+    var count: Int { words.count }
+
+    /// No words: each text is cut when it comes up.
+    static let none = PreparedWords()
+
+    /// Cuts the texts of a request that are to be saved in fields that are SEARCHABLE, or may be by then.
+    static func of(_ request: ModifyRequest, in schema: Schema) async -> PreparedWords {
+        let texts = request.operations.flatMap { operation in
+            operation.fields.compactMap { field, input -> String? in
+                guard case .string(let text)? = input.givenValue else { return nil }
+                let definition = operation.recordType.flatMap { schema.types[$0]?.fields[field] }
+                return definition?.indexes.contains(.searchable) ?? true ? text : nil
+            }
+        }
+        guard texts.reduce(0, { $0 + $1.utf8.count }) >= shortest else { return .none }
+        return await turns.run {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    var prepared = PreparedWords()
+                    for text in texts { prepared.words[Name(text)] = Self.cut(text) }
+                    continuation.resume(returning: prepared)
+                }
+            }
+        }
+    }
+
+    /// The words of a text, in the order of the index.
+    func words(of text: String) -> [Name] {
+        words[Name(text)] ?? Self.cut(text)
+    }
+
+    private static func cut(_ text: String) -> [Name] {
+        Tokenizer.tokens(of: text).map { Name($0) }.sorted()
+    }
+}
+
+extension FieldInput {
+    /// The value as it was given, before the schema had its say; `nil` where a field is cleared.
+    fileprivate var givenValue: FieldValue? {
+        switch self {
+        case .tagged(let value, _, _), .untagged(let value, _): value
+        case .cleared: nil
+        }
+    }
+}
