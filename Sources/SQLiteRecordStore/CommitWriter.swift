@@ -48,7 +48,9 @@ final class CommitWriter: Sendable {
     private let nextRestart: Mutex<Int>
     /// Sent after each commit, when its saves are acknowledged.
     private let signals: CommitSignals
-    /// Sent after a commit that changed the schema or the work on its indexes.
+    /// Told of each commit that changed the schema or the work on its indexes.
+    private let catalog: LatestCatalog
+    /// Sent after such a commit.
     private let schemaSignals: CommitSignals
     /// Sent after a commit with which something is left to fall.
     private let cascadeSignals: CommitSignals
@@ -64,8 +66,9 @@ final class CommitWriter: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, signals: CommitSignals, schemaSignals: CommitSignals,
-        cascadeSignals: CommitSignals, threads: WriterThreads, logger: Logger, state: State, begin: @escaping @Sendable (Database) throws -> Void
+        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, catalog: LatestCatalog, signals: CommitSignals,
+        schemaSignals: CommitSignals, cascadeSignals: CommitSignals, threads: WriterThreads, logger: Logger, state: State,
+        begin: @escaping @Sendable (Database) throws -> Void
     ) {
         self.pool = pool
         self.signals = signals
@@ -74,6 +77,7 @@ final class CommitWriter: Sendable {
         self.begin = begin
         self.logLength = logLength
         self.logLimits = logLimits
+        self.catalog = catalog
         self.schemaSignals = schemaSignals
         self.cascadeSignals = cascadeSignals
         nextRestart = Mutex(logLimits.restart)
@@ -187,6 +191,7 @@ final class CommitWriter: Sendable {
             }
             state.withLock { $0 = after }
             queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
+            if after.catalog.version != before.catalog.version { catalog.take(after.catalog) }
             count.add(taken, ordering: .relaxed)
             let time = ContinuousClock.now - start
             if time > Self.longCommit { logger.warning("A commit of \(taken) saves took \(time)") }

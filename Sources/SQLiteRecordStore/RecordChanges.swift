@@ -21,6 +21,8 @@ class RecordChanges: CascadeTransaction {
         var tally = ChangeTally()
         /// States that went into the journal.
         var journalled = 0
+        /// Types that saves made or gave new fields, as they were before: `nil` for those that were not there.
+        var grownTypes: [Name: RecordType?] = [:]
     }
 
     /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.

@@ -8,8 +8,6 @@ internal import Records
 final class SQLiteTransaction: RecordChanges, RecordTransaction {
     private let view: DatabaseView
     let assetTickets: AssetTickets
-    /// The schema at the beginning.
-    private let before: SchemaCatalog
     private let words: PreparedWords
 
     init(
@@ -19,7 +17,6 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         self.view = view
         self.words = words
         assetTickets = tickets
-        before = state.catalog
         super.init(db, state: state, now: now, request: RequestMark.value(of: requestID))
     }
 
@@ -27,9 +24,10 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     /// - Returns: the state for the next save.
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
-        if kept.state.catalog.version != before.version {
+        if !kept.grownTypes.isEmpty {
             let signature = Signature(timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
-            let growth = SchemaChange(from: before.schema, to: schema)
+            let growth = SchemaChange(
+                from: Schema(types: kept.grownTypes.values.compactMap(\.self)), to: Schema(types: kept.grownTypes.keys.compactMap { schema.types[$0] }))
             try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, db)
         }
         return kept.state
@@ -55,8 +53,9 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     /// The zones of this request, by the identities it gave them: mostly one, named by each of its operations.
     private var zones: [ZoneID: TransactionZone] = [:]
 
-    func grow(_ schema: Schema) throws {
-        _ = try kept.state.catalog.store(schema, in: db)
+    func grow(_ type: RecordType) throws {
+        if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
+        try kept.state.catalog.grow(type, in: db)
     }
 
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {

@@ -21,12 +21,18 @@ extension SchemaCatalog {
         for type in new.sortedTypes where schema.types[type.name] != type {
             awaited.formUnion(try store(type, in: db))
         }
-        try grow(db)
+        try renew(db)
         return awaited
     }
 
+    /// Writes a type that is new, or has new fields, and takes it over. The others are not looked at, however many there are.
+    mutating func grow(_ type: RecordType, in db: Database) throws {
+        _ = try store(type, in: db)
+        try renew(db)
+    }
+
     /// Notes that readers must look again.
-    mutating func grow(_ db: Database) throws {
+    mutating func renew(_ db: Database) throws {
         version += 1
         try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('schemaVersion', ?)", arguments: [version])
     }
@@ -203,7 +209,7 @@ extension SchemaCatalog {
             try end(work.target, db)
         }
         listIndexes(of: work.type)
-        try grow(db)
+        try renew(db)
     }
 
     // MARK: What goes

@@ -47,6 +47,9 @@ enum StoreMigrations {
             request                             -- as in records
         );
         CREATE INDEX next_cascades ON cascades (pass, id);
+
+        -- How many records of a type there are, without a look at the others.
+        CREATE INDEX counted_types ON typeCounts (type);
         """
 
     // MARK: The sixth version

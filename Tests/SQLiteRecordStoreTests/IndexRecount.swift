@@ -17,7 +17,23 @@ enum IndexRecount {
     /// Empty when the rows of complete indexes are those of the records, those of unfinished ones some of them, and nothing is left of others.
     static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
-        return try await database.store.pool.read { try problems($0) }
+        let held = try await database.store.read { _, catalog in catalog }
+        return try await database.store.pool.read { db in
+            let read = try SchemaCatalog(db)
+            // Readers are given the schema as the writer has it.
+            return try problems(db) + (held.version == read.version ? differences(held, read) : [])
+        }
+    }
+
+    /// Empty when a schema that was kept up through changes is the one that the file has.
+    private static func differences(_ held: SchemaCatalog, _ read: SchemaCatalog) -> [String] {
+        func numbers<Key: Hashable>(_ numbers: [Name: [Key: Int64]]) -> [Name: [Key: Int64]] { numbers.filter { !$0.value.isEmpty } }
+        let agrees = [
+            ("types", held.schema == read.schema), ("numbers of types", held.typeNumbers == read.typeNumbers),
+            ("names of types", held.typeNames == read.typeNames), ("numbers of fields", numbers(held.fieldNumbers) == numbers(read.fieldNumbers)),
+            ("numbers of composite indexes", numbers(held.compositeNumbers) == numbers(read.compositeNumbers)), ("work", held.works == read.works),
+        ]
+        return agrees.filter { !$0.1 }.map { "the schema in memory has other \($0.0) than the file" }
     }
 
     private static func problems(_ db: Database) throws -> [String] {

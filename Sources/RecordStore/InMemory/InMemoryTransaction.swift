@@ -25,8 +25,8 @@ final class InMemoryTransaction: RecordTransaction {
         return TransactionZone(key: zone.number, zoneID: view.zoneID(of: zone), canWrite: view.canWrite(zone, in: state))
     }
 
-    func grow(_ schema: Schema) {
-        state.schema = schema
+    func grow(_ type: RecordType) {
+        state.schema.types[type.name] = type
     }
 
     func record(named name: Name, in zone: Int64) -> StoredRecord? {

@@ -147,9 +147,9 @@ public struct BatchModifier {
             throw RecordError(.badRequest, "The record '\(name)' is of type '\(existing.recordType)' and can't become '\(typeName)'")
         }
         try operation.provenance?.check()
-        var justInTime = JustInTimeSchema(transaction.schema, environment: environment)
-        let (inputs, cleared) = try justInTime.resolve(operation.fields, in: typeName)
-        if justInTime.hasGrown { try transaction.grow(justInTime.schema) }
+        var justInTime = try JustInTimeType(typeName, transaction.schema.types[typeName], environment: environment)
+        let (inputs, cleared) = try justInTime.resolve(operation.fields)
+        if justInTime.hasGrown { try transaction.grow(justInTime.type) }
         let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
         var fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }

@@ -4,8 +4,6 @@ public import Records
 /// How saving makes schema: in development unknown types and fields come to be, in production they are refused.
 public struct JustInTimeSchema {
     public private(set) var schema: Schema
-    /// Whether a save added anything.
-    public private(set) var hasGrown = false
     private let environment: Environment
 
     public init(_ schema: Schema, environment: Environment) {
@@ -19,7 +17,38 @@ public struct JustInTimeSchema {
     public mutating func resolve(
         _ inputs: [Name: FieldInput], in typeName: Name
     ) throws -> (values: [Name: Field], cleared: Set<Name>) {
-        var type = try existingOrNewType(typeName)
+        var type = try JustInTimeType(typeName, schema.types[typeName], environment: environment)
+        let resolved = try type.resolve(inputs)
+        if type.hasGrown { schema.types[typeName] = type.type }
+        return resolved
+    }
+}
+
+/// The same for one type: a schema may have thousands of others, which nobody has to look at.
+struct JustInTimeType {
+    private(set) var type: RecordType
+    /// Whether a save added the type, or fields of it.
+    private(set) var hasGrown: Bool
+    private let environment: Environment
+
+    /// - Parameter declared: the type as it is declared; `nil` for one that is to come to be.
+    /// - Throws: `RecordError` when a type of this name can't come to be.
+    init(_ name: Name, _ declared: RecordType?, environment: Environment) throws {
+        self.environment = environment
+        hasGrown = declared == nil
+        if let declared {
+            type = declared
+            return
+        }
+        if environment == .production {
+            throw RecordError(.badRequest, "Cannot create new type \(name) in production schema")
+        }
+        try NameRules.checkTypeName(name)
+        type = RecordType(name: name)
+    }
+
+    /// The fields of an operation as the type declares them.
+    mutating func resolve(_ inputs: [Name: FieldInput]) throws -> (values: [Name: Field], cleared: Set<Name>) {
         var values: [Name: Field] = [:]
         var cleared: Set<Name> = []
         for (name, input) in inputs.sorted(by: { $0.key < $1.key }) {
@@ -28,34 +57,21 @@ public struct JustInTimeSchema {
                 cleared.insert(name)
                 continue
             }
-            let declared = try type.fields[name]?.type ?? declare(name, as: input, in: &type)
+            let declared = try type.fields[name]?.type ?? declare(name, as: input)
             guard let value = input.value(declared: declared) else {
                 throw RecordError(
                     .badRequest,
-                    "invalid attempt to set value type \(input.typeName) for field '\(name)' for type '\(typeName)', defined to be: \(declared.wireName)")
+                    "invalid attempt to set value type \(input.typeName) for field '\(name)' for type '\(type.name)', defined to be: \(declared.wireName)")
             }
             if input.isEncrypted, !declared.isEncrypted {
                 throw RecordError(.badRequest, "Attempt to save encrypted data in non encrypted field type. Field: '\(name)'")
             }
             values[name] = Field(name: name, value: value, isEncrypted: declared.isEncrypted)
         }
-        if schema.types[typeName] != type {
-            schema.types[typeName] = type
-            hasGrown = true
-        }
         return (values, cleared)
     }
 
-    private func existingOrNewType(_ name: Name) throws -> RecordType {
-        if let type = schema.types[name] { return type }
-        if environment == .production {
-            throw RecordError(.badRequest, "Cannot create new type \(name) in production schema")
-        }
-        try NameRules.checkTypeName(name)
-        return RecordType(name: name)
-    }
-
-    private func declare(_ name: Name, as input: FieldInput, in type: inout RecordType) throws -> FieldType {
+    private mutating func declare(_ name: Name, as input: FieldInput) throws -> FieldType {
         if environment == .production {
             throw RecordError(.badRequest, "Cannot create or modify field '\(name)' in record '\(type.name)' in production schema")
         }
@@ -72,6 +88,7 @@ public struct JustInTimeSchema {
             throw RecordError(.badRequest, "Field '\(name)' of type \(fieldType.valueType.rawValue) can't be encrypted")
         }
         type.fields[name] = FieldDefinition(type: fieldType, indexes: fieldType.allowedIndexes)
+        hasGrown = true
         return fieldType
     }
 }

@@ -9,8 +9,8 @@ public protocol RecordTransaction: CascadeTransaction {
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zone(_ zoneID: ZoneID) throws -> TransactionZone
 
-    /// Replaces the schema by one that has grown.
-    func grow(_ schema: Schema) throws
+    /// Takes a type over that is new, or has new fields.
+    func grow(_ type: RecordType) throws
 
     /// Stores a record under a new position, and returns it with the change tag of that position.
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord

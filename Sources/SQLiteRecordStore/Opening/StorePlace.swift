@@ -78,7 +78,7 @@ final class StorePlace: Sendable {
     var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
 
     /// The schema as far as it is known without a look: good for a guess.
-    var latestSchema: Schema { state.withLock { $0.reader }?.latestSchema ?? Schema() }
+    var latestSchema: Schema { state.withLock { $0.reader }?.catalog.schema ?? Schema() }
 
     private var lastReader: StoreReader {
         get throws {

@@ -16,6 +16,7 @@ final class StoreReader: Sendable {
     let assetTickets: AssetTickets
     let journalLimits: JournalLimits
     let gate = ReadGate()
+    let catalog: LatestCatalog
     var office: TokenOffice { tokens.withLock { $0 } }
     /// Why the file is not to be trusted, since something in it could not be read.
     var damage: StoreTrouble? { found.withLock { $0 } }
@@ -25,7 +26,6 @@ final class StoreReader: Sendable {
     private let longReads = Turnstile(limit: longReadLimit)
     private let reads = Atomic<Int>(0)
     private let tokens: Mutex<TokenOffice>
-    private let catalog: Mutex<SchemaCatalog>
     private let found = Mutex<StoreTrouble?>(nil)
 
     init(_ connections: any DatabaseReader, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening, _ settings: StoreSettings) {
@@ -36,7 +36,7 @@ final class StoreReader: Sendable {
         assetTickets = AssetTickets(key: facts.assetKey)
         tokens = Mutex(
             TokenOffice(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, incarnations: opening.incarnations))
-        catalog = Mutex(facts.catalog)
+        catalog = LatestCatalog(facts.catalog)
     }
 
     /// For a container that has no file yet.
@@ -48,7 +48,7 @@ final class StoreReader: Sendable {
         journalLimits = settings.journal ?? .standard
         assetTickets = AssetTickets(key: keys.assets)
         tokens = Mutex(TokenOffice(seal: TokenSeal(key: keys.tokens), incarnations: StoreOpening(making: keys).incarnations))
-        catalog = Mutex(try empty.read { try SchemaCatalog($0) })
+        catalog = LatestCatalog(try empty.read { try SchemaCatalog($0) })
     }
 
     /// Runs a short read on a snapshot: no reader may wait for a client inside.
@@ -65,14 +65,14 @@ final class StoreReader: Sendable {
     }
 
     private func readNow<Value>(_ body: (Database, SchemaCatalog) throws -> Value) throws -> Value {
-        try connections.read { db in try body(db, try currentCatalog(db)) }
+        try connections.read { db in try body(db, try catalog.catalog(of: db)) }
     }
 
     /// The same for a read that may look at very much, on a thread that other requests don't need.
     func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
         do {
             return try await longReads.run { [self] in
-                try await connections.read { [self] db in try body(db, try currentCatalog(db)) }
+                try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
             }
         } catch {
             throw problem(error)
@@ -86,20 +86,6 @@ final class StoreReader: Sendable {
         settings.logger.error("\(key) can't be read: \(problem.details)")
         return problem.refusal
     }
-
-    /// The schema of the snapshot, read anew only when it has changed.
-    private func currentCatalog(_ db: Database) throws -> SchemaCatalog {
-        let version = try SchemaCatalog.version(in: db)
-        let held = catalog.withLock { $0 }
-        if held.version == version { return held }
-        var read = try SchemaCatalog(db)
-        read.indexLimits = held.indexLimits
-        catalog.withLock { if $0.version < read.version { $0 = read } }
-        return read
-    }
-
-    /// The schema as it was last read: good for a guess, since it may be another by now.
-    var latestSchema: Schema { catalog.withLock { $0.schema } }
 
     /// Seals tokens with another key from now on.
     func retireTokens(for seal: TokenSeal) { tokens.withLock { $0.retire(for: seal) } }
