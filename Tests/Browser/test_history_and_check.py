@@ -23,11 +23,14 @@ def delete(server, name):
 @pytest.fixture(scope="module")
 def plans(server):
     """A record with four versions, one that is gone, and some that are not in order."""
+    save(server, "house", {})
     save(server, "walls", {"title": {"value": "Walls", "type": "STRING"}, "cost": {"value": 1200, "type": "INT64"}})
     save(server, "walls", {"title": {"value": "Walls and a door", "type": "STRING"}, "notes": {"value": "timber " * 60, "type": "STRING"}}, parent="house")
     save(server, "walls", {"cost": {"value": None, "type": "INT64"}})
     save(server, "walls", {"title": {"value": "Walls, a door", "type": "STRING"}})
+    save(server, "attic", {})
     save(server, "roof", {"near": {"value": {"recordName": "nowhere", "action": "NONE"}, "type": "REFERENCE"}}, parent="attic")
+    delete(server, "attic")
     save(server, "note", {"CD_entityName": {"value": "Nota", "type": "STRING"}}, record_type="CD_Note")
     save(server, "gone", {"title": {"value": "Cellar", "type": "STRING"}})
     delete(server, "gone")

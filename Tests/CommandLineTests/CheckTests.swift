@@ -21,8 +21,8 @@ import Testing
         try await Command.run(["check", "--container", Self.name, "--data", data] + arguments)
     }
 
-    private func save(_ record: JSONValue, on server: Server) async throws {
-        let operation: JSONValue = ["operationType": "forceUpdate", "record": record]
+    private func save(_ record: JSONValue, on server: Server, as operationType: JSONValue = "forceUpdate") async throws {
+        let operation: JSONValue = ["operationType": operationType, "record": record]
         let answer = try await server.post("\(Self.root)/records/modify", ["zoneID": ["zoneName": "Z"], "operations": .array([operation])])
         #expect(answer.status == 200)
     }
@@ -50,7 +50,9 @@ import Testing
             let clean = try await check()
             #expect(clean.status == 0 && clean.output.contains("1 record in 2 zones of the private database: nothing found."))
             let link: JSONValue = ["value": ["recordName": "nobody", "action": "NONE"], "type": "REFERENCE"]
+            try await save(["recordName": "home", "recordType": "N"], on: server)
             try await save(["recordName": "b", "recordType": "N", "fields": ["link": link], "parent": ["recordName": "home"]], on: server)
+            try await save(["recordName": "home"], on: server, as: "forceDelete")
             // Through the server, and with its folder closed: the same.
             let found = try await check()
             #expect(found.status == 1)

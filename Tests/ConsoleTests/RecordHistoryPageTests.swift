@@ -61,6 +61,7 @@ import Testing
 
     @Test func thePageOfARecordShowsWhatChanged() async throws {
         try await onStage { stage in
+            try await stage.save("house", [:])
             try await stage.save("r", ["title": .string("<Walls>"), "cost": .int64(1200)])
             try await stage.save("r", ["title": .string("Walls and a door"), "due": .int64(1)], parent: .record("house"))
             let page = try await stage.page("record?zone=Notes&name=r")

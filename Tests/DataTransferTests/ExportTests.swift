@@ -120,7 +120,13 @@ import Testing
             save(Self.decomposed, "Thing", ["n": .int64(2)], parent: Self.composed), save("nothing at all", "Thing", [:]), secret,
         ]
         for outcome in try await database.modify(ModifyRequest(batch, zoneID: Self.zoneID)) { _ = try outcome.get() }
-        let others = (0..<450).map { save(Name("record \($0)"), "Numbered", ["n": .int64(Int64($0))], parent: Name("record \(449 - $0)")) }
+        // Children before their parents, and some without: as an export brings them.
+        let stamp = Signature(timestamp: Timestamp(milliseconds: 1_700_000_000_000), userRecordName: "_ada00000000000000000000000000000", deviceID: "iPhone")
+        let others = (0..<450).map { number in
+            var other = save(Name("record \(number)"), "Numbered", ["n": .int64(Int64(number))], parent: Name("record \(449 - number)"))
+            other.provenance = Provenance(created: stamp, modified: stamp)
+            return other
+        }
         for start in stride(from: 0, to: 450, by: 200) {
             let request = ModifyRequest(Array(others[start..<min(450, start + 200)]), zoneID: start == 200 ? .default : Self.zoneID)
             for outcome in try await database.modify(request) { _ = try outcome.get() }

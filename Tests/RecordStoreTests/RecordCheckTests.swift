@@ -44,8 +44,9 @@ import Testing
         let database = try await database()
         try await database.save("target", in: notes)
         try await database.save("a", in: notes, ["link": reference("target"), "links": .list([reference("target"), reference("never")], of: .reference)])
+        try await database.save("home", in: notes)
         try await database.save("b", in: notes, ["link": reference("gone", nil, .deleteSelf)], parent: .record("home"))
-        try await database.delete("target", in: notes)
+        for name in ["target", "home"] as [Name] { try await database.delete(name, in: notes) }
         let (found, progress) = try await findings(in: database)
         #expect(
             found.map { [$0.recordID.recordName, $0.fieldName ?? "", $0.target?.recordName ?? ""] } == [
