@@ -17,11 +17,13 @@ struct StoreProblem {
         switch error {
         case let error as DatabaseError:
             details = Self.details(of: error)
-            isDamage = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            isDamage = Self.isDamage(error)
             if let shortage = Self.shortageOfFiles(error) {
                 refusal = shortage
             } else {
-                let end = isDamage ? "the file is damaged. \(Self.remedy)" : "the disk or the file system refuses. Put that right and ask again"
+                let end =
+                    isDamage ? "the file is damaged. \(Self.remedy)"
+                    : error.resultCode == .SQLITE_IOERR ? "the disk reported an error. Look after the disk" : "that may pass. Ask again"
                 refusal = RecordError(.internalError, "\(key) can't be read (\(Self.words(for: error))): \(end)")
             }
         case is DamagedRow, is RowDecodingError:
@@ -29,6 +31,15 @@ struct StoreProblem {
             isDamage = true
             refusal = RecordError(.internalError, "\(key) is damaged: \(Self.words(for: error)). \(Self.remedy)")
         default: return nil
+        }
+    }
+
+    /// A table or column that is missing is damage as much as a torn page is; other errors of a statement are not the file's.
+    private static func isDamage(_ error: DatabaseError) -> Bool {
+        switch error.resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: true
+        case .SQLITE_ERROR: ["no such table", "no such column", "malformed database schema"].contains { error.message?.hasPrefix($0) == true }
+        default: false
         }
     }
 

@@ -88,6 +88,8 @@ struct DataFolder {
             return Store(engine: engine, assets: assets, accounts: try Accounts(file: url.appending(path: "accounts.sqlite")), clock: clock)
         } catch let error as DataFolderInUse {
             throw error
+        } catch let error as UnreadableAccounts {
+            throw CommandFailure(.badData, "The data folder \(path) can't be used: \(error.description)")
         } catch {
             throw CommandFailure(
                 .cannotCreate, "The data folder \(path) can't be used: \(error.localizedDescription)",

@@ -10,13 +10,13 @@ final class OpenStores: Sendable {
     struct Limits: Sendable {
         /// Stores that stay open although nobody uses them.
         var unused = 24
-        /// Stores that are open at all, each of which may take as many handles as ``handlesPerStore``.
+        /// Stores that are open at all, each of which takes about as many handles as ``handlesPerStore``.
         var all: Int
         /// How long a store that nobody uses stays open.
         var patience = Duration.seconds(60)
 
-        /// The file, its log and its index for the writer, and the first two for each reader.
-        static let handlesPerStore = 16
+        /// The file, its log and its index for the writer, and the first two for each reader, of which a busy store has some.
+        static let handlesPerStore = 8
         /// Handles for everything else: connections, files of assets, the accounts.
         static let reserve = 64
 

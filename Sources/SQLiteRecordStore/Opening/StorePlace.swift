@@ -189,10 +189,14 @@ final class StorePlace: Sendable {
 
     private func enter() async throws -> StoreReader {
         while true {
+            var isAbsent = false
             let (reader, task) = try state.withLock { state -> (StoreReader?, Task<Void, any Error>?) in
                 switch state.phase {
                 case .open(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
-                case .readOnly(let reader, _, _), .absent(let reader): return (reader.gate.tryEnter() ? reader : nil, nil)
+                case .readOnly(let reader, _, _): return (reader.gate.tryEnter() ? reader : nil, nil)
+                case .absent(let reader):
+                    isAbsent = true
+                    return (reader.gate.tryEnter() ? reader : nil, nil)
                 case .changing(let task): return (nil, task)
                 case .closed: return (nil, change(&state) { place in try await place.openFile(makes: false) })
                 case .ended: throw RecordError.storeClosed
@@ -203,7 +207,7 @@ final class StorePlace: Sendable {
                 await Task.yield()
                 continue
             }
-            if case .absent = state.withLock({ $0.phase }), hasAppeared {
+            if isAbsent, hasAppeared {
                 reader.gate.leave()
                 forget(absent: reader)
                 continue

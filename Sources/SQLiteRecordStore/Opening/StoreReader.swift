@@ -82,8 +82,12 @@ final class StoreReader: Sendable {
     /// What is said to whoever asked. What is not about the store is handed on.
     private func problem(_ error: any Error) -> any Error {
         guard let problem = StoreProblem(error, reading: key) else { return error }
-        if problem.isDamage { found.withLock { $0 = $0 ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
-        settings.logger.error("\(key) can't be read: \(problem.details)")
+        let isNew = found.withLock { found in
+            defer { if problem.isDamage { found = found ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
+            return found == nil
+        }
+        // Whoever asks for the same again must not fill the log.
+        if isNew { settings.logger.error("\(key) can't be read: \(problem.details)") }
         return problem.refusal
     }
 
