@@ -83,8 +83,9 @@ extension Accounts {
     /// What the file holds. What can't be read any more is left out.
     static func savedQueries(in database: Database) throws -> [ContainerID: [SavedQuery]] {
         let queries = try Row.fetchAll(database, sql: "SELECT container, name, scope, zone, question FROM savedQuery").compactMap { row -> SavedQuery? in
-            guard let container = ContainerID(row["container"] as String), let scope = DatabaseScope(rawValue: row["scope"] as String) else { return nil }
-            return SavedQuery(name: row["name"], container: container, scope: scope, zone: row["zone"], question: row["question"])
+            guard let container = ContainerID(try row.value("container") as String), let scope = DatabaseScope(rawValue: try row.value("scope")) else { return nil }
+            return SavedQuery(
+                name: try row.value("name"), container: container, scope: scope, zone: try row.value("zone"), question: try row.value("question"))
         }
         return Dictionary(grouping: queries, by: \.container).mapValues(sorted)
     }

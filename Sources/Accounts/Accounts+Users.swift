@@ -129,7 +129,9 @@ extension Accounts {
     /// What the file holds.
     static func users(in database: Database) throws -> [User] {
         try Row.fetchAll(database, sql: "SELECT handle, userRecordName, displayName, emailAddress FROM user").map { row in
-            User(handle: row[0], userRecordName: Name(row[1] as String), displayName: row[2], emailAddress: row[3])
+            User(
+                handle: try row.value("handle"), userRecordName: Name(try row.value("userRecordName") as String), displayName: try row.value("displayName"),
+                emailAddress: try row.value("emailAddress"))
         }
     }
 

@@ -29,7 +29,7 @@ public final class Accounts: Sendable {
 
     /// Opens the file, and makes it when there is none. The developer exists from the start.
     /// - Parameter file: where accounts are kept; `nil` keeps nothing beyond this process.
-    /// - Throws: an error of the file system or of SQLite.
+    /// - Throws: ``UnreadableAccounts``, an error of the file system or of SQLite.
     public init(file: URL?) throws {
         if let file {
             try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -38,9 +38,14 @@ public final class Accounts: Sendable {
         } else {
             queue = try DatabaseQueue()
         }
-        try AccountsMigrations.migrator.migrate(queue)
-        let (users, savedQueries, credentials, password) = try queue.read { database in
-            (try Self.users(in: database), try Self.savedQueries(in: database), try Credentials(database), try AdministratorPassword(database))
+        let (users, savedQueries, credentials, password): ([User], [ContainerID: [SavedQuery]], Credentials, AdministratorPassword?)
+        do {
+            try AccountsMigrations.migrator.migrate(queue)
+            (users, savedQueries, credentials, password) = try queue.read { database in
+                (try Self.users(in: database), try Self.savedQueries(in: database), try Credentials(database), try AdministratorPassword(database))
+            }
+        } catch {
+            throw UnreadableAccounts(error)
         }
         saved = Mutex(savedQueries)
         self.credentials = Mutex(credentials)

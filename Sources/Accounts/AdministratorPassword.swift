@@ -20,9 +20,9 @@ struct AdministratorPassword: Sendable, Hashable {
 
     init?(_ database: Database) throws {
         guard let row = try Row.fetchOne(database, sql: "SELECT * FROM administrator") else { return nil }
-        salt = Array(row["salt"] as Data)
-        hash = Array(row["hash"] as Data)
-        cost = PasswordHashing.Cost(rounds: row["rounds"], blockSize: row["blockSize"], parallelism: row["parallelism"])
+        salt = Array(try row.value("salt") as Data)
+        hash = Array(try row.value("hash") as Data)
+        cost = PasswordHashing.Cost(rounds: try row.value("rounds"), blockSize: try row.value("blockSize"), parallelism: try row.value("parallelism"))
     }
 
     func write(_ database: Database) throws {

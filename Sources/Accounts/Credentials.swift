@@ -27,18 +27,18 @@ struct Credentials {
     /// What the file holds. What can't be read any more is left out.
     init(_ database: Database) throws {
         for row in try Row.fetchAll(database, sql: "SELECT * FROM apiToken") {
-            guard let token = APIToken(row) else { continue }
+            guard let token = try APIToken(row) else { continue }
             tokens[token.id] = token
-            tokenIDs[Array(row["secretHash"] as Data)] = token.id
+            tokenIDs[Array(try row.value("secretHash") as Data)] = token.id
         }
         for row in try Row.fetchAll(database, sql: "SELECT * FROM serverKey") {
-            guard let key = ServerKey(row) else { continue }
+            guard let key = try ServerKey(row) else { continue }
             keys[key.keyID] = key
         }
         for row in try Row.fetchAll(database, sql: "SELECT * FROM webAuthSession") {
-            guard let session = WebAuthSession(row) else { continue }
+            guard let session = try WebAuthSession(row) else { continue }
             sessions[session.id] = session
-            if let issue = row["newestIssue"] as Int64?, let use = row["newestUse"] as Int64? {
+            if let issue: Int64 = try row.value("newestIssue"), let use: Int64 = try row.value("newestUse") {
                 rotations[session.id] = TokenRotation(newestIssue: issue, firstUse: use)
             }
         }
@@ -61,42 +61,45 @@ struct Credentials {
 extension Row {
     /// Where a credential is good.
     fileprivate var place: (ContainerID, Records.Environment)? {
-        guard let container = ContainerID(self["container"] as String), let environment = Records.Environment(rawValue: self["environment"] as String)
-        else { return nil }
-        return (container, environment)
+        get throws {
+            guard let container = ContainerID(try value("container") as String), let environment = Records.Environment(rawValue: try value("environment"))
+            else { return nil }
+            return (container, environment)
+        }
     }
 
-    fileprivate func timestamp(_ column: String) -> Timestamp? {
-        (self[column] as Int64?).map(Timestamp.init(milliseconds:))
+    fileprivate func timestamp(_ column: String) throws -> Timestamp? {
+        let milliseconds: Int64? = try value(column)
+        return milliseconds.map(Timestamp.init(milliseconds:))
     }
 }
 
 extension APIToken {
-    fileprivate init?(_ row: Row) {
-        guard let (container, environment) = row.place else { return nil }
+    fileprivate init?(_ row: Row) throws {
+        guard let (container, environment) = try row.place else { return nil }
         self.init(
-            id: row["id"], name: row["name"], container: container, environment: environment,
-            allowedOrigins: (row["allowedOrigins"] as String).split(separator: "\n").map(String.init), callback: row["callback"],
-            made: row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: row.timestamp("lastUsed"), revoked: row.timestamp("revoked"))
+            id: try row.value("id"), name: try row.value("name"), container: container, environment: environment,
+            allowedOrigins: (try row.value("allowedOrigins") as String).split(separator: "\n").map(String.init), callback: try row.value("callback"),
+            made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"), revoked: try row.timestamp("revoked"))
     }
 }
 
 extension ServerKey {
-    fileprivate init?(_ row: Row) {
-        guard let (container, environment) = row.place else { return nil }
+    fileprivate init?(_ row: Row) throws {
+        guard let (container, environment) = try row.place else { return nil }
         self.init(
-            keyID: row["keyID"], name: row["name"], container: container, environment: environment, publicKeyPEM: row["publicKeyPEM"],
-            userRecordName: Name(row["userRecordName"] as String), made: row.timestamp("made") ?? Timestamp(milliseconds: 0),
-            lastUsed: row.timestamp("lastUsed"), revoked: row.timestamp("revoked"))
+            keyID: try row.value("keyID"), name: try row.value("name"), container: container, environment: environment, publicKeyPEM: try row.value("publicKeyPEM"),
+            userRecordName: Name(try row.value("userRecordName") as String), made: try row.timestamp("made") ?? Timestamp(milliseconds: 0),
+            lastUsed: try row.timestamp("lastUsed"), revoked: try row.timestamp("revoked"))
     }
 }
 
 extension WebAuthSession {
-    fileprivate init?(_ row: Row) {
-        guard let (container, environment) = row.place else { return nil }
+    fileprivate init?(_ row: Row) throws {
+        guard let (container, environment) = try row.place else { return nil }
         self.init(
-            id: row["id"], user: Name(row["user"] as String), container: container, environment: environment, apiTokenID: row["apiTokenID"],
-            keepsSignedIn: row["keepsSignedIn"], made: row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: row.timestamp("lastUsed"),
-            revoked: row.timestamp("revoked"))
+            id: try row.value("id"), user: Name(try row.value("user") as String), container: container, environment: environment, apiTokenID: try row.value("apiTokenID"),
+            keepsSignedIn: try row.value("keepsSignedIn"), made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"),
+            revoked: try row.timestamp("revoked"))
     }
 }

@@ -84,6 +84,16 @@ final class Server {
         return try await answer(to: request)
     }
 
+    /// Asks for anything.
+    func exchange(_ method: String, _ path: String, _ body: String = "") async throws -> (status: Int, text: String) {
+        var request = URLRequest(url: try #require(URL(string: path.hasPrefix("http") ? path : address + path)))
+        request.httpMethod = method
+        if method == "POST" { request.httpBody = Data(body.utf8) }
+        request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+        let (data, response) = try await URLSession.shared.data(for: request)
+        return (try #require(response as? HTTPURLResponse).statusCode, String(decoding: data, as: UTF8.self))
+    }
+
     private func answer(to request: URLRequest) async throws -> (status: Int, answer: JSONObject) {
         let (data, response) = try await URLSession.shared.data(for: request)
         guard case .object(let object) = try JSONReader.value(of: Array(data)), let http = response as? HTTPURLResponse else {

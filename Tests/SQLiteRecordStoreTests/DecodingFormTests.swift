@@ -11,7 +11,7 @@ import Testing
         return text.split(separator: "\n").filter { $0.contains(form) && !$0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }.map(String.init)
     }
 
-    @Test("No column is decoded by a form that ends the process", arguments: ["SQLiteRecordStore"])
+    @Test("No column is decoded by a form that ends the process", arguments: ["SQLiteRecordStore", "Accounts"])
     func noForm(target: String) throws {
         let files = try #require(FileManager.default.enumerator(at: Self.sources.appending(path: target), includingPropertiesForKeys: nil))
         var count = 0
