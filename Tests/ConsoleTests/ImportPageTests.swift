@@ -40,6 +40,19 @@ import Testing
         return ""
     }
 
+    @Test func ofManyColumnsThePageShowsTheFirst() async throws {
+        try await EditStage.run { stage in
+            let names = (1...300).map { "column\($0)" }
+            let text = names.joined(separator: ",") + ",name\n" + names.map { _ in "1" }.joined(separator: ",") + ",a\n"
+            let fields = [("type", "Wide"), ("zone", "Notes"), ("nameField", "name")]
+            let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("wide.csv", text)))
+            #expect(page.contains(">column200<") && !page.contains(">column201<"))
+            #expect(page.contains("… and 101 fields more. They are imported too."))
+            #expect(page.contains(#"<option value="name" selected"#))
+            #expect(page.contains("1 row would become records"))
+        }
+    }
+
     private static let airports = "iata,elevation,opened,latitude,longitude\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\n"
 
     @Test func aFileIsPreviewedAndImported() async throws {

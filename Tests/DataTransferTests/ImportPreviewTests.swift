@@ -41,4 +41,29 @@ import Testing
         #expect(report.fields == Dictionary(uniqueKeysWithValues: preview.fields.map { ($0.fieldName, $0.type) }))
         #expect(report.indexesMade == preview.indexesMade && report.notes == preview.notes)
     }
+
+    private static let columns = (1...100_000).map { "column\($0)" }
+    private static let wide = columns.joined(separator: ",") + "\n" + columns.map { _ in "1" }.joined(separator: ",") + "\n"
+
+    /// The limit is far from what it takes: work that looks at each column for each column takes hours.
+    @Test(.timeLimit(.minutes(5))) func aWideFileIsNoMoreWorkThanALongOne() async throws {
+        let importer = try Importer([folder.write(Self.wide, to: "wide.csv")], options: ImportOptions(recordType: "Wide"), into: database)
+        let preview = try importer.preview(try await database.schema(), sampleLimit: 1)
+        #expect(preview.fields.map(\.fieldName) == Self.columns.map { Name($0) })
+        // A record has a limit in bytes, and fields have none in number.
+        #expect(preview.goodRows == 0 && preview.problems.first?.reason.contains("the record is too large") == true)
+    }
+
+    @Test(arguments: ["a,b\n1,2\n", "a\n" + String(repeating: "1\n", count: 1000)])
+    func aPreviewEndsWhenItsTaskIsCancelled(text: String) async throws {
+        let importer = try Importer([folder.write(text, to: "rows.csv")], options: ImportOptions(recordType: "Place"), into: database)
+        let schema = try await database.schema()
+        let previewing = Task {
+            // It begins when it is cancelled.
+            while !Task.isCancelled { await Task.yield() }
+            return try importer.preview(schema, sampleLimit: 1).goodRows
+        }
+        previewing.cancel()
+        await #expect(throws: CancellationError.self) { try await previewing.value }
+    }
 }

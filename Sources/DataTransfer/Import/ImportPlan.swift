@@ -12,7 +12,7 @@ struct ImportPlan: Sendable {
     let madeType: Bool
 
     /// - Parameter profiles: the columns in the order in which they were first seen.
-    /// - Throws: `ImportError` when columns, options and schema don't go together.
+    /// - Throws: `ImportError` when columns, options and schema don't go together; `CancellationError` when the task is cancelled.
     init(_ profiles: [ColumnProfile], options: ImportOptions, schema: Schema) throws {
         if options.recordType == Schema.usersType { throw ImportError.invalid("'Users' is CloudKit's own record type; choose another --type") }
         do { try NameRules.checkTypeName(options.recordType) } catch let error as RecordError { throw ImportError.invalid(error.reason) }
@@ -80,6 +80,13 @@ private struct Draft {
     let existing: RecordType?
     var fields: [FieldSource] = []
     var notes: [String] = []
+    /// Where each field comes from.
+    private var origins: [Name: FieldSource.Origin] = [:]
+
+    init(options: ImportOptions, existing: RecordType?) {
+        self.options = options
+        self.existing = existing
+    }
 
     mutating func take(_ profiles: [ColumnProfile]) throws {
         if let name = options.nameField, !profiles.contains(where: { $0.name == name }) {
@@ -88,6 +95,7 @@ private struct Draft {
         }
         let coordinates = coordinates(among: profiles)
         for profile in profiles {
+            try Task.checkCancellation()
             if let coordinates, coordinates.contains(profile.name) { continue }
             if profile.name == options.nameField, SystemField(named: profile.name) == .recordID { continue }
             if let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
@@ -97,8 +105,8 @@ private struct Draft {
                 continue
             }
             if name != profile.name { notes.append("column '\(profile.name)' became field '\(name)'") }
-            if let other = fields.first(where: { $0.name == name }) {
-                throw ImportError.invalid("Two columns would both become field '\(name)': \(Self.shown(other.origin)) and '\(profile.name)'; rename one")
+            if let other = origins.updateValue(.column(profile.name), forKey: name) {
+                throw ImportError.invalid("Two columns would both become field '\(name)': \(Self.shown(other)) and '\(profile.name)'; rename one")
             }
             fields.append(FieldSource(name: name, type: type, origin: .column(profile.name)))
         }

@@ -8,7 +8,8 @@ extension Importer {
     /// - Parameters:
     ///   - schema: of the database that is imported into.
     ///   - sampleLimit: rows that are shown as records.
-    /// - Throws: `ImportError` when the files can't be read, or columns, options and schema don't go together.
+    /// - Throws: `ImportError` when the files can't be read, or columns, options and schema don't go together; `CancellationError` when the task
+    ///   is cancelled.
     public func preview(_ schema: Schema, sampleLimit: Int) throws -> ImportPreview {
         let profiles = try profiles { _ in }
         let plan = try ImportPlan(profiles, options: options, schema: schema)
@@ -28,7 +29,7 @@ extension Importer {
     }
 
     /// The names of the columns, in the order in which rows first have them.
-    /// - Throws: `ImportError` when the files can't be read.
+    /// - Throws: `ImportError` when the files can't be read; `CancellationError` when the task is cancelled.
     public func columns() throws -> [Name] {
         try profiles { _ in }.map(\.name)
     }
@@ -39,6 +40,7 @@ extension Importer {
         var reader = try RowReader(file)
         var samples: [ImportPreview.Sample] = []
         while samples.count < limit, let outcome = try reader.next() {
+            try Task.checkCancellation()
             guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: 0) else { continue }
             var values: [Name: FieldValue] = [:]
             for (name, input) in draft.fields {

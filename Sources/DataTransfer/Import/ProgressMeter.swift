@@ -20,8 +20,9 @@ struct ProgressMeter {
 
     /// - Throws: `CancellationError` when the task is cancelled.
     mutating func count(at offset: Int, of file: Int) throws {
+        // At each row: one may be as large as thousands.
+        try Task.checkCancellation()
         rows += 1
-        if rows & 0xFF == 0 { try Task.checkCancellation() }
         let done = starts[file] + offset
         let percent = done * 100 / total
         if percent == self.percent { return }

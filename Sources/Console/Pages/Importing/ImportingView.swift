@@ -10,6 +10,8 @@ struct ImportingView: Page {
 
     /// Rows that are shown as records.
     static let sampleLimit = 10
+    /// Columns, and notes about them, that are shown. The others are imported too.
+    fileprivate static let columnLimit = 200
 
     struct FieldRow: ViewModel {
         let name: String
@@ -37,6 +39,7 @@ struct ImportingView: Page {
         let mark: String
         let nameFields: [Choice]
         let fields: [FieldRow]
+        let moreFields: String?
         let samples: [SampleRow]
         let notes: [String]
         let good: String
@@ -99,10 +102,13 @@ extension ImportingView.Preview {
         size = Digits.bytes(Int64(upload.size))
         self.upload = upload.id
         mark = form.mark(upload, nameField: preview?.nameField?.string ?? ImportForm.noColumn, at: visit.place)
-        let columns = preview?.columns ?? []
+        var columns = Array((preview?.columns ?? []).prefix(ImportingView.columnLimit))
+        if let named = preview?.nameField, !columns.contains(named) { columns.append(named) }
         nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
-        fields = (preview?.fields ?? []).map { field in
+        let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
+        moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are imported too." }
+        fields = shown.map { field in
             ImportingView.FieldRow(
                 name: field.fieldName.string, type: field.type.wireName, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew)
         }
@@ -110,9 +116,10 @@ extension ImportingView.Preview {
         samples = (preview?.samples ?? []).map { sample in
             ImportingView.SampleRow(
                 line: String(sample.line), recordName: sample.recordName?.string,
-                cells: (preview?.fields ?? []).map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) })
+                cells: shown.map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) })
         }
-        var notes = (preview?.notes ?? []).map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
+        var notes = (preview?.notes ?? []).prefix(ImportingView.columnLimit).map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
+        if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }
         let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
         if preview?.madeType == true { notes.append("The record type \(form.typeName) is made.") }
         if !made.isEmpty { notes.append("Indexes are made: \(made.joined(separator: ", ")). So the records can be listed here.") }
@@ -130,5 +137,10 @@ extension ImportingView.Preview {
             ? "The production schema lacks a type, a field or an index that the import needs. Import into development, deploy its schema, and import here then." : nil
         button = "Import \(Digits.count(goodRows, "record"))"
         isPossible = goodRows > 0 && refusal == nil && preview != nil
+    }
+
+    /// How many there are beside those that are shown; `nil` for none.
+    private static func more(_ count: Int, _ noun: String) -> String? {
+        count > 0 ? "… and \(Digits.count(count, noun)) more." : nil
     }
 }
