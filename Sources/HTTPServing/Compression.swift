@@ -21,7 +21,7 @@ public struct Compression: RouterMiddleware {
         var compressed = response
         // A cache must know even of the answer that was not compressed.
         compressed.headers[.vary] = [response.headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
-        guard request.method != .head, AcceptEncoding(request).prefersGzip else { return compressed }
+        guard AcceptEncoding(request).prefersGzip else { return compressed }
         let body = response.body
         compressed.headers[.contentEncoding] = "gzip"
         if let tag = response.headers[.eTag], !tag.hasPrefix("W/") { compressed.headers[.eTag] = "W/" + tag }

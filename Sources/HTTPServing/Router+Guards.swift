@@ -4,13 +4,12 @@ public import Hummingbird
 extension Router where Context == ServingRequestContext {
     /// Adds everything that stands before every route: timing, security headers, compression, answers for errors, and the guards of host and origin.
     ///
-    /// To be called before any route is added. Goes with ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1()``.
+    /// To be called before any route is added. Goes with ``responder()`` and ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1()``.
     /// - Parameters:
     ///   - accounts: whose API tokens let in pages of the origins that they list; `nil` where no token does.
     ///   - isSecure: whether connections are encrypted.
     public func addGuards(trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false) {
         if isSecure { add(middleware: SecureScheme()) }
-        add(middleware: HeadResponses())
         add(middleware: ServerTiming())
         add(middleware: SecurityHeaders())
         add(middleware: Compression())

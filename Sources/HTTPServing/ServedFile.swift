@@ -37,7 +37,7 @@ public struct ServedFile: Sendable {
         self.owner = owner
     }
 
-    /// The answer to GET or HEAD: 200 or 206 with the bytes, 304 where the client has them, 412 where it means another file, 416 where it
+    /// The answer to GET: 200 or 206 with the bytes, 304 where the client has them, 412 where it means another file, 416 where it
     /// asks for a part that is not there. Of several parts asked for at once, all of the file is sent.
     public func response(to request: Request, in context: ServingRequestContext) -> Response {
         let conditions = Preconditions(request, tag: tag, lastModified: lastModified)
@@ -54,9 +54,9 @@ public struct ServedFile: Sendable {
         let range = conditions.allowsPart ? RequestedRange(request, size: size) : .whole
         switch range {
         case .whole:
-            return response(.ok, 0..<size, to: request, in: context)
+            return response(.ok, 0..<size, in: context)
         case .part(let bytes):
-            var response = response(.partialContent, bytes, to: request, in: context)
+            var response = response(.partialContent, bytes, in: context)
             response.headers[.contentRange] = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(size)"
             return response
         case .unsatisfiable:
@@ -67,19 +67,15 @@ public struct ServedFile: Sendable {
         }
     }
 
-    private func response(
-        _ status: HTTPResponse.Status, _ bytes: Range<Int64>, to request: Request, in context: ServingRequestContext
-    ) -> Response {
+    private func response(_ status: HTTPResponse.Status, _ bytes: Range<Int64>, in context: ServingRequestContext) -> Response {
         var headers = headers
         headers[.eTag] = tag
         headers[.lastModified] = HTTPDate.text(lastModified)
         headers[.acceptRanges] = "bytes"
-        return Response(status: status, headers: headers, body: body(bytes, of: request, in: context))
+        return Response(status: status, headers: headers, body: body(bytes, in: context))
     }
 
-    private func body(_ bytes: Range<Int64>, of request: Request, in context: ServingRequestContext) -> ResponseBody {
-        // A HEAD is not answered with the file, so its answer doesn't hold it either.
-        if request.method == .head { return ResponseBody(contentLength: bytes.count) { writer in try await writer.finish(nil) } }
+    private func body(_ bytes: Range<Int64>, in context: ServingRequestContext) -> ResponseBody {
         if bytes.isEmpty { return ResponseBody() }
         // What is small and at hand goes out with its head in one write.
         if bytes.count <= Self.smallSize, let buffer = handle.readCached(bytes.count, from: bytes.lowerBound) { return ResponseBody(byteBuffer: buffer) }

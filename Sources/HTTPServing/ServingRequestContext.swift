@@ -11,6 +11,8 @@ public struct ServingRequestContext: RequestContext {
     public let started: ContinuousClock.Instant
     /// What the request is known by, a UUID in small letters: the `uuid` of its error if it fails.
     public let requestID: String
+    /// Whether HEAD was sent, which is answered as GET is.
+    public internal(set) var isHead = false
 
     public init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

@@ -76,7 +76,8 @@ enum EndpointTable {
 
     static func wrongMethod(_ method: HTTPRequest.Method, of action: String, allowed: [String]) -> Refusal {
         let list = allowed.joined(separator: ", ")
-        return notAllowed(method, allowed: "\(list), OPTIONS", hint: "'\(action)' answers to \(list)")
+        let isRead = allowed.contains("GET")
+        return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' answers to \(list)")
     }
 
     private static func unknown(_ action: String) -> RecordError {

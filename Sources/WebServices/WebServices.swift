@@ -60,12 +60,12 @@ public struct WebServices: Sendable {
         router.add(middleware: RequestNoting(log: log, believesNames: access.mode == .open))
         router.add(middleware: AdministratorGate(access: access, crossOrigin: crossOrigin, routes: Set(Self.roots + ofServer.map { $0.path })))
         rehearsalServices.addRoutes(to: router)
-        let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .head, .options]
+        let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
         for method in methods {
             for (path, answer) in ofServer {
                 router.on(RouterPath(path), method: method) { request, context in
                     try await guarded(request, context) {
-                        try SkylightServices.check(request.method, of: path, allowing: .get, .head)
+                        try SkylightServices.check(request.method, of: path, allowing: .get)
                         return try await answer(request, context)
                     }
                 }

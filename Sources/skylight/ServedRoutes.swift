@@ -38,7 +38,7 @@ struct ServedRoutes {
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
             engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log,
-            webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
+            webServices: replays.responder(), access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: router)
         return router
     }

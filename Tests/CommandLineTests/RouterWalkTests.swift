@@ -59,7 +59,7 @@ import Testing
         let routes = router.routes.map(Route.init)
         // A walk of nothing would find nothing.
         #expect(routes.count > 100 && routes.contains { $0.pattern == "/c/{container}/{environment}/{database}/record/save" })
-        do { try await body(Walker(responder: router.buildResponder()), routes, access) } catch {
+        do { try await body(Walker(responder: router.responder()), routes, access) } catch {
             await store.close()
             throw error
         }
@@ -159,6 +159,32 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func everyRouteThatAnswersToGETAnswersToHEAD() async throws {
+        try await withRoutes(.open) { walker, routes, _ in
+            _ = try await walker.answer(.post, "/containers", body: "container=iCloud.com.example.App")
+            for route in routes where route.method == .get {
+                let (get, head) = (try await walker.answer(route), try await walker.answer(.head, route.target))
+                #expect(head.status == get.status, "\(route)")
+                for name in [HTTPField.Name.contentType, .contentDisposition, .eTag, .allow, .location, .cacheControl] {
+                    #expect(head.headers[name] == get.headers[name], "\(route): \(name)")
+                }
+                try await head.body.write(NothingExpected(from: route.description))
+            }
+            #expect(try await walker.answer(.head, "/").status == .ok)
+            #expect(try await walker.answer(.head, "/static/skylight.css").headers[.contentLength].flatMap { Int($0) } ?? 0 > 1000)
+            #expect(try await walker.answer(.head, "/c/iCloud.com.example.App/development/private/query").status == .ok)
+            #expect(try await walker.answer(.head, "/nowhere").status == .notFound)
+        }
+    }
+
+    /// Takes a body that has nothing in it.
+    private struct NothingExpected: ResponseBodyWriter {
+        let from: String
+
+        func write(_ buffer: ByteBuffer) async throws { #expect(buffer.readableBytes == 0, "\(from)") }
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
     }
 
     // MARK: Sessions

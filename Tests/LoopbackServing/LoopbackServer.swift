@@ -18,7 +18,7 @@ public enum LoopbackServer {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            router: router, server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            responder: router.responder(), server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         // Clients that a test leaves in the middle of an answer are not waited for.

@@ -35,6 +35,20 @@ struct CrossOriginTests {
         }
     }
 
+    @Test(
+        "A change is let in that a page of the server makes, one of a trusted origin, or no page",
+        arguments: [[], ["Sec-Fetch-Site: none"], ["Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: same-site", "Origin: http://localhost:3000"],
+            ["Sec-Fetch-Site: cross-site", "Origin: https://app.example"]])
+    func changes(headers: [String]) async throws {
+        try await TestServer.run(trusting: TrustedSites(origins: ["https://app.example"])) { server in
+            let body = #"{"query":{"recordType":"Nothing"}}"#
+            let lines = headers.map { $0 + "\r\n" }.joined()
+            let request = "POST \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(lines)Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+            let statuses = try await server.client.exchange(request).map(\.status)
+            #expect(statuses == [404])
+        }
+    }
+
     @Test("Without an origin there are no such headers")
     func plain() async throws {
         try await TestServer.run { server in

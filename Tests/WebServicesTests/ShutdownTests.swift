@@ -29,7 +29,7 @@ struct ShutdownTests {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            router: router, server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            responder: router.responder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: logger)
         let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [application], logger: logger))
         async let running: Void = group.run()

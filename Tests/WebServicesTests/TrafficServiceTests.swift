@@ -126,12 +126,34 @@ import Traffic
         }
     }
 
-    @Test("A stream that never ends is no answer to HEAD")
+    @Test("HEAD has the head of a stream that never ends")
     func headOfLive() async throws {
         try await TestServer.run { server in
+            let head = "HEAD /skylight/1/requests/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            let text = try await String(decoding: server.client.send(Array(head.utf8)), as: UTF8.self)
+            // The end of the connection is the end of the answer: in HTTP/1.1 there would be the end of a body.
+            #expect(text.hasPrefix("HTTP/1.0 200") && text.lowercased().contains("content-type: text/event-stream") && text.hasSuffix("\r\n\r\n"))
+            #expect(text.components(separatedBy: "\r\n\r\n").count == 2)
+        }
+    }
+
+    @Test("HEAD says what GET says wherever there is GET, and is noted as what it is")
+    func heads() async throws {
+        try await TestServer.run { server in
             let client = NotedClient(server: server)
-            let (live, list) = (try await client.send("HEAD", "/skylight/1/requests/live"), try await client.send("HEAD", "/skylight/1/requests"))
-            #expect(live.status == 405 && list.status == 200)
+            try await client.save(["a"])
+            let root = "/skylight/1/\(ScenarioRunner.container)/development/private"
+            let paths = [
+                "/health", "/openapi.json", "/metrics", "/skylight/1/health", "/skylight/1/containers", "/skylight/1/requests", "/skylight/1/accounts/tokens",
+                "/skylight/1/rehearsals", "\(root)/schema", "\(root)/schema/text", "\(root)/token/current?zone=Z",
+                "/database/1/\(ScenarioRunner.container)/development/public/users/caller", "/database/1/\(ScenarioRunner.container)/development/private/records/query",
+            ]
+            for path in paths {
+                let (get, head) = (try await client.send("GET", path), try await client.send("HEAD", path))
+                #expect(head.status == get.status && head.body.isEmpty, "\(path)")
+                for name in ["content-type", "content-encoding", "etag", "allow", "vary"] { #expect(head.headers[name] == get.headers[name], "\(path) \(name)") }
+            }
+            #expect(server.log.latest(1, where: { $0.operation == "records/query" }).map(\.method) == ["HEAD"])
         }
     }
 

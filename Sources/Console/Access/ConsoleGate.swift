@@ -26,14 +26,14 @@ struct ConsoleGate: RouterMiddleware {
         }
         guard let session = access.consoleSession(of: request) else { return try turnAway(request) }
         var request = request
-        if request.method != .get, request.method != .head { try await FormSecret.check(&request, of: session, by: access) }
+        if request.method != .get { try await FormSecret.check(&request, of: session, by: access) }
         return try await SignedIn.$session.withValue(session) { [request] in try await next(request, context) }
     }
 
     /// Who looks at a page is led to the sign-in and back. Scripts would take that page for an answer, and what a form brought would be lost without
     /// a word.
     private func turnAway(_ request: Request) throws -> Response {
-        let isLooking = request.method == .get || request.method == .head
+        let isLooking = request.method == .get
         let mode = HTTPField.Name("Sec-Fetch-Mode").flatMap { request.headers[$0] } ?? "navigate"
         if isLooking, mode == "navigate", !request.headers.contains(.authorization) {
             return .redirect(to: SignInPath.address(next: request.head.path))

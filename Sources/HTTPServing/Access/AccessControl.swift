@@ -53,7 +53,7 @@ public struct AccessControl: Sendable {
             }
         }
         guard let session = consoleSession(of: request), isOwnPage(request) else { return nil }
-        let isReading = [.get, .head, .options].contains(request.method)
+        let isReading = [.get, .options].contains(request.method)
         return isReading || bringsSecret(of: session, request) ? Administrator(way: .session(session)) : nil
     }
 

@@ -41,10 +41,7 @@ struct AssetDownloads: Sendable {
         response.headers[.acceptRanges] = "none"
         // A weak one: another run may give other bytes.
         response.headers[.eTag] = "W/" + tag
-        response.body =
-            request.method == .head
-            ? ResponseBody { writer in try await writer.finish(nil) }
-            : .gzip(of: file.handle, size: file.size, level: compressionLevel, holding: file)
+        response.body = .gzip(of: file.handle, size: file.size, level: compressionLevel, holding: file)
         return response
     }
 

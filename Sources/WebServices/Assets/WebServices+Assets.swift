@@ -10,7 +10,7 @@ extension WebServices {
         let response = try await guarded(request, context) { try await asset(request, context) }
         let isRefusedUpload = response.status != .ok && [.post, .put].contains(request.method)
         // What is left of a body that was refused is not wanted.
-        return isRefusedUpload && response.headers[.connection] != "close" ? response.endingConnection(of: context) : response
+        return isRefusedUpload ? response.endingConnection(of: context) : response
     }
 
     private func asset(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
@@ -26,7 +26,7 @@ extension WebServices {
             try SkylightServices.check(request.method, of: "upload", allowing: .post, .put)
             return try await AssetUploads(place: place).response(to: request, ticket: ticket)
         case .download(let ticket, let fileName):
-            try SkylightServices.check(request.method, of: "download", allowing: .get, .head)
+            try SkylightServices.check(request.method, of: "download", allowing: .get)
             return try await AssetDownloads(place: place).response(to: request, in: context, ticket: ticket, fileName: fileName)
         }
     }

@@ -27,7 +27,7 @@ struct RehearsalServices: Sendable {
         try Self.checkPeer(of: request, context)
         var writer = JSONWriter()
         switch request.method {
-        case .get, .head: writer.list(rehearsals)
+        case .get: writer.list(rehearsals)
         case .post:
             let body = try RequestObject(try await request.bodyBytes())
             switch (try body.string("start"), try body.string("stop")) {
@@ -38,7 +38,7 @@ struct RehearsalServices: Sendable {
         default:
             throw Refusal(
                 .methodNotAllowed, .badRequest, "Method \(request.method.rawValue) is not allowed: 'rehearsals' answers to GET, POST",
-                headers: [.allow: "GET, POST, OPTIONS"])
+                headers: [.allow: "GET, POST, HEAD, OPTIONS"])
         }
         return .json(writer.bytes)
     }

@@ -26,11 +26,7 @@ enum AccountServices {
     /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for another method than the service's.
     static func answer(_ service: any AccountService.Type, _ action: String, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
         let isGET = service.method == .get
-        if isGET {
-            try SkylightServices.check(request.method, of: action, allowing: .get, .head)
-        } else {
-            try SkylightServices.check(request.method, of: action, allowing: .post)
-        }
+        try SkylightServices.check(request.method, of: action, allowing: service.method)
         let body = isGET ? try RequestObject(parametersOf: request) : try RequestObject(try await request.bodyBytes())
         var writer = JSONWriter()
         try await service.answer(AccountCall(access: access, request: request, peer: peer, body: body), into: &writer)

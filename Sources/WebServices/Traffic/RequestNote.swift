@@ -34,7 +34,7 @@ final class RequestNote: Sendable {
         begun = context.started
         let target = NotedTarget(request)
         var served = ServedRequest(
-            id: context.requestID, started: .now(), method: request.method.rawValue, target: target.text, operation: target.path,
+            id: context.requestID, started: .now(), method: (context.isHead ? .head : request.method).rawValue, target: target.text, operation: target.path,
             client: Self.client(of: request))
         // How much it is shows when it is read: what a head says of it may be anything.
         served.hasUnreadBody = request.headers.contains(.transferEncoding) || request.headers[.contentLength].map { $0 != "0" } ?? false

@@ -24,16 +24,14 @@ struct TrafficServices: Sendable {
     }
 
     /// - Throws: `RecordError` NOT_FOUND for a request that is not kept, BAD_REQUEST for a filter that can't be; ``Refusal`` 405 for a method
-    ///   other than GET and, where the answer ends, HEAD.
+    ///   other than GET.
     func answer(_ action: String, to request: Request) async throws -> Response {
-        try SkylightServices.check(request.method, of: action, allowing: .get, .head)
+        try SkylightServices.check(request.method, of: action, allowing: .get)
         let parameters = try RequestObject(parametersOf: request)
         var writer = JSONWriter()
         switch action {
         case "requests": try list(parameters, into: &writer)
         case "requests/live":
-            // The answer to HEAD would have the length of a stream that never ends, and nobody who reads it.
-            try SkylightServices.check(request.method, of: action, allowing: .get)
             let lastEvent = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
             let after = try lastEvent ?? parameters.string("after")
             return LiveRequests(log: log, filter: try filter(parameters), after: after.flatMap { $0.isEmpty ? nil : $0 }).response()

@@ -54,6 +54,5 @@ extension Router where Context == ServingRequestContext {
             ).response(to: request, in: context)
         }
         get(path, use: answer)
-        head(path, use: answer)
     }
 }

@@ -1,0 +1,79 @@
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import Testing
+
+/// Requests that are answered before all of them has come.
+@Suite("Early answers")
+struct EarlyAnswerTests {
+    private static func run(_ body: @Sendable (FileServer) async throws -> Void) async throws {
+        try await FileServer.run(
+            routes: { router in
+                router.post("limited") { request, _ in Response.text("\(try await request.bodyBytes(limit: 1000).count)") }
+                router.post("refused") { _, _ in Response.text("no\n", status: .unauthorized) }
+                router.get("text") { _, _ in Response.text("text") }
+            }, body)
+    }
+
+    /// Sends pieces until the server takes no more.
+    /// - Returns: how many bytes it took, with what the system holds on the way.
+    private static func pour(into socket: TestSocket, _ piece: [UInt8]) -> Int {
+        var count = 0
+        while count < 256 << 20 {
+            do { try socket.send(piece) } catch { return count }
+            count += piece.count
+        }
+        return count
+    }
+
+    @Test(
+        "What follows an answer is read for a moment and no further, and the connection ends",
+        arguments: [
+            ("/limited", "Content-Length: 1000000000", 413), ("/limited", "Transfer-Encoding: chunked", 413), ("/refused", "Content-Length: 1000000000", 401),
+            ("/refused", "Transfer-Encoding: chunked", 401),
+        ])
+    func poured(path: String, framing: String, status: Int) async throws {
+        try await Self.run { server in
+            try await TestSocket.with(port: server.port) { socket in
+                let isChunked = framing.hasSuffix("chunked")
+                let piece = (isChunked ? Array("100000\r\n".utf8) : []) + [UInt8](repeating: 32, count: 1 << 20) + (isChunked ? [13, 10] : [])
+                try socket.send(FileServer.head("POST", path, [framing]) + piece)
+                let answer = try socket.readAnswer()
+                #expect(answer.status == status)
+                // How much is to come of what is sent in chunks shows only when it comes.
+                if !isChunked || status == 413 { #expect(answer["connection"] == "close") }
+                // What the system holds for either side is some megabytes.
+                #expect(Self.pour(into: socket, piece) < 64 << 20)
+            }
+        }
+    }
+
+    @Test("What is left of a small request is read, and the connection goes on", arguments: ["Content-Length: 100000", "Transfer-Encoding: chunked"])
+    func goesOn(framing: String) async throws {
+        try await Self.run { server in
+            try await TestSocket.with(port: server.port) { socket in
+                for _ in 0..<3 {
+                    try socket.send(FileServer.head("POST", "/refused", [framing]))
+                    let first = try socket.readAnswer()
+                    #expect(first.status == 401 && first["connection"] == nil)
+                    let body = [UInt8](repeating: 1, count: 100_000)
+                    try socket.send(framing.hasSuffix("chunked") ? Array("186a0\r\n".utf8) + body + Array("\r\n0\r\n\r\n".utf8) : body)
+                    try socket.send(FileServer.head("GET", "/text"))
+                    #expect(try socket.readAnswer().text == "text")
+                }
+            }
+        }
+    }
+
+    @Test("A client that sends everything before it looks finds the answer")
+    func sentWhole() async throws {
+        try await Self.run { server in
+            for path in ["/limited", "/refused"] {
+                try await TestSocket.with(port: server.port) { socket in
+                    try socket.send(FileServer.head("POST", path, ["Content-Length: 1000000"]) + [UInt8](repeating: 1, count: 1_000_000))
+                    #expect([401, 413].contains(try socket.readAnswer().status))
+                }
+            }
+        }
+    }
+}
