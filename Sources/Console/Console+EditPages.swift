@@ -26,16 +26,16 @@ extension Console {
         submit("bulk/run", on: router) { visit, _ in try await BulkView.run(visit, runs: runs) }
         show("record/compare", on: router) { .page(try await RecordComparisonView.load($0)) }
         show("record/copy", on: router) { .page(try await RecordCopyView.load($0)) }
-        submit("record/copy", on: router) { visit, _ in try await RecordCopyView.submit(visit) }
+        submit("record/copy", on: router, takesLong: true) { visit, _ in try await RecordCopyView.submit(visit) }
         show("zone/copy", on: router) { .page(try await ZoneCopyView.load($0)) }
         submit("zone/copy", on: router) { visit, _ in try await ZoneCopyView.copy(visit, runs: runs) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
         show("importing", on: router) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
-        submit("importing/preview", on: router, limit: Self.importFormLimit) { visit, file in
+        submit("importing/preview", on: router, limit: Self.importFormLimit, takesLong: true) { visit, file in
             try await ImportActions.preview(visit, file: file, uploads: uploads)
         }
-        submit("importing/run", on: router, limit: Self.importFormLimit) { visit, file in
+        submit("importing/run", on: router, limit: Self.importFormLimit, takesLong: true) { visit, file in
             try await ImportActions.run(visit, file: file, uploads: uploads, runs: runs)
         }
     }
@@ -46,10 +46,10 @@ extension Console {
             try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
         }
         router.post("/containers/rename") { request, _ in
-            try answer(try await ContainerView.rename(FormFields(encoded: try await request.bodyBytes(limit: Self.containerFormLimit)), console: self))
+            try answer(try await ContainerView.rename(try await request.form(limit: Self.containerFormLimit), console: self))
         }
         router.post("/containers/delete") { request, _ in
-            try answer(try await ContainerView.delete(FormFields(encoded: try await request.bodyBytes(limit: Self.containerFormLimit)), console: self))
+            try answer(try await ContainerView.delete(try await request.form(limit: Self.containerFormLimit), console: self))
         }
     }
 
@@ -61,16 +61,17 @@ extension Console {
     }
 
     /// A form whose answer is a page of its own, or one to go on with. One file may come with it, as it is.
+    /// - Parameter takesLong: whether to answer it may take so long that it is given up when nobody waits any more.
     private func submit(
-        _ path: String, on router: Router<ServingRequestContext>, limit: Int = recordFormLimit,
+        _ path: String, on router: Router<ServingRequestContext>, limit: Int = recordFormLimit, takesLong: Bool = false,
         _ action: @escaping @Sendable (Visit, (bytes: [UInt8], name: String)?) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
             let bytes = try await request.bodyBytes(limit: limit)
             let contentType = request.headers[.contentType]
-            let (fields, file) = try await LongWork.run(on: bytes.count) { Self.form(bytes, contentType) }
+            let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
             let visit = try await Visit(request, context, fields: fields, console: self)
-            return try await response(to: visit) { try await action(visit, file) }
+            return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit, file) } : try await action(visit, file) }
         }
     }
 

@@ -24,9 +24,7 @@ extension Console {
         _ path: String, limit: Int, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            let bytes = try await request.bodyBytes(limit: limit)
-            let contentType = request.headers[.contentType]
-            let fields = try await LongWork.run(on: bytes.count) { FormFields(bytes, contentType: contentType) }
+            let fields = try await request.form(limit: limit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             var response = try await response(to: visit) { try await action(visit) }
             // An answer may hold a secret that is shown once.

@@ -38,7 +38,7 @@ extension Console {
         _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.pickedLimit))
+            let fields = try await request.form(limit: Self.pickedLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else { return try await response(to: visit) { try await answer(visit) } }
             do {

@@ -24,7 +24,7 @@ extension Console {
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
         router.post("/containers") { request, _ in
-            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
+            let fields = try await request.form(limit: Self.formLimit)
             return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
         }
         router.get("/find") { request, _ in
@@ -100,7 +100,7 @@ extension Console {
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
             if fromThisMachineOnly { try checkPeer(of: request, context) }
-            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.formLimit))
+            let fields = try await request.form(limit: Self.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { .redirect(try await action(visit)) }
         }

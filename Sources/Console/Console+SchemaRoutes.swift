@@ -30,22 +30,9 @@ extension Console {
         _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            let bytes = try await request.bodyBytes(limit: SchemaFileForm.formLimit)
-            let contentType = request.headers[.contentType]
-            let fields = try await LongWork.run(on: bytes.count) { FormFields(bytes, contentType: contentType) }
+            let fields = try await request.form(limit: SchemaFileForm.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { try await action(visit) }
         }
-    }
-}
-
-extension FormFields {
-    /// Reads a sent form of either kind. What is not UTF-8 is replaced.
-    init(_ bytes: [UInt8], contentType: String?) {
-        guard let boundary = MultipartForm.boundary(in: contentType) else {
-            self.init(encoded: bytes)
-            return
-        }
-        self.init(MultipartForm(bytes, boundary: boundary).parts.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
     }
 }

@@ -23,8 +23,7 @@ extension Console {
         _ page: String, _ names: [String], on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(page)")) { request, context in
-            let bytes = try await request.bodyBytes(limit: Self.pasteLimit)
-            let fields = try await LongWork.run(on: bytes.count) { FormFields(encoded: bytes) }
+            let fields = try await request.form(limit: Self.pasteLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             let texts = names.compactMap { name in fields.text(name).map { (name: name, value: $0) } }
             return try await response(to: visit) {

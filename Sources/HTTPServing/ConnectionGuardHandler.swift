@@ -21,6 +21,11 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// Sent down the channel before an answer that is to be the last one on its connection.
     struct EndWithAnswer: Sendable {}
 
+    /// Sent down the channel by who works for a client: is told once when the client hangs up, at once when it has.
+    struct WhenClientLeaves: Sendable {
+        let tell: @Sendable () -> Void
+    }
+
     /// Bytes that are read of a request after its answer: many a client looks at the answer only when it has sent everything.
     static let remainderLimit = 1 << 20
     /// How long a client may take to send that, and to read the answer, before the connection is cut: long enough for one on a busy machine.
@@ -36,12 +41,14 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         var isAnswered = false
         /// Bytes that came after the answer.
         var remainder = 0
+        var whenClientLeaves: [WhenClientLeaves] = []
     }
 
     private let uploadLimit: Int64
     private var exchange = Exchange()
     private var endsWithAnswer = false
     private var linger: Scheduled<Void>?
+    private var hasClientLeft = false
     /// Whether parts of files can be sent without passing through memory: bytes to be encrypted can't.
     private(set) var takesFileRegions = true
 
@@ -98,12 +105,21 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is TLSUserEvent { takesFileRegions = false }
+        if case .inputClosed? = event as? ChannelEvent { clientLeft() }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         linger?.cancel()
+        clientLeft()
         context.fireChannelInactive()
+    }
+
+    /// A client that only says no more looks the same as one that is gone. It is answered all the same, but nothing long is done for it.
+    private func clientLeft() {
+        hasClientLeft = true
+        for leaving in exchange.whenClientLeaves { leaving.tell() }
+        exchange.whenClientLeaves = []
     }
 
     // MARK: Out
@@ -147,6 +163,9 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         switch event {
         case is EndWithAnswer:
             endsWithAnswer = true
+            promise?.succeed()
+        case let leaving as WhenClientLeaves:
+            if hasClientLeft { leaving.tell() } else { exchange.whenClientLeaves.append(leaving) }
             promise?.succeed()
         case let file as SentFileRegion:
             file.write(context, promise: promise)

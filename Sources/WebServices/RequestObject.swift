@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import JSON
 internal import Records
 
@@ -12,6 +13,12 @@ struct RequestObject: Sendable {
     init(_ members: JSONObject, at place: String = "") {
         self.members = members
         self.place = place
+    }
+
+    /// Reads a body, on a thread where that may take its time if it is large.
+    /// - Throws: as ``init(_:)``; `RecordError` TRY_AGAIN_LATER when the server has too much to do.
+    static func reading(_ body: [UInt8]) async throws -> RequestObject {
+        try await WorkPool.prompt.run(on: body.count) { try RequestObject(body) }
     }
 
     /// Reads a body. No body at all is an empty object.

@@ -162,7 +162,7 @@ public struct WebServices: Sendable {
         note?.asked(by: caller)
         let bytes = request.method == .post ? try await ConnectionLost.reading { try await request.bodyBytes() } : []
         note?.received(bytes)
-        let body = request.method == .post ? try RequestObject(bytes) : try RequestObject(parametersOf: request)
+        let body = request.method == .post ? try await RequestObject.reading(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
             path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
             // Python clients write True.

@@ -50,7 +50,7 @@ enum FormSecret {
         if access.bringsSecret(of: session, request) { return }
         let bytes = try await request.bodyBytes(limit: Console.largestForm)
         let contentType = request.headers[.contentType]
-        let secret = try await LongWork.run(on: bytes.count) { value(in: bytes, contentType) }
+        let secret = try await WorkPool.prompt.run(on: bytes.count) { value(in: bytes, contentType) }
         guard let secret, access.isSecret(secret, of: session) else {
             throw RecordError(
                 .accessDenied,

@@ -56,7 +56,7 @@ struct Authenticator: Sendable {
             try admit(spender(of: signature, context), Judgement(unread: signature))
             let signed = try await signed(signature, &request, at: path)
             // The body may be large, and finding out what is wrong with a signature takes some tens of milliseconds.
-            judgement = try await LongWork.run(on: .max) { [credentials, accounts, date] in
+            judgement = try await WorkPool.prompt.run { [credentials, accounts, date] in
                 Judgement(signed, hiding: credentials.secrets, at: path, by: accounts, at: date)
             }
         } else {

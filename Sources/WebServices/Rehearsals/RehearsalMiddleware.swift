@@ -93,7 +93,7 @@ struct RehearsalMiddleware: RouterMiddleware {
                 _ = try await request.readSentBody()
                 return try await request.bodyBytes()
             }
-            reach = RehearsalArea.Reach(of: request, action: path.action, body: body)
+            reach = try await WorkPool.prompt.run(on: body.count) { [request] in RehearsalArea.Reach(of: request, action: path.action, body: body) }
         }
         let place: (RehearsalArea) -> Bool = { area in area.covers(path.container, path.environment, path.scope) && area.covers(reach) }
         func fails(_ rehearsal: Rehearsal) -> Bool {

@@ -29,7 +29,7 @@ struct RehearsalServices: Sendable {
         switch request.method {
         case .get: writer.list(rehearsals)
         case .post:
-            let body = try RequestObject(try await request.bodyBytes())
+            let body = try await RequestObject.reading(try await request.bodyBytes())
             switch (try body.string("start"), try body.string("stop")) {
             case (let name?, nil): try await start(name, body, request, into: &writer)
             case (nil, let name?): try stop(name, body, into: &writer)

@@ -27,7 +27,7 @@ enum AccountServices {
     static func answer(_ service: any AccountService.Type, _ action: String, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
         let isGET = service.method == .get
         try SkylightServices.check(request.method, of: action, allowing: service.method)
-        let body = isGET ? try RequestObject(parametersOf: request) : try RequestObject(try await request.bodyBytes())
+        let body = isGET ? try RequestObject(parametersOf: request) : try await RequestObject.reading(try await request.bodyBytes())
         var writer = JSONWriter()
         try await service.answer(AccountCall(access: access, request: request, peer: peer, body: body), into: &writer)
         var response = Response.json(writer.bytes)

@@ -49,7 +49,7 @@ enum AssetSweepService {
     static func answer(_ call: AssetCall) async throws -> Response {
         let bytes = try await call.request.bodyBytes()
         RequestNote.current?.received(bytes)
-        let body = try RequestObject(bytes)
+        let body = try await RequestObject.reading(bytes)
         let isDryRun = try body.bool("dryRun") ?? false
         let graceTime = try graceTime(in: body) ?? call.place.stores.graceTime
         let store = call.store

@@ -9,7 +9,7 @@ internal import Records
 struct SchemaValidation: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let given = try call.body.schemaText()
-        let text = try await LongWork.run(on: given.utf8.count) { SchemaText(given) }
+        let text = try await WorkPool.prompt.run(on: given.utf8.count) { SchemaText(given) }
         writer.object { writer in
             writer.member("valid", text.errors.isEmpty)
             writer.name("errors")
@@ -36,7 +36,7 @@ struct SchemaDiff: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let other = try await call.comparedSchema()
         let current = try await call.schemaEditing().schema()
-        let (difference, respellings) = try await LongWork.run(on: call.body.textSize) {
+        let (difference, respellings) = try await WorkPool.prompt.run(on: call.body.textSize) {
             (SchemaDifference(from: current, to: other), SchemaRespelling.all(from: current, to: other))
         }
         writer.object { writer in
@@ -62,7 +62,7 @@ struct SchemaImport: Endpoint {
         let editing = try await call.schemaEditing()
         let current = try await editing.schema()
         let production = try await call.schema(of: .production)
-        let plan = try await LongWork.run(on: text.utf8.count) {
+        let plan = try await WorkPool.prompt.run(on: text.utf8.count) {
             try SchemaImportPlan(importing: RequestObject.schema(text: text), into: current, merging: isMerge, production: production)
         }
         let losses = try await plan.losses(measuredBy: editing as? any SchemaMeasuring)
@@ -199,7 +199,7 @@ extension EndpointCall {
         switch way {
         case "text":
             let text = try body.schemaText()
-            return try await LongWork.run(on: text.utf8.count) { try RequestObject.schema(text: text) }
+            return try await WorkPool.prompt.run(on: text.utf8.count) { try RequestObject.schema(text: text) }
         case "environment":
             let name = try body.required("environment", "a string", body.string("environment"))
             guard let environment = Environment(rawValue: name) else {

@@ -174,13 +174,10 @@ extension RecordCopyView {
         let transports = plan.files == 0 ? nil : (from: try await transport(visit.place.address), to: try await transport(other.place.address))
         let records = plan.sent
         let results = try await visit.measure {
-            // Files are read and written on a thread that may wait.
-            try await withTaskExecutorPreference(WorkThread()) {
-                let files = try transports.map { transports in
-                    RecordCopier.Files(folder: AssetFileFolder(try ZoneCopy.url(of: folder)), from: transports.from, to: transports.to)
-                }
-                return try await copier.copy(records, files: files)
+            let files = try transports.map { transports in
+                RecordCopier.Files(folder: AssetFileFolder(try ZoneCopy.url(of: folder)), from: transports.from, to: transports.to)
             }
+            return try await copier.copy(records, files: files)
         }
         return RecordCopyResultView(plan, zip(records, results).map { ($0.recordID.recordName, $1) }, source, to: other)
     }

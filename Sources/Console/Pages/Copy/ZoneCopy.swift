@@ -20,13 +20,11 @@ struct ZoneCopy: Sendable {
     func run(_ run: BackgroundRun) async throws {
         let folder = Self.scratchFolder()
         defer { folder.later { $0.remove() } }
-        try await withTaskExecutorPreference(WorkThread()) {
-            do {
-                try await copy(through: Self.url(of: folder), run)
-            } catch {
-                if Task.isCancelled { throw CancellationError() }
-                throw error
-            }
+        do {
+            try await copy(through: Self.url(of: folder), run)
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw error
         }
     }
 

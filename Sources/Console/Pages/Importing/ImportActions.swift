@@ -24,7 +24,7 @@ enum ImportActions {
             }
             guard let upload else { throw RecordError(.badRequest, "Choose a file, or paste rows: there is nothing to import yet") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Say which record type the rows are to be") }
-            let preview = try await preview(form, upload, visit)
+            let preview = try preview(form, upload, visit)
             return .page(ImportingView(form, upload, preview, remark: remark, visit: visit))
         } catch let error as RecordError {
             return .page(ImportingView(form, upload, complaint: error, visit: visit))
@@ -46,7 +46,7 @@ enum ImportActions {
             let remark = "Nothing was imported: this is not what was shown when the button was pressed. This is what would come of it now."
             return try await preview(visit, file: file, uploads: uploads, remark: remark)
         }
-        let preview = try await preview(form, upload, visit)
+        let preview = try preview(form, upload, visit)
         if preview.problemCount > 0, !form.skipsBadRows {
             let error = RecordError(.badRequest, "Nothing was imported: some rows can't be. Tick that they are left out, or mend the file and choose it again")
             return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
@@ -67,7 +67,7 @@ enum ImportActions {
         do {
             try runs.start(run) { run in
                 defer { uploads.discard(upload) }
-                try await withTaskExecutorPreference(WorkThread()) { try await work(importer, upload, run) }
+                try await work(importer, upload, run)
             }
         } catch {
             uploads.putBack(upload)
@@ -99,17 +99,16 @@ enum ImportActions {
         }
     }
 
-    private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) async throws -> ImportPreview {
+    /// Reads all rows, on a thread that may.
+    private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
         guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema, so nothing can be imported") }
         let zoneID = visit.place.zoneID ?? .default
         let database = visit.database
-        return try await LongWork.run(on: upload.size) {
-            try reading {
-                let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
-                let columns = try Importer([upload.url], options: open, into: database).columns()
-                let options = form.options(zoneID, format: upload.format, columns: columns)
-                return try Importer([upload.url], options: options, into: database).preview(schema, sampleLimit: ImportingView.sampleLimit)
-            }
+        return try reading {
+            let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
+            let columns = try Importer([upload.url], options: open, into: database).columns()
+            let options = form.options(zoneID, format: upload.format, columns: columns)
+            return try Importer([upload.url], options: options, into: database).preview(schema, sampleLimit: ImportingView.sampleLimit)
         }
     }
 

@@ -55,7 +55,7 @@ final class ImportUploads: Sendable {
         let name = Self.safe(fileName)
         let format = format ?? FileFormat(of: URL(filePath: name)) ?? Self.guess(bytes)
         let id = UUID().uuidString
-        let (place, url) = try await LongWork.run(on: .max) { [folder] in
+        let (place, url) = try await WorkPool.prompt.run { [folder] in
             do {
                 let place = try folder.url().appending(path: id, directoryHint: .isDirectory)
                 let url = URL(filePath: name, relativeTo: place)
@@ -123,7 +123,8 @@ final class ImportUploads: Sendable {
     /// Removes a file that is in no list.
     func discard(_ upload: Upload) {
         let place = upload.place
-        Task.detached(priority: .low) { try? await LongWork.run(on: .max) { try? FileManager.default.removeItem(at: place) } }
+        // What can't be removed now goes with the folder around it.
+        Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { try? FileManager.default.removeItem(at: place) }
     }
 
     /// A name that can't lead out of its folder.

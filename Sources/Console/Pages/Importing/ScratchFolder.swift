@@ -44,7 +44,7 @@ final class ScratchFolder: Sendable {
 
     /// Does something with the folder on a thread that may wait, later on.
     func later(_ work: @escaping @Sendable (ScratchFolder) -> Void) {
-        Task.detached(priority: .low) { try? await LongWork.run(on: .max) { work(self) } }
+        Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { work(self) }
     }
 
     /// The folder, which is made when it is asked for first. Waits for the disk.

@@ -7,7 +7,7 @@ extension SignatureView.Result {
     /// Checks a request as the web services would, and lays out what its signature must be over.
     static func of(_ form: SignatureForm, _ visit: Visit) async throws -> SignatureView.Result {
         let body = Array(form.body.utf8)
-        let hash = try await LongWork.run(on: body.count) { RequestSignature.bodyHash(body) }
+        let hash = try await WorkPool.prompt.run(on: body.count) { RequestSignature.bodyHash(body) }
         let now = Date()
         let date = form.date.isEmpty ? RequestSignature.date(of: Int64(now.timeIntervalSince1970)) : form.date
         let parts = [
@@ -33,7 +33,7 @@ extension SignatureView.Result {
             environment: place.environment)
         let accounts = visit.accounts
         let targets = Self.knownTargets(place.container)
-        let verdict = try await LongWork.run(on: .max) { accounts.verify(request, knownTargets: targets, now: now, isUse: false) }
+        let verdict = try await WorkPool.prompt.run { accounts.verify(request, knownTargets: targets, now: now, isUse: false) }
         switch verdict {
         case .accepted(let key): return result("The signature is right: it is one of the key ‘\(key.name)’ over just this message.", "good")
         case .refused(let problem) where problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }:

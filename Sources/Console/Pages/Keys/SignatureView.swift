@@ -43,7 +43,7 @@ struct SignatureView: Page {
         do {
             let fields = visit.fields
             let length = fields.pairs.reduce(0) { $0 + $1.value.utf8.count }
-            let form = try await LongWork.run(on: length) { try SignatureForm(fields) }
+            let form = try await WorkPool.prompt.run(on: length) { try SignatureForm(fields) }
             guard form.target.hasPrefix("/") else {
                 throw RecordError(.badRequest, "The target of the request is missing: its path, beginning with /database, and its query")
             }

@@ -35,7 +35,7 @@ extension ErrorsView {
     static func load(_ visit: Visit) async throws -> ErrorsView {
         let text = visit.fields["error"] ?? ""
         let isFirst = text.allSatisfy(\.isWhitespace)
-        let read = isFirst ? nil : try await LongWork.run(on: text.utf8.count * 4) { ErrorText(text) }
+        let read = isFirst ? nil : try await WorkPool.prompt.run(on: text.utf8.count * 4) { ErrorText(text) }
         let find = visit.fields["find"] ?? ""
         let lists = ErrorCodeList.all(matching: find)
         let isTooLong = text.utf8.count > shownLength

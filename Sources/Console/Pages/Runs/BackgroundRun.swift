@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import RecordStore
 internal import Records
 internal import Synchronization
@@ -80,9 +81,9 @@ final class BackgroundRun: Sendable {
         task.withLock { $0 }?.cancel()
     }
 
-    /// Begins the work, which tells here how far it is. Only ``BackgroundRuns`` and ``CheckRuns`` call this, once.
+    /// Begins the work, which tells here how far it is, on threads where it may take long. Only ``BackgroundRuns`` and ``CheckRuns`` call this, once.
     func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
-        let running = Task.detached(priority: priority) { [self] in
+        let running = Task.detached(executorPreference: WorkPool.lengthy, priority: priority) { [self] in
             let ending: Ending
             do {
                 try await work(self)

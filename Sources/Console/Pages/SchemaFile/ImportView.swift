@@ -141,7 +141,7 @@ private struct Reading: Sendable {
         let isMerging = visit.fields["merge"] != nil
         let current = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
-        self = try await LongWork.run(on: text.utf8.count) {
+        self = try await WorkPool.prompt.run(on: text.utf8.count) {
             var reading = Reading()
             reading.text = text
             reading.read = SchemaText(text)

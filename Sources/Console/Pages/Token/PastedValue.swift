@@ -36,7 +36,7 @@ struct PastedValue: Sendable {
 
     /// Reads a text; a long one on a thread of its own.
     static func read(_ text: String) async throws -> PastedValue {
-        try await LongWork.run(on: text.utf8.count) { PastedValue(text) }
+        try await WorkPool.prompt.run(on: text.utf8.count) { PastedValue(text) }
     }
 
     private init(_ text: String) {

@@ -1,0 +1,143 @@
+import Foundation
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import LoopbackServing
+import Records
+import Synchronization
+import Testing
+
+/// Work that would keep others waiting.
+@Suite("Work pools", .timeLimit(.minutes(5)))
+struct WorkPoolTests {
+    /// Works that are under way until they are told to end.
+    private final class Workshop: Sendable {
+        private let gate: AsyncStream<Void>
+        private let opener: AsyncStream<Void>.Continuation
+        private let counts = Mutex((begun: 0, cancelled: 0))
+        private let begins: AsyncStream<Void>
+        private let begin: AsyncStream<Void>.Continuation
+
+        var begun: Int { counts.withLock { $0.begun } }
+        var cancelled: Int { counts.withLock { $0.cancelled } }
+
+        init() {
+            (gate, opener) = AsyncStream.makeStream(of: Void.self)
+            (begins, begin) = AsyncStream.makeStream(of: Void.self)
+        }
+
+        /// Goes on until the workshop closes or the task is cancelled.
+        func work() async throws {
+            counts.withLock { $0.begun += 1 }
+            begin.yield()
+            for await _ in gate {}
+            if Task.isCancelled { counts.withLock { $0.cancelled += 1 } }
+            try Task.checkCancellation()
+        }
+
+        func isBegun(times: Int = 1) async {
+            var left = times
+            for await _ in begins {
+                left -= 1
+                if left == 0 { return }
+            }
+        }
+
+        func close() { opener.finish() }
+    }
+
+    @Test("So many works are done at a time, so many wait, and the rest is told to come back")
+    func bounded() async throws {
+        let pool = WorkPool(threads: 4, atATime: 2, waiting: 3)
+        let workshop = Workshop()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 { group.addTask { try await pool.run { try await workshop.work() } } }
+            await workshop.isBegun(times: 2)
+            let waiting = (0..<3).map { _ in Task { try await pool.run { try await workshop.work() } } }
+            while pool.waitingCount < 3 { await Task.yield() }
+            let refusal = await #expect(throws: RecordError.self) { try await pool.run { Issue.record("There is no room") } }
+            #expect(refusal?.code == .tryAgainLater && refusal?.retryAfter != nil)
+            // Who waits and is cancelled makes room at once, though nobody else is done.
+            waiting[1].cancel()
+            await #expect(throws: CancellationError.self) { try await waiting[1].value }
+            #expect(pool.waitingCount == 2 && workshop.begun == 2)
+            workshop.close()
+            for index in [0, 2] { try await waiting[index].value }
+            try await group.waitForAll()
+        }
+        #expect(workshop.begun == 4 && workshop.cancelled == 0 && pool.waitingCount == 0)
+    }
+
+    @Test("Work is done on threads of its own, and sees that it is cancelled")
+    func threads() async throws {
+        let pool = WorkPool(threads: 1, waiting: 1)
+        // The one thread runs this, and everything else goes on.
+        let begun = Atomic(false)
+        let working = Task {
+            try await pool.run {
+                begun.store(true, ordering: .relaxed)
+                while !Task.isCancelled {}
+                throw CancellationError()
+            }
+        }
+        while !begun.load(ordering: .relaxed) { await Task.yield() }
+        #expect(try await pool.run(on: 1000) { 7 } == 7, "what is small stays where it is")
+        let large = Task { try await pool.run(on: 1 << 20) { 8 } }
+        while pool.waitingCount == 0 { await Task.yield() }
+        working.cancel()
+        await #expect(throws: CancellationError.self) { try await working.value }
+        #expect(try await large.value == 8)
+    }
+
+    @Test("What takes long is given up when the client hangs up")
+    func hangUp() async throws {
+        let workshop = Workshop()
+        try await FileServer.run(routes: { router in
+            router.get("long") { _, context in
+                try await context.lengthy { try await workshop.work() }
+                return Response.text("done")
+            }
+        }) { server in
+            try await TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("GET", "/long"))
+                while workshop.begun == 0 { Thread.sleep(forTimeInterval: 0.005) }
+            }
+            while workshop.cancelled == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            // Another client's is not.
+            async let answer = server.answer("GET", "/long")
+            while workshop.begun < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            workshop.close()
+            #expect(try await answer.text == "done")
+        }
+        #expect(workshop.cancelled == 1)
+    }
+
+    @Test("What takes long ends when the server does, and its client is told")
+    func shutdown() async throws {
+        let workshop = Workshop()
+        let router = Router(context: ServingRequestContext.self)
+        router.addGuards(trusting: .loopback)
+        router.get("database/long") { _, context in
+            do {
+                try await context.lengthy { try await workshop.work() }
+                return Response.text("done")
+            } catch let error as RecordError {
+                return Response.text(error.code.rawValue, status: error.code.httpStatus)
+            }
+        }
+        let (answers, answer) = AsyncStream.makeStream(of: String.self)
+        try await LoopbackServer.run(router, server: .guardedHTTP1()) { port in
+            Task {
+                let text = try? await TestSocket.with(port: port) { socket in
+                    try socket.send(FileServer.head("GET", "/database/long"))
+                    return try socket.readAnswer().text
+                }
+                answer.yield(text ?? "the connection was cut")
+                answer.finish()
+            }
+            await workshop.isBegun()
+        }
+        for await text in answers { #expect(text == "TRY_AGAIN_LATER") }
+        #expect(workshop.cancelled == 1)
+    }
+}
