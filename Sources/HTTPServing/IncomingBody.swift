@@ -10,21 +10,26 @@ struct IncomingBody {
         case gzip
     }
 
-    /// After the first ten seconds a body must have come at this rate, in bytes per second, or it is given up.
+    /// A body must come at this rate, in bytes per second, in all ten seconds that are waited for it, or it is given up.
     private static let slowestRate = 1024.0
 
     private let limit: Int64
+    /// How long is waited for a body from one look at its rate to the next.
+    private let watch: Duration
     private let offered: Result<Coding, Refusal>
     private var parts: RequestBody.AsyncIterator
-    private let start = ContinuousClock.now
+    /// How long was waited for what came since the last look at the rate.
+    private var waited = Duration.zero
+    private var arrived: Int64 = 0
     private var isBegun = false
     /// Bytes that the head says are to come.
     let declared: Int64?
     private(set) var received: Int64 = 0
 
     /// - Parameter limit: bytes that the body may have without its coding.
-    init(_ body: RequestBody, headers: HTTPFields, limit: Int64) {
+    init(_ body: RequestBody, headers: HTTPFields, limit: Int64, watch: Duration = .seconds(10)) {
         self.limit = limit
+        self.watch = watch
         offered = Self.coding(headers)
         declared = headers[.contentLength].flatMap { Int64($0) }
         parts = body.makeAsyncIterator()
@@ -53,20 +58,35 @@ struct IncomingBody {
     /// The next bytes, still in their coding.
     /// - Throws: ``Refusal`` 413 when there are too many, before any is read if the head says so; 408 when they come too slowly.
     mutating func next() async throws -> ByteBuffer? {
-        // What does not compress grows a little when it is compressed.
-        let limit = try coding == .gzip ? self.limit.addingSaturated(self.limit / 1000 + 1024) : self.limit
-        if !isBegun {
-            isBegun = true
-            if let declared, declared > limit { throw Self.tooLarge(self.limit) }
-        }
+        if !isBegun { _ = try acceptableSize() }
+        let start = ContinuousClock.now
         guard let part = try await parts.next() else { return nil }
         received += Int64(part.readableBytes)
-        if received > limit { throw Self.tooLarge(self.limit) }
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        if seconds > 10, Double(received) < seconds * Self.slowestRate {
-            throw Refusal(.requestTimeout, .badRequest, "The request body comes too slowly", endsConnection: true)
+        if received > (try sentLimit) { throw Self.tooLarge(limit) }
+        // What the server itself takes its time for is not counted.
+        waited += ContinuousClock.now - start
+        arrived += Int64(part.readableBytes)
+        if waited > watch {
+            if Double(arrived) < waited / .seconds(1) * Self.slowestRate {
+                throw Refusal(.requestTimeout, .badRequest, "The request body comes too slowly", endsConnection: true)
+            }
+            (waited, arrived) = (.zero, 0)
         }
         return part
+    }
+
+    /// How many bytes the head says are to come; 0 where it doesn't.
+    /// - Throws: ``Refusal`` 413 when they are too many, 415 for what can't be read.
+    mutating func acceptableSize() throws -> Int {
+        isBegun = true
+        guard let declared else { return 0 }
+        if declared > (try sentLimit) { throw Self.tooLarge(limit) }
+        return Int(clamping: declared)
+    }
+
+    /// Bytes that the body may have in its coding: what does not compress grows a little when it is compressed.
+    private var sentLimit: Int64 {
+        get throws { try coding == .gzip ? limit.addingSaturated(limit / 1000 + 1024) : limit }
     }
 
     static func tooLarge(_ limit: Int64) -> Refusal {

@@ -14,16 +14,19 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     /// What is wrong and what would be right.
     public let reason: String
     public let headers: HTTPFields
+    /// Seconds after which the same request can succeed; `nil` where it can't, or nobody knows.
+    public let retryAfter: Int?
     /// Whether the connection ends with the answer: what comes after on it can't be trusted, or is not wanted.
     public let endsConnection: Bool
 
     public init(
-        _ status: HTTPResponse.Status, _ code: ServerErrorCode, _ reason: String, headers: HTTPFields = [:], endsConnection: Bool = false
+        _ status: HTTPResponse.Status, _ code: ServerErrorCode, _ reason: String, headers: HTTPFields = [:], retryAfter: Int? = nil, endsConnection: Bool = false
     ) {
         self.status = status
         self.code = code
         self.reason = reason
         self.headers = headers
+        self.retryAfter = retryAfter
         self.endsConnection = endsConnection
     }
 
@@ -35,6 +38,7 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
             request.isWebServiceRequest || request.uri.path.hasPrefix("/assets/")
             ? Response.json(body(id: context?.requestID ?? ""), status: status) : Response.text(reason + "\n", status: status)
         response.headers.append(contentsOf: headers)
+        if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
         guard endsConnection, let context else { return response }
         return response.endingConnection(of: context)
     }
@@ -42,7 +46,7 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     /// What clients of the web services are told.
     /// - Parameter id: of the request.
     public func body(id: String) -> [UInt8] {
-        Self.body(id: id, code: code, reason: reason)
+        Self.body(id: id, code: code, reason: reason, retryAfter: retryAfter)
     }
 
     /// The body of a whole-request failure: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error Codes").

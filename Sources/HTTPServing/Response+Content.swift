@@ -1,6 +1,5 @@
 public import HTTPTypes
 public import Hummingbird
-internal import NIOCore
 
 extension Response {
     /// An answer in JSON.
@@ -20,8 +19,6 @@ extension Response {
 
     /// An answer of some bytes. It is not kept by caches: what the server says may be another thing a moment later.
     public static func content(_ bytes: some Sequence<UInt8>, type: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status, headers: [.contentType: type, .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        Response(status: status, headers: [.contentType: type, .cacheControl: "no-store"], body: .pieces(of: Array(bytes)))
     }
 }

@@ -30,6 +30,7 @@ struct RecordsLookup: Endpoint {
         let database = try await call.database()
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
+        try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })
         call.note?.items(records) { items[$0].recordID.recordName }
         let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in

@@ -18,6 +18,7 @@ struct RecordsQuery: Endpoint {
         // Taken before the records are read: a change in between is then pulled twice rather than never.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)
+        try call.makeRoom(for: page.records)
         if let note = call.note {
             let plan = page.plan.map { ServedRequest.Plan(index: $0.index?.description, sentence: $0.summary) }
             note.update { request in

@@ -168,10 +168,28 @@ public struct WebServices: Sendable {
             // Python clients write True.
             wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
             assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
+        let answer = try await written(call, with: endpoint)
+        note?.answered(answer)
+        return .json(answer)
+    }
+
+    /// The body of an answer. Records for which there is no room at the moment are dropped, and read again when there is.
+    private func written(_ call: EndpointCall, with endpoint: any Endpoint) async throws -> [UInt8] {
+        do {
+            var writer = JSONWriter(capacity: 4096)
+            try await endpoint.answer(call, into: &writer)
+            return writer.bytes
+        } catch let shortage as RequestMemory.Shortage {
+            try await RequestMemory.current?.waitForRoom(after: shortage)
+        }
         var writer = JSONWriter(capacity: 4096)
-        try await endpoint.answer(call, into: &writer)
-        note?.answered(writer.bytes)
-        return .json(writer.bytes)
+        do {
+            try await endpoint.answer(call, into: &writer)
+        } catch is RequestMemory.Shortage {
+            // There are more of them by now.
+            throw RecordError(.tryAgainLater, "The records that were asked for grow faster than they can be answered", retryAfter: 1)
+        }
+        return writer.bytes
     }
 
     /// An answer, or the protocol's words for why there is none.

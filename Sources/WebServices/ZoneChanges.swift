@@ -23,6 +23,7 @@ struct ZoneChanges: Endpoint {
             do {
                 let page = try await database.zoneChanges(pull.request, noting: call.note)
                 bytesLeft -= page.changes.reduce(0) { $0 + $1.record.fields.bytes.count }
+                try call.makeRoom(for: Self.answerLimit - bytesLeft)
                 pages.append(.success(page))
             } catch let error as RecordError where error.code != .internalError {
                 pages.append(.failure(error))

@@ -76,6 +76,12 @@ struct ServeCommand: AsyncParsableCommand {
             "How long the files of assets are kept that no record refers to: hours, or a number with s, m, h or d.", valueName: "time"))
     var assetGrace = GraceTime(AssetStores.defaultGraceTime)
 
+    @Option(
+        help: ArgumentHelp(
+            "How much memory large requests and answers may take together, in bytes or with KB, MB, GB or TB; more are answered TRY_AGAIN_LATER.",
+            valueName: "size"))
+    var transferMemory = ByteCount(Int64(MemoryBudget.defaultLimit))
+
     @Option(help: "How many requests to the web services to keep for the pages that show them; 0 for none, 100000 at most.")
     var requestLog = RequestLog.limit
 
@@ -94,6 +100,9 @@ struct ServeCommand: AsyncParsableCommand {
         try access.check(for: hostname)
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
         if assetSizeLimit.bytes > AssetPlace.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetPlace.sizeLimit)).") }
+        if !(Int64(MemoryBudget.leastLimit)...AssetPlace.sizeLimit).contains(transferMemory.bytes) {
+            throw ValidationError("--transfer-memory is a size of at least \(ByteCount(Int64(MemoryBudget.leastLimit))).")
+        }
         if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
         if !(0...100_000).contains(requestLog) { throw ValidationError("--request-log is a number of requests from 0 to 100000.") }
         if let journalDays, !(0...JournalLimits.longest).contains(journalDays) {
@@ -164,7 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
         let instance = UUID().uuidString
         let routes = ServedRoutes(
             store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
-            throttle: access.throttle(for: hostname),
+            memory: MemoryBudget(limit: Int(clamping: transferMemory.bytes)), throttle: access.throttle(for: hostname),
             log: RequestLog(limit: requestLog), instance: instance, templates: templates, publicFolder: publicFolder)
         let scheme = certificate == nil ? "http" : "https"
         var application = Application(

@@ -14,6 +14,8 @@ struct ServedRoutes {
     var trusted = TrustedSites.loopback
     /// Whether connections are encrypted.
     var isSecure = false
+    /// What requests and answers may take together.
+    var memory = MemoryBudget()
     /// `nil` where as many requests are answered as there are.
     var throttle: Throttle?
     var log = RequestLog()
@@ -25,7 +27,7 @@ struct ServedRoutes {
     /// - Throws: an error of a template, or of the file system.
     func router() throws -> Router<ServingRequestContext> {
         let router = Router(context: ServingRequestContext.self)
-        router.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure)
+        router.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
         let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(

@@ -10,6 +10,7 @@ struct ChangesPage: Endpoint {
             try body.zoneIdentity(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let page = try await call.database().zoneChanges(request, noting: call.note)
+        try call.makeRoom(for: page.changes.lazy.map(\.record))
         let downloadURL = try await call.assets.addresses(in: page.changes.lazy.map(\.record))
         try writer.object { writer in
             writer.name("zoneID")

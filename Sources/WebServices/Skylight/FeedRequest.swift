@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
@@ -70,6 +71,17 @@ struct FeedRequest: Sendable {
         } catch let error as RecordError {
             note?.pulled(ServedRequest.Pull(ZoneChangesRequest(zoneID, since: since), error))
             throw error
+        }
+    }
+
+    /// Makes room for what a stream holds at a time for a client that does not read: two pages.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is none for some seconds.
+    func makeRoom(forPagesOf limit: PageLimit) async throws {
+        guard let memory = RequestMemory.current else { return }
+        do {
+            try memory.prepareAnswer(of: 2 * limit.bytes)
+        } catch {
+            try await memory.waitForRoom(after: error)
         }
     }
 

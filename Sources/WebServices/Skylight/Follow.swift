@@ -13,7 +13,7 @@ internal import Traffic
 /// happens while a client is slow is not kept for it; it is read from the store when the client is ready.
 struct Follow {
     /// Changes in an event.
-    private static let pageLimit = PageLimit(records: 200)
+    private static let pageLimit = PageLimit(records: 200, bytes: 1 << 20)
     private let request: FeedRequest
 
     init(_ request: FeedRequest) {
@@ -23,6 +23,7 @@ struct Follow {
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
         guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
+        try await request.makeRoom(forPagesOf: Self.pageLimit)
         // The signals begin before the first look, so that no commit falls in between.
         let commits = signalling.commits()
         let (start, first) = try await request.beginning(of: zoneID) {

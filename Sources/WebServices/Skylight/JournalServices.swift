@@ -13,6 +13,7 @@ struct RecordsJournal: Endpoint {
             limit: try call.body.widePageLimit())
         call.note?.about([request.recordID.zoneID])
         let page = try await call.journalling().journal(request)
+        try call.makeRoom(for: page.entries.reduce(0) { $0 + $1.fields.bytes.count })
         call.note?.update { $0.records = page.entries.count }
         writer.object { writer in
             writer.name("changes")

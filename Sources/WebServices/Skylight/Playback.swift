@@ -34,6 +34,7 @@ struct Playback {
 
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
+        try await request.makeRoom(forPagesOf: Self.pageLimit)
         // What is wrong with the request shows in the first page, while there is still a status to say it with.
         let (total, first) = try await request.beginning(of: zoneID) {
             let total = try await request.total()

@@ -30,6 +30,7 @@ struct RecordsList: Endpoint {
         guard let database = try await call.database() as? any RecordListing else { throw call.unable("list records") }
         call.note?.about([request.zoneID])
         let page = try await database.list(request)
+        try call.makeRoom(for: page.records)
         call.note?.update { $0.records = page.records.count }
         let downloadURL = try await call.assets.addresses(in: page.records)
         try writer.object { writer in

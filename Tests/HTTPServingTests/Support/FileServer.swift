@@ -10,11 +10,11 @@ struct FileServer: Sendable {
 
     /// Runs a server for as long as the body takes.
     static func run(
-        guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60),
+        guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60), memory: MemoryBudget = MemoryBudget(),
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (FileServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
-        router.addGuards(trusting: .loopback)
+        router.addGuards(trusting: .loopback, memory: memory)
         routes(router)
         try await LoopbackServer.run(router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1()) {
             try await body(FileServer(port: $0))

@@ -43,7 +43,7 @@ struct TestServer: Sendable {
     /// Runs a server for as long as the body takes.
     static func run(
         _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
-        clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil,
+        clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
         routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
@@ -54,7 +54,7 @@ struct TestServer: Sendable {
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
-        try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, routes: routes, body)
+        try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory, routes: routes, body)
         await assets.close()
         await engine.close()
     }
@@ -79,13 +79,13 @@ struct TestServer: Sendable {
 
     private static func run(
         on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open, trusting trusted: TrustedSites,
-        log: RequestLog = RequestLog(), throttle: Throttle? = nil,
+        log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
         let accounts = try Accounts(file: nil)
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
-        router.addGuards(trusting: trusted, tokensOf: accounts)
+        router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory)
         WebServices(engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle)
             .addRoutes(to: router)
         routes(router)

@@ -1,0 +1,39 @@
+internal import Synchronization
+
+/// How much memory a server gives to bodies of requests and to answers, all of them together.
+///
+/// Counted are bodies that are collected, until they are answered, and answers, until they are sent or the client is gone. What is small is not
+/// counted, nor are the bytes of assets, which are never held as a whole.
+public final class MemoryBudget: Sendable {
+    /// 128 MiB: four of the largest bodies or answers at a time, and thousands of usual ones.
+    public static let defaultLimit = 128 << 20
+    /// Below this a single large request would not find room.
+    public static let leastLimit = 64 << 20
+
+    private let limit: Int
+    private let taken = Atomic(0)
+
+    /// - Parameter limit: bytes.
+    public init(limit: Int = defaultLimit) {
+        self.limit = limit
+    }
+
+    /// Bytes that are taken now.
+    public var takenBytes: Int { taken.load(ordering: .relaxed) }
+
+    /// - Returns: whether there is room. Who is alone may have more than there is: it would never find room.
+    func take(_ count: Int) -> Bool {
+        var before = taken.load(ordering: .relaxed)
+        while before + count <= limit || before == 0 {
+            let (isTaken, now) = taken.weakCompareExchange(expected: before, desired: before + count, ordering: .relaxed)
+            if isTaken { return true }
+            before = now
+        }
+        return false
+    }
+
+    /// Counts what is there already, be it more than there is room for.
+    func count(_ count: Int) { taken.add(count, ordering: .relaxed) }
+
+    func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
+}

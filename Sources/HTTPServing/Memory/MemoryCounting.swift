@@ -1,0 +1,15 @@
+internal import Hummingbird
+
+/// Counts what requests take of a server's ``MemoryBudget``.
+struct MemoryCounting: RouterMiddleware {
+    typealias Context = ServingRequestContext
+
+    let budget: MemoryBudget
+
+    func handle(
+        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let memory = RequestMemory(of: budget)
+        return memory.hold(try await RequestMemory.$current.withValue(memory) { try await next(request, context) })
+    }
+}

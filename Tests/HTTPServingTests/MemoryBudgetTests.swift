@@ -1,0 +1,182 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Records
+import Synchronization
+import Testing
+
+@testable import HTTPServing
+
+/// What bodies and answers may take together.
+@Suite("Memory budget", .timeLimit(.minutes(5)))
+struct MemoryBudgetTests {
+    private static let size = 20_000_000
+
+    private static func run(_ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
+        let budget = MemoryBudget(limit: 50_000_000)
+        try await FileServer.run(
+            memory: budget,
+            routes: { router in
+                router.post("held") { request, _ in Response.text("\(try await request.bodyBytes(limit: 40_000_000).count)") }
+                router.post("failed") { request, _ -> Response in
+                    _ = try await request.bodyBytes()
+                    throw HTTPError(.conflict)
+                }
+                router.get("large") { _, _ in Response.json([UInt8](repeating: 32, count: size)) }
+                router.get("prepared") { _, _ in
+                    do {
+                        try RequestMemory.current?.prepareAnswer(of: 2 * size)
+                    } catch let shortage as RequestMemory.Shortage {
+                        try await RequestMemory.current?.waitForRoom(after: shortage)
+                    }
+                    return Response.text("prepared")
+                }
+            }) { server in try await body(server, budget) }
+        #expect(budget.takenBytes == 0)
+    }
+
+    private static func isTaken(_ bytes: Int, of budget: MemoryBudget) async throws {
+        while budget.takenBytes != bytes { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    /// What threads wait for.
+    private final class Gate: Sendable {
+        private let isOpen = Atomic(false)
+
+        func open() { isOpen.store(true, ordering: .relaxed) }
+        func wait() { while !isOpen.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.002) } }
+    }
+
+    /// Sends the beginning of a body, and the rest of it when the gate opens.
+    private static func send(_ server: FileServer, _ body: [UInt8], _ fields: [String] = [], to path: String = "/held", stoppingAt gate: Gate) async throws -> Answer {
+        try await TestSocket.with(port: server.port) { socket in
+            try socket.send(FileServer.head("POST", path, fields + ["Content-Length: \(body.count)"]) + body.prefix(1000))
+            gate.wait()
+            try socket.send(Array(body.dropFirst(1000)))
+            return try socket.readAnswer()
+        }
+    }
+
+    @Test("Bodies take what they are said to have; beyond that there is no room but for small ones")
+    func bodies() async throws {
+        let body = [UInt8](repeating: 1, count: Self.size)
+        try await Self.run { server, budget in
+            let gate = Gate()
+            async let first = Self.send(server, body, stoppingAt: gate)
+            async let second = Self.send(server, body, stoppingAt: gate)
+            try await Self.isTaken(2 * Self.size, of: budget)
+            let refused = try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"])
+            #expect(refused.status == 503 && refused["retry-after"] == "2" && refused["connection"] == "close")
+            #expect(refused.text.contains("--transfer-memory"))
+            #expect(try await server.answer("POST", "/held", ["Content-Length: 60000"], body: [UInt8](repeating: 1, count: 60_000)).text == "60000")
+            #expect(budget.takenBytes == 2 * Self.size)
+            gate.open()
+            for answer in try await [first, second] { #expect(answer.text == "\(Self.size)") }
+            try await Self.isTaken(0, of: budget)
+        }
+    }
+
+    @Test("What is taken is given back, however a request ends")
+    func ends() async throws {
+        let body = [UInt8](repeating: 1, count: Self.size)
+        try await Self.run { server, budget in
+            #expect(try await server.answer("POST", "/failed", ["Content-Length: \(Self.size)"], body: body).status == 409)
+            try await Self.isTaken(0, of: budget)
+            // The client hangs up in the middle.
+            try await TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(1000))
+                while budget.takenBytes == 0 { Thread.sleep(forTimeInterval: 0.002) }
+            }
+            try await Self.isTaken(0, of: budget)
+            // The body turns out to be no gzip.
+            #expect(try await server.answer("POST", "/held", ["Content-Encoding: gzip", "Content-Length: \(Self.size)"], body: body).status == 400)
+            try await Self.isTaken(0, of: budget)
+        }
+    }
+
+    @Test("Bodies of unknown length take room as they come, and compressed ones for what they stand for")
+    func framing() async throws {
+        try await Self.run { server, budget in
+            let gate = Gate()
+            async let chunked = TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("POST", "/held", ["Transfer-Encoding: chunked"]) + Array("186a0\r\n".utf8) + [UInt8](repeating: 1, count: 100_000))
+                gate.wait()
+                try socket.send(Array("\r\n0\r\n\r\n".utf8))
+                return try socket.readAnswer().text
+            }
+            try await Self.isTaken(1 << 20, of: budget)
+            gate.open()
+            #expect(try await chunked == "100000")
+            try await Self.isTaken(0, of: budget)
+            // There is no room for what is small as it is sent, and large as it is.
+            let held = Gate()
+            async let first = Self.send(server, [UInt8](repeating: 1, count: Self.size), stoppingAt: held)
+            try await Self.isTaken(Self.size, of: budget)
+            let zeroes = try Gzip.zeroes(restoringTo: 2 * Self.size)
+            #expect(zeroes.count < 60_000)
+            let fields = ["Content-Encoding: gzip", "Content-Length: \(zeroes.count)"]
+            #expect(try await server.answer("POST", "/held", fields, body: zeroes).status == 503)
+            held.open()
+            #expect(try await first.status == 200)
+            #expect(try await server.answer("POST", "/held", fields, body: zeroes).text == "\(2 * Self.size)")
+        }
+    }
+
+    @Test("An answer is counted until it is read or its client is gone, and one that is prepared until it is made")
+    func answers() async throws {
+        try await Self.run { server, budget in
+            let gate = Gate()
+            async let unread: Void = TestSocket.with(port: server.port, receiveBuffer: 16 << 10) { socket in
+                try socket.send(FileServer.head("GET", "/large"))
+                gate.wait()
+            }
+            async let read = TestSocket.with(port: server.port, receiveBuffer: 16 << 10) { socket in
+                try socket.send(FileServer.head("GET", "/large"))
+                gate.wait()
+                return try socket.readAnswer().body.count
+            }
+            try await Self.isTaken(2 * Self.size, of: budget)
+            #expect(try await server.answer("GET", "/prepared").status == 503)
+            #expect(try await server.answer("HEAD", "/large").status == 200)
+            #expect(budget.takenBytes == 2 * Self.size)
+            gate.open()
+            try await unread
+            #expect(try await read == Self.size)
+            try await Self.isTaken(0, of: budget)
+            #expect(try await server.answer("GET", "/prepared").text == "prepared")
+        }
+    }
+
+    // MARK: Slow bodies
+
+    private static func body(_ parts: AsyncStream<ByteBuffer>, watch: Duration) -> IncomingBody {
+        IncomingBody(RequestBody(asyncSequence: parts), headers: [:], limit: 1 << 30, watch: watch)
+    }
+
+    @Test("A body that came fast at first and then hardly at all is given up")
+    func trickle() async throws {
+        let (parts, part) = AsyncStream.makeStream(of: ByteBuffer.self)
+        part.yield(ByteBuffer(repeating: 1, count: 10_000_000))
+        let trickling = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: .milliseconds(5))
+                part.yield(ByteBuffer(repeating: 1, count: 1))
+            }
+        }
+        var body = Self.body(parts, watch: .milliseconds(100))
+        let refusal = await #expect(throws: Refusal.self) { while try await body.next() != nil {} }
+        #expect(refusal?.status == .requestTimeout)
+        trickling.cancel()
+    }
+
+    @Test("Time that the server takes for itself is not the client's")
+    func ownTime() async throws {
+        let (parts, part) = AsyncStream.makeStream(of: ByteBuffer.self)
+        for _ in 0..<10 { part.yield(ByteBuffer(repeating: 1, count: 1)) }
+        part.finish()
+        var body = Self.body(parts, watch: .seconds(1))
+        while try await body.next() != nil { try await Task.sleep(for: .milliseconds(200)) }
+        #expect(body.received == 10)
+    }
+}
