@@ -35,6 +35,7 @@ extension NIOFileHandle {
     /// Reads some bytes from an offset if the system holds them in memory, so that nothing is waited for.
     /// - Returns: exactly that many bytes, or `nil`.
     func readCached(_ count: Int, from offset: Int64) -> ByteBuffer? {
+        // Who gets nothing reads the file in the usual way, and meets the error there.
         try? withUnsafeFileDescriptor { descriptor in
             var buffer = ByteBufferAllocator().buffer(capacity: count)
             buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in

@@ -72,6 +72,7 @@ extension Channel {
             let answer = eventLoop.submit {
                 try self.pipeline.syncOperations.handler(type: ConnectionGuardHandler.self).takesFileRegions
             }
+            // A connection without the handler, or one that is closed: what is sent there goes through memory, or nowhere.
             return (try? await answer.get()) ?? false
         }
     }

@@ -62,6 +62,7 @@ final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private static func waiting(_ context: ChannelHandlerContext) -> Int {
+        // A channel that can't tell is closed, or a test's: nobody waits on it.
         (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
@@ -70,6 +71,7 @@ final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
         #if os(Linux)
             guard let provider = context.channel as? any SocketOptionProvider else { return use(0) }
             let info: EventLoopFuture<LinuxTCPInfo> = provider.unsafeGetSocketOption(level: .tcp, name: .tcp_info)
+            // A connection that just ended says nothing more.
             info.assumeIsolated().whenComplete { result in use((try? result.get())?.bytesAcknowledged ?? 0) }
         #else
             use(0)

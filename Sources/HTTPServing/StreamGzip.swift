@@ -48,6 +48,7 @@ enum StreamGzip {
                     if !isTimed {
                         isTimed = true
                         group.addTask {
+                            // Cancelled when the answer is over: nobody listens then.
                             try? await Task.sleep(for: patience)
                             source.yield(.patienceIsOver)
                             return .patience

@@ -39,6 +39,7 @@ extension TrustedSites {
 
     /// The addresses of this machine's interfaces.
     public static func machineAddresses() -> [String] {
+        // Where the devices can't be listed the server answers to the names that it was given.
         ((try? System.enumerateDevices()) ?? []).compactMap { $0.address?.ipAddress }
     }
 }

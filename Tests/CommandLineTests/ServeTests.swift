@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [
         ["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"],
-        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"], ["--asset-size-limit", "many"],
+        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"], ["--asset-size-limit", "many"], ["--transfer-memory", "1MB"], ["--transfer-memory", "much"],
         ["--asset-size-limit", "9999999TB"], ["--asset-grace", "-1"], ["--asset-grace", "1 week"], ["--asset-grace", "99999999d"],
     ])
     func optionsThatCannotWork(arguments: [String]) async throws {

@@ -68,6 +68,7 @@ public struct AssetFileFolder: Sendable {
     /// - Throws: ``AssetFileError`` when the folder can't be written to; what the transport throws, and `RecordError` INTERNAL_ERROR when what
     ///   it brought is not the asset.
     func add(_ checksum: FileChecksum, size: Int64, from transport: any AssetTransport, progress: (Int64) -> Void) async throws {
+        // What is missing or not what it should be is brought anew.
         if (try? await verify(checksum, size: size)) != nil { return }
         let final = path(of: checksum)
         let temporary = "\(final).\(UUID().uuidString.prefix(8)).part"

@@ -67,6 +67,7 @@ final class AssetSupplier: Sendable {
 
     /// Remembers where the assets of a batch are now.
     func note(_ batch: SaveBatch) {
+        // The batch was saved, so its places could be found.
         guard let places = try? Self.places(in: batch.operations), !places.isEmpty else { return }
         homes.withLock { homes in
             for place in places where homes[place.checksum] == nil {
@@ -97,6 +98,7 @@ final class AssetSupplier: Sendable {
     /// - Returns: `nil` when no record is known to have the bytes, or it has them no more.
     private func takenOver(_ place: Place, in zoneID: ZoneID, through database: any AssetUploading) async -> String? {
         guard let home = homes.withLock({ $0[place.checksum] }) else { return nil }
+        // The record may be gone or have other bytes by now; then they are uploaded.
         guard case .success(let asset)? = try? await database.rereference([home.source], from: home.zoneID, to: zoneID).first else { return nil }
         return Name(asset.fileChecksum) == Name(place.asset.fileChecksum) && asset.size == place.asset.size ? asset.receipt : nil
     }

@@ -41,6 +41,7 @@ extension Importer {
         var samples: [ImportPreview.Sample] = []
         while samples.count < limit, let outcome = try reader.next() {
             try Task.checkCancellation()
+            // Rows that make no record stand among the problems.
             guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: 0) else { continue }
             var values: [Name: FieldValue] = [:]
             for (name, input) in draft.fields {

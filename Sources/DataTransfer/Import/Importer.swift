@@ -121,6 +121,7 @@ public struct Importer: Sendable {
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
+                    // Rows that make no record were told of when all were tried.
                     guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
                     let operation = RecordOperation(
                         .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString), recordType: options.recordType, fields: draft.fields)

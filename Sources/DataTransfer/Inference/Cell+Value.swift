@@ -39,6 +39,7 @@ extension Cell {
     /// The value as a request with a type tag would give it.
     private static func tagged(_ json: JSONValue, as type: FieldType, field: Name) -> FieldValue? {
         let tagged: JSONValue = ["value": json, "type": .string(FieldType(type.valueType).wireName)]
+        // Who asks says which row and column it is.
         guard case .tagged(let value, _, _)? = try? FieldInput(tagged, field: field) else { return nil }
         return value
     }

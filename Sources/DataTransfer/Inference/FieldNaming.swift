@@ -14,6 +14,7 @@ enum FieldNaming {
                 ? "to take record names from it give --name-field \(column), else rename the column" : "rename the column, since the server sets that field itself"
             throw .invalid("The column '\(column)' has the name of a system field; \(remedy)")
         }
+        // What is wrong with a name is mended here; one that can't be has an error of its own.
         if (try? NameRules.checkFieldName(column)) != nil { return column }
         var kept = ""
         for scalar in column.string.unicodeScalars {

@@ -11,6 +11,7 @@ struct ImportFile: Sendable {
     /// - Throws: `ImportError` when the file can't be read, or its format is not known.
     init(_ url: URL, format: FileFormat?) throws(ImportError) {
         let path = url.relativePath
+        // A path that leads to something else is told apart below.
         guard let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey, .contentModificationDateKey]) else {
             throw .noFile(path: path, reason: "there is no such file")
         }
@@ -30,8 +31,11 @@ struct ImportFile: Sendable {
 
     /// The bytes from the start.
     func open() throws(ImportError) -> ByteReader {
-        guard let handle = try? FileHandle(forReadingFrom: url) else {
-            throw .noFile(path: path, reason: "it can't be read; look at its permissions")
+        let handle: FileHandle
+        do {
+            handle = try FileHandle(forReadingFrom: url)
+        } catch {
+            throw .noFile(path: path, reason: "it can't be read; look at its permissions (\(error.localizedDescription))")
         }
         return try ByteReader(handle, file: self)
     }
@@ -40,6 +44,7 @@ struct ImportFile: Sendable {
     func checkUnchanged() throws(ImportError) {
         var url = url.resolvingSymlinksInPath()
         url.removeAllCachedResourceValues()
+        // A file that is gone has changed, too.
         let values = try? url.resourceValues(forKeys: [.fileSizeKey, .contentModificationDateKey])
         if values?.fileSize != size || values?.contentModificationDate != modified {
             throw .unreadable(file: path, line: nil, reason: "the file was changed while it was being imported; import it again")

@@ -223,6 +223,7 @@ public struct Restorer: Sendable {
         func advance() throws {
             next = nil
             while next == nil, let outcome = try lines.next() {
+                // Rows that are no records were told of when all were tried.
                 guard case .row(let row) = outcome, let record = try? RestoredRecord(row), let selected = select(record) else { continue }
                 next = (places.placed(selected), row.line, lines.offset)
             }

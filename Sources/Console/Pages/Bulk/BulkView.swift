@@ -196,6 +196,7 @@ extension BulkView.DryRun {
         rows = found.shown.map { record in
             let zoneID = record.recordID.zoneID
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: nil)
+            // A value that can't be read is shown as none; the page of its record says what is wrong.
             let held = form.field.flatMap { field in (try? record.fields.values(of: [field.name]))?[field.name] }
             return BulkView.Row(
                 recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),

@@ -14,7 +14,7 @@ struct FeedSpan: Sendable {
     var base: Int64 { begin?.base ?? 0 }
 
     init(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws {
-        let first: TokenExplanation? = if let since = form.since { try? await Self.explain(since, visit) } else { nil }
+        let first: TokenExplanation? = if let since = form.since { try await Self.meaning(of: since, visit) } else { nil }
         begin = first.flatMap { $0.stands(in: zoneID, of: visit.place) ? $0 : nil }
         guard let upto = form.upto else {
             (end, refusal) = (nil, nil)
@@ -36,6 +36,11 @@ struct FeedSpan: Sendable {
     private static func explain(_ token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
         guard let explaining = visit.database as? any TokenExplaining else { return nil }
         return try await visit.measure { try await explaining.explain(token) }
+    }
+
+    private static func meaning(of token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
+        guard let explaining = visit.database as? any TokenExplaining else { return nil }
+        return try await visit.measure { try await explaining.meaning(of: token) }
     }
 
     private static func refusal(

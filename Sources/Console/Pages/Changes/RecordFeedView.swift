@@ -99,8 +99,8 @@ extension RecordFeedView {
         let form = RecordFeedForm(visit.fields)
         let place = visit.place
         let hasFeed = visit.hasFeed(zoneID)
-        let token = await TokenInput(form.tokenText, isUsed: form.isSince, visit: visit)
-        let upto = await TokenInput(form.uptoText, isUsed: true, visit: visit)
+        let token = try await TokenInput(form.tokenText, isUsed: form.isSince, visit: visit)
+        let upto = try await TokenInput(form.uptoText, isUsed: true, visit: visit)
         let span = try await FeedSpan(form, of: zoneID, visit: visit)
         let isBetween = form.upto != nil
         var page: ZoneChangesPage?

@@ -15,11 +15,11 @@ struct TokenInput: ViewModel {
     /// - Parameters:
     ///   - text: what was typed.
     ///   - isUsed: whether the box is ticked.
-    init(_ text: String, isUsed: Bool, visit: Visit) async {
+    init(_ text: String, isUsed: Bool, visit: Visit) async throws {
         self.text = text
         self.isUsed = isUsed
         guard isUsed, !text.isEmpty, let explaining = visit.database as? any TokenExplaining,
-            let explanation = try? await visit.measure({ try await explaining.explain(ChangeToken(text: text)) })
+            let explanation = try await visit.measure({ try await explaining.meaning(of: ChangeToken(text: text)) })
         else {
             facts = []
             standing = nil

@@ -56,7 +56,7 @@ extension ZoneFeedView {
         let place = visit.place
         let text = (visit.fields["token"] ?? "").filter { !$0.isWhitespace }
         let isSince = visit.fields["since"] != nil
-        let token = await TokenInput(text, isUsed: isSince, visit: visit)
+        let token = try await TokenInput(text, isUsed: isSince, visit: visit)
         var complaint: Complaint?
         var page: DatabaseChangesPage?
         var rows: [Row] = []
@@ -127,6 +127,7 @@ extension ZoneFeedView.Row {
         owner = visit.ownerName(zoneID)
         kind = isList ? nil : change?.kind.rawValue
         when = change.map { ValueView(.time($0.timestamp)) } ?? .missing
+        // A zone may go while its row is made.
         let counts = isGone ? nil : try? await visit.counts(in: zoneID)
         records = counts.map { Digits.grouped($0.total) }
         types = counts.map { $0.typesText(limit: 4) }

@@ -35,7 +35,7 @@ final class TokenReader {
         count += 1
         let database = try await database(key)
         guard let explaining = database as? any TokenExplaining else { return nil }
-        let explanation = try? await measure.measure { try await explaining.explain(token) }
+        let explanation = try await measure.measure { try await explaining.meaning(of: token) }
         explained[key, default: [:]][token] = .some(explanation)
         return explanation
     }

@@ -107,6 +107,7 @@ extension CodePanel {
                 JSONObject.Member(name: "recordType", value: .string(record.recordType.string)),
                 JSONObject.Member(name: "recordName", value: .string(record.recordID.recordName.string)),
                 JSONObject.Member(name: "recordChangeTag", value: .string(record.recordChangeTag)),
+                // The writer's own text, which can be read.
                 JSONObject.Member(name: "fields", value: (try? JSONReader.value(of: text)) ?? .object(JSONObject())),
             ]))
     }

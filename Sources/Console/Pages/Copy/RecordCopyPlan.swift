@@ -113,6 +113,7 @@ struct RecordCopyPlan: Sendable {
             Dangling(recordName: items[reference.source].name, field: reference.field, target: reference.target, action: reference.action)
         }
         var grown = JustInTimeSchema(before, environment: other.place.address.environment)
+        // What can't be saved stands beside its record.
         for item in items where item.arrives { _ = try? grown.resolve(Self.inputs(item.fields), in: item.record.recordType) }
         additions = Self.additions(from: before, to: grown.schema)
         asked = [visit.place.link("record/copy"), existing.rawValue] + other.parameters.map(\.value)

@@ -34,6 +34,7 @@ struct ZoneCopy: Sendable {
             throw Self.lacksFolder
         }
         let file = try FileHandle(forWritingTo: url)
+        // It was read to its end by then, or the copy failed.
         defer { try? file.close() }
         let files = AssetFileFolder(folder.appending(path: "assets", directoryHint: .isDirectory))
         func exchange(_ address: DatabaseAddress) async throws -> AssetExchange {

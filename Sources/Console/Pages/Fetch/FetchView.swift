@@ -189,6 +189,7 @@ extension FetchView.Example {
     fileprivate init?(_ visit: Visit) async throws {
         guard let zoneID = visit.place.zoneID, visit.hasFeed(zoneID) else { return nil }
         let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
+        // Names to try are an offer: what is wrong with the zone is said where it is asked for.
         guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
         let records = page.changes.map(\.record)
         var types: Set<Name> = []

@@ -46,7 +46,7 @@ enum Finder {
         // The uuid of an error is that of its request.
         if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) { return place.link("requests", [("id", request.id)]) }
         if text.utf8.count >= 24, let explaining = visit.database as? any TokenExplaining,
-            (try? await explaining.explain(ChangeToken(text: text))) != nil
+            try await explaining.meaning(of: ChangeToken(text: text)) != nil
         {
             return place.link("token", [("token", text)])
         }

@@ -35,6 +35,7 @@ final class ScratchFolder: Sendable {
     func remove() {
         place.withLock { place in
             guard let known = place else { return }
+            // What can't be removed goes with a later sweep: its lock is let go of.
             try? FileManager.default.removeItem(at: known.folder)
             try? FileManager.default.removeItem(at: known.lock)
             close(known.descriptor)
@@ -70,6 +71,7 @@ final class ScratchFolder: Sendable {
                     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
                     return Place(folder: folder, lock: lock, descriptor: descriptor)
                 } catch {
+                    // The error that is thrown says what is wrong with the place.
                     try? FileManager.default.removeItem(at: lock)
                     close(descriptor)
                     throw error
@@ -91,6 +93,7 @@ final class ScratchFolder: Sendable {
     ///
     /// Servers once made such folders without a lock. Those go a day after they were last changed.
     func sweep() {
+        // Where nothing can be listed there is nothing that can be removed.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path(percentEncoded: false))) ?? []
         sweepLocked(names)
         let locked = Set(names.filter { $0.hasSuffix(Self.lockSuffix) }.map { $0.dropLast(Self.lockSuffix.count) })
@@ -102,6 +105,7 @@ final class ScratchFolder: Sendable {
             guard found?[.type] as? FileAttributeType == .typeDirectory, let changed = found?[.modificationDate] as? Date,
                 -changed.timeIntervalSinceNow > Self.unlockedLifetime
             else { continue }
+            // Another user's stays.
             try? FileManager.default.removeItem(at: folder)
         }
     }

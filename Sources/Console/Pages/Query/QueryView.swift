@@ -190,6 +190,7 @@ extension Visit {
         guard asked.count <= 100 else { return nil }
         var total: [Name: Int] = [:]
         for zoneID in asked {
+            // Counts are shown beside the types where there are any; a zone may be gone by now.
             guard let counts = try? await counts(in: zoneID) else { return nil }
             total.merge(counts.records, uniquingKeysWith: +)
         }

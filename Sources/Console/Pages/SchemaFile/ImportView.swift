@@ -145,6 +145,7 @@ private struct Reading: Sendable {
             var reading = Reading()
             reading.text = text
             reading.read = SchemaText(text)
+            // What is wrong with the file is among what was read, with its line.
             guard let file = try? reading.read.schema() else { return reading }
             do {
                 let plan = try SchemaImportPlan(importing: file, into: current, merging: isMerging, production: production)

@@ -38,7 +38,7 @@ enum TokenFinding: Sendable {
                 (address.container, address.environment) = (container, environment)
                 if address == visit.place.address { continue }
                 let database = try await visit.engine.database(address, as: caller) as? any TokenExplaining
-                guard let explanation = try? await visit.measure({ try await database?.explain(token) }) else { continue }
+                guard let explanation = try await visit.measure({ try await database?.meaning(of: token) }) else { continue }
                 return Place(address: address, user: visit.place.user, zone: .unspecified).home(of: explanation, people: visit.people)
             }
         }

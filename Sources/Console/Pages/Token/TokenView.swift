@@ -130,6 +130,7 @@ extension TokenView {
         let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
         // The public database has none.
         guard let explaining = visit.database as? any TokenExplaining,
+            // Asked to offer a link. A page about tokens is shown without it too.
             let token = try? await visit.measure({ try await explaining.currentToken() })
         else { return zones }
         return zones + [link("the database", token)]
