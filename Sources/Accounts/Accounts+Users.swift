@@ -186,7 +186,7 @@ extension Accounts {
 
     /// Not every address that a mail server would take, but nothing that is none.
     private static func checkedEmailAddress(_ address: String) throws -> String {
-        let parts = address.split(separator: "@", omittingEmptySubsequences: false)
+        let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         let isPlain = address.unicodeScalars.allSatisfy { scalar in
             !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control && !"<>\"(),;:\\[]".unicodeScalars.contains(scalar)
         }

@@ -44,7 +44,7 @@ public struct User: Sendable, Hashable {
 
     /// The handle that somebody new gets: what stands before the @ of the address, else the name's letters and digits.
     static func handle(displayName: String, emailAddress: String?) -> String {
-        let text = emailAddress.flatMap { $0.split(separator: "@").first.map(String.init) } ?? displayName
+        let text = emailAddress.flatMap { $0.unicodeScalars.split(separator: "@").first.map { String($0) } } ?? displayName
         var handle = ""
         for scalar in text.lowercased().unicodeScalars {
             if scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "._+".unicodeScalars.contains(scalar) {

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// Lines of the text format that Prometheus reads (its documentation, "Exposition formats", version 0.0.4).
 ///
 /// Names and help texts are the caller's own and stand as they are; values of labels may be anybody's.
@@ -33,6 +35,13 @@ public struct PrometheusText: Sendable {
     private static func seconds(_ milliseconds: Double) -> String { (milliseconds / 1000).description }
 
     private static func escaped(_ value: String) -> String {
-        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+        value.writingBytes { byte in
+            switch byte {
+            case UInt8(ascii: "\\"): #"\\"#
+            case UInt8(ascii: "\""): #"\""#
+            case UInt8(ascii: "\n"): #"\n"#
+            default: nil
+            }
+        }
     }
 }

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Mustache
 
 /// Escapes text for HTML, byte by byte.
@@ -8,15 +9,7 @@ struct EscapedHTML: MustacheContentType {
     /// The name under which templates ask for it.
     static let name = "ESCAPED"
 
-    func escapeText(_ text: String) -> String {
-        guard text.utf8.contains(where: { Self.replacement(of: $0) != nil }) else { return text }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 32)
-        for byte in text.utf8 {
-            if let replacement = Self.replacement(of: byte) { bytes.append(contentsOf: replacement.utf8) } else { bytes.append(byte) }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    func escapeText(_ text: String) -> String { text.writingBytes(Self.replacement) }
 
     private static func replacement(of byte: UInt8) -> String? {
         switch byte {

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// The parts of a form that was sent as `multipart/form-data` (RFC 7578), which is how browsers send files.
 struct MultipartForm: Sendable {
     struct Part: Sendable {
@@ -87,8 +89,10 @@ extension MultipartForm.Part {
 
     /// A quoted parameter; browsers write quotation marks within as `%22`.
     private static func parameter(_ name: String, of header: String) -> String? {
-        guard let range = header.firstRange(of: "; \(name)=\"") ?? header.firstRange(of: ";\(name)=\"") else { return nil }
-        let rest = header[range.upperBound...]
-        return rest.firstIndex(of: "\"").map { String(rest[..<$0]).replacing("%22", with: "\"") }
+        let bytes = Array(header.utf8)
+        guard let range = bytes.firstRange(of: Array("; \(name)=\"".utf8)) ?? bytes.firstRange(of: Array(";\(name)=\"".utf8)),
+            let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\""))
+        else { return nil }
+        return String(decoding: bytes[range.upperBound..<end], as: UTF8.self).replacingBytes(of: "%22", with: "\"")
     }
 }

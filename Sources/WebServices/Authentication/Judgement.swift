@@ -171,7 +171,7 @@ extension Credentials {
 extension Authentication.Problem {
     /// - Parameter secrets: what must not be shown, besides tokens in targets: a diagnosis shows those of earlier requests, too.
     fileprivate init(_ problem: SignatureProblem, hiding secrets: [String]) {
-        func shown(_ text: String) -> String { secrets.reduce(NotedTarget.hidingSecrets(in: text)) { $0.replacing($1, with: NotedTarget.hidden) } }
+        func shown(_ text: String) -> String { secrets.reduce(NotedTarget.hidingSecrets(in: text)) { $0.replacingBytes(of: $1, with: NotedTarget.hidden) } }
         self.init(
             kind: problem.kind.rawValue, sentence: shown(problem.sentence), remedy: shown(problem.remedy), expected: shown(problem.expected),
             received: shown(problem.received), isCertain: problem.isCertain,

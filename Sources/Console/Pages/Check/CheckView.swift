@@ -84,20 +84,7 @@ extension CheckView {
         if let user = place.user { words += ["--user", user] }
         if let zoneID = place.zoneID { words += ["--zone", zoneID.zoneName.string] }
         if address.scope == .shared, let owner = place.zoneID?.ownerRecordName { words += ["--owner", owner.string] }
-        return words.map(quoted).joined(separator: " ")
-    }
-
-    /// A word that a shell takes as it is.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        return isPlain ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+        return words.map(\.shellWord).joined(separator: " ")
     }
 }
 

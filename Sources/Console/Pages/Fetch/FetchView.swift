@@ -223,9 +223,10 @@ extension Visit {
 extension Substring {
     /// Without spaces at both ends.
     var trimmingSpaces: String {
-        var text = self
-        while text.first == " " || text.first == "\t" { text.removeFirst() }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return String(text)
+        // Scalar by scalar: a space that something joins with is one all the same.
+        var scalars = unicodeScalars
+        while scalars.first == " " || scalars.first == "\t" { scalars.removeFirst() }
+        while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }
+        return String(scalars)
     }
 }

@@ -91,7 +91,7 @@ struct ImportingView: Page {
         self.preview = upload.map { Preview(form, $0, preview, visit: visit) }
         action = "\(place.path)/importing/preview"
         run = "\(place.path)/importing/run"
-        command = "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName)"
+        command = "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }

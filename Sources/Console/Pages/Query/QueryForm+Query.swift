@@ -43,12 +43,8 @@ extension QueryForm {
     static func listText(_ values: [String]) -> String {
         values.map { text in
             let isPlain = !text.isEmpty && !text.utf8.contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") }
-            if isPlain, text.trimmedSpaces.utf8.count == text.utf8.count { return text }
-            var quoted = "\""
-            for scalar in text.unicodeScalars {
-                if scalar == "\"" { quoted += "\"\"" } else { quoted.unicodeScalars.append(scalar) }
-            }
-            return quoted + "\""
+            if isPlain, text.trimmingCharacters(in: .whitespaces).utf8.count == text.utf8.count { return text }
+            return "\"" + text.writingBytes { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\""
         }.joined(separator: ", ")
     }
 

@@ -161,16 +161,12 @@ struct RecordFileWriter: Sendable {
         Array((cells.joined(separator: ",") + "\r\n").utf8)
     }
 
-    /// In quotes where that is needed. Goes by scalars: a quotation mark that carries an accent is still one to those who read the file.
+    /// In quotes where that is needed. A quotation mark that carries an accent is still one to those who read the file.
     private static func quoted(_ text: String) -> String {
         let isPlain = !text.utf8.contains { byte in
             byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
         }
         if isPlain, text.utf8.first != UInt8(ascii: " "), text.utf8.last != UInt8(ascii: " ") { return text }
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            if scalar == "\"" { quoted += "\"\"" } else { quoted.unicodeScalars.append(scalar) }
-        }
-        return quoted + "\""
+        return "\"" + text.writingBytes { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\""
     }
 }
