@@ -215,7 +215,14 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["TestDisk"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
-        tests("AccountsTests", of: ["TestSupport", "Accounts", "Records", "JSON", .product(name: "Crypto", package: "swift-crypto")]),
+        tests(
+            "AccountsTests",
+            of: [
+                "TestSupport", "Accounts", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
         tests(
             "WebServicesTests",
             of: [

@@ -1,5 +1,5 @@
 internal import Crypto
-public import Foundation
+internal import Foundation
 internal import GRDB
 internal import Records
 internal import Synchronization
@@ -44,37 +44,41 @@ extension Accounts {
 
     /// Looks at an administrator's password.
     /// - Parameters:
-    ///   - peer: from where it comes. Each place has a few wrong tries; then it has to wait, longer each time.
-    /// - Returns: what came of it. The password that was right last is known again at once, also where others have to wait; any other takes some
-    ///   tenths of a second.
-    public func checkAdministrator(password: String, from peer: String, now: Date = Date()) async -> AdministratorVerdict {
-        let now = now.timeIntervalSince1970
+    ///   - peer: from where it comes. Each place has a few tries at once; then its passwords are looked at one after the other, a second apart.
+    /// - Returns: what came of it, as soon as the password's turn comes. The password that was right last is known again at once, within bounds
+    ///   also where others have to wait; any other takes some tenths of a second.
+    /// - Throws: an error of the hashing, such as a lack of memory.
+    public func checkAdministrator(password: String, from peer: String) async throws -> AdministratorVerdict {
+        try await checkAdministrator(password: password, from: peer, at: .now)
+    }
+
+    /// - Parameter now: a moment of the clock that nobody can set.
+    func checkAdministrator(password: String, from peer: String, at now: ContinuousClock.Instant) async throws -> AdministratorVerdict {
         let place = PeerPlace.of(peer)
-        enum Start {
-            case verdict(AdministratorVerdict)
-            case compare(AdministratorPassword)
-        }
-        let start = administration.withLock { administration -> Start in
-            guard let kept = administration.password else { return .verdict(.notSet) }
-            // Before the limits, so that nobody who guesses keeps out who knows: where many come from one address, all of them count as one place.
-            let remembered = administration.remembered
-            if password.utf8.count <= AdministratorPassword.longest, let remembered, remembered.isSame(as: administration.keyedHash(password)) {
-                return .verdict(.accepted)
+        let isShort = password.utf8.count <= AdministratorPassword.longest
+        let turn = administration.withLock { administration -> Turn? in
+            guard administration.password != nil else { return .after(.zero) }
+            // Before the line, for the programs that send the right one with each request.
+            if isShort, administration.tries.mayCompare(place, at: now), administration.isRemembered(password) {
+                administration.tries.compared(place, at: now)
+                return nil
             }
-            if let wait = administration.tries.wait(of: place, now: now) { return .verdict(.tooMany(retryAfter: wait)) }
-            // Counted before it is looked at, so that many at a time are no way around the limit.
-            administration.tries.failed(place, now: now)
-            return .compare(kept)
+            return administration.tries.turn(of: place, at: now)
         }
-        guard case .compare(let kept) = start else {
-            if case .verdict(let verdict) = start { return verdict }
-            return .refused
+        switch turn {
+        case nil: return .accepted
+        case .refused(let seconds): return .tooMany(retryAfter: seconds)
+        case .after(let wait): if wait > .zero { try await pause(wait) }
         }
-        guard password.utf8.count <= AdministratorPassword.longest else { return .refused }
-        guard let isRight = try? await isRight(password, kept) else { return .tooMany(retryAfter: 1) }
-        guard isRight else { return .refused }
+        let (kept, isRemembered) = administration.withLock { ($0.password, isShort && $0.isRemembered(password)) }
+        guard let kept else { return .notSet }
+        guard isShort else { return .refused }
+        if !isRemembered {
+            guard let isRight = try await isRight(password, kept) else { return .tooMany(retryAfter: 1) }
+            guard isRight else { return .refused }
+        }
         administration.withLock { administration in
-            administration.tries.succeeded(place, now: now)
+            administration.tries.succeeded(place, at: now)
             // Unless another was set meanwhile.
             if administration.password == kept { administration.remembered = administration.keyedHash(password) }
         }
@@ -89,9 +93,14 @@ extension Accounts {
     // MARK: The console's sessions
 
     /// Signs an administrator in to the console.
-    public func openConsoleSession(now: Date) -> ConsoleSession {
-        let (now, token) = (Timestamp(now), [UInt8].random(32).hexadecimal)
-        let session = Administration.Session(made: now, csrf: [UInt8].random(32).hexadecimal, expires: now.adding(seconds: ConsoleSession.life))
+    public func openConsoleSession() -> ConsoleSession { openConsoleSession(at: .now) }
+
+    /// The session of a cookie, which lasts longer for being used; `nil` when there is none, or it is over.
+    public func consoleSession(token: String) -> ConsoleSession? { consoleSession(token: token, at: .now) }
+
+    func openConsoleSession(at now: ContinuousClock.Instant) -> ConsoleSession {
+        let token = [UInt8].random(32).hexadecimal
+        let session = Administration.Session(made: now, csrf: [UInt8].random(32).hexadecimal, expires: now + ConsoleSession.life)
         administration.withLock { administration in
             administration.sessions = administration.sessions.filter { now < $0.value.expires }
             if administration.sessions.count >= ConsoleSession.countLimit,
@@ -101,21 +110,20 @@ extension Accounts {
             }
             administration.sessions[Self.hash(ofToken: token)] = session
         }
-        return ConsoleSession(token: token, csrf: session.csrf, expires: session.expires)
+        return ConsoleSession(token: token, csrf: session.csrf)
     }
 
-    /// The session of a cookie, which lasts longer for being used; `nil` when there is none, or it is over.
-    public func consoleSession(token: String, now: Date) -> ConsoleSession? {
-        let (now, hash) = (Timestamp(now), Self.hash(ofToken: token))
+    func consoleSession(token: String, at now: ContinuousClock.Instant) -> ConsoleSession? {
+        let hash = Self.hash(ofToken: token)
         return administration.withLock { administration in
             guard var session = administration.sessions[hash] else { return nil }
             guard now < session.expires else {
                 administration.sessions[hash] = nil
                 return nil
             }
-            session.expires = min(now.adding(seconds: ConsoleSession.life), session.made.adding(seconds: ConsoleSession.longestLife))
+            session.expires = min(now + ConsoleSession.life, session.made + ConsoleSession.longestLife)
             administration.sessions[hash] = session
-            return ConsoleSession(token: token, csrf: session.csrf, expires: session.expires)
+            return ConsoleSession(token: token, csrf: session.csrf)
         }
     }
 

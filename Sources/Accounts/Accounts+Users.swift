@@ -1,6 +1,7 @@
+internal import Foundation
 internal import GRDB
 public import JSON
-internal import Records
+public import Records
 internal import Synchronization
 
 extension Accounts {
@@ -8,14 +9,25 @@ extension Accounts {
     public static let emailAddressLimit = 254
 
     /// All users: the developer first, then by handle.
-    public func users() throws -> [User] {
-        known.withLock { $0.all }.sorted { left, right in
-            (left.handle != User.developerHandle ? 1 : 0, Name(left.handle)) < (right.handle != User.developerHandle ? 1 : 0, Name(right.handle))
-        }
+    public func users() -> [User] {
+        known.withLock { $0.all }
+    }
+
+    /// How many users there are.
+    public var userCount: Int { known.withLock { $0.count } }
+
+    /// The users who asked for something last, the latest first; then those who were made last. Server-to-server keys are none of them.
+    public func recentUsers(_ limit: Int) -> [User] {
+        known.withLock { $0.recent(limit) }
+    }
+
+    /// When a user last asked for something, to some minutes; `nil` when that was never, or before it was noted.
+    public func lastSeen(_ userRecordName: Name) -> Timestamp? {
+        known.withLock { $0.lastSeen(userRecordName) }
     }
 
     /// The user of a record name, `nil` when nobody goes by it.
-    public func user(recordName: Name) throws -> User? {
+    public func user(recordName: Name) -> User? {
         known.withLock { $0.user(recordName: recordName) }
     }
 
@@ -25,7 +37,7 @@ extension Accounts {
     }
 
     /// The user of an e-mail address, whatever the case of its letters; `nil` when nobody has it.
-    public func user(emailAddress: String) throws -> User? {
+    public func user(emailAddress: String) -> User? {
         known.withLock { $0.user(emailAddress: emailAddress) }
     }
 
@@ -35,10 +47,11 @@ extension Accounts {
     }
 
     /// Makes a user with a name and, perhaps, an e-mail address. The handle, and with it the user record name, comes from the address, or else
-    /// from the name; where that one is taken it gets a number.
-    /// - Throws: `RecordError` BAD_REQUEST when the name is empty or too long, the address is none, or there are ``User/countLimit`` users; EXISTS
-    ///   when somebody has the address.
-    public func makeUser(displayName: String, emailAddress: String?) async throws -> User {
+    /// from the name; where that one is taken, or was a removed user's, it gets a number.
+    /// - Parameter signIn: the sign-in that wants somebody new; `nil` for whoever administers the server.
+    /// - Throws: `RecordError` BAD_REQUEST when the name is empty or too long, the address is none, or there are as many users as there may be;
+    ///   EXISTS when somebody has the address; THROTTLED when too many were made from the sign-in's address, or with its API token.
+    public func makeUser(displayName: String, emailAddress: String?, for signIn: UserSignIn? = nil) async throws -> User {
         let displayName = displayName.trimmingSpaces
         guard !displayName.isEmpty else { throw RecordError(.badRequest, "A user has a name: 'displayName' is empty") }
         try Self.checkName(displayName, of: "user")
@@ -48,15 +61,16 @@ extension Accounts {
             if let emailAddress, let other = users.user(emailAddress: emailAddress) {
                 throw RecordError(.exists, "The user '\(other.handle)' has the e-mail address \(emailAddress) already")
             }
-            try Self.checkRoom(users)
+            try checkRoom(users, for: signIn)
             let handle = Self.freeHandle(User.handle(displayName: displayName, emailAddress: emailAddress), users)
             let user = User(
-                handle: handle, userRecordName: User.recordName(ofHandle: handle), displayName: displayName, emailAddress: emailAddress)
+                handle: handle, userRecordName: User.recordName(ofHandle: handle), displayName: displayName, emailAddress: emailAddress,
+                made: Timestamp(Date()), maker: signIn?.maker ?? .server)
             users.insert(user)
             return user
         }
         do {
-            try await queue.write { try Self.insert(user, $0) }
+            try await queue.write { try Self.write(user, seen: nil, $0) }
         } catch {
             known.withLock { $0.remove(user) }
             throw error
@@ -64,17 +78,22 @@ extension Accounts {
         return user
     }
 
-    /// The user of a handle or a user record name, who is made when there is none yet.
-    /// - Throws: `RecordError` BAD_REQUEST when the handle can't be one, or there are ``User/countLimit`` users; an error of the file.
-    public func existingOrNewUser(named handle: String) async throws -> User {
-        try await existingOrNewUser(named: handle, isServerKey: false)
+    /// The user of a handle or a user record name, who is made when there is none yet, and is in the file when this returns.
+    /// - Parameter signIn: the sign-in that names the user; `nil` for whoever administers the server, who brings back users that were removed.
+    /// - Throws: `RecordError` BAD_REQUEST when the handle can't be one, was a removed user's, or there are as many users as there may be; THROTTLED
+    ///   when too many were made from the sign-in's address, or with its API token; an error of the file.
+    public func existingOrNewUser(named handle: String, for signIn: UserSignIn? = nil) async throws -> User {
+        try await existingOrNewUser(named: handle, for: signIn, isServerKey: false)
     }
 
-    func existingOrNewUser(named handle: String, isServerKey: Bool) async throws -> User {
-        let (user, replaced) = try place(of: handle, isServerKey: isServerKey)
-        guard let replaced else { return user }
+    func existingOrNewUser(named handle: String, for signIn: UserSignIn? = nil, isServerKey: Bool) async throws -> User {
+        let (user, replaced) = try place(of: handle, for: signIn, isServerKey: isServerKey)
+        guard let replaced else {
+            try await writeIfNew(user)
+            return user
+        }
         do {
-            try await queue.write { try Self.insert(user, $0) }
+            try await queue.write { try Self.write(user, seen: nil, $0) }
         } catch {
             giveBack(user, replaced)
             throw error
@@ -82,17 +101,22 @@ extension Accounts {
         return user
     }
 
-    /// The same for who can't wait: this thread is held up while somebody new is written, and no other is.
-    func user(named handle: String) throws -> User {
-        let (user, replaced) = try place(of: handle, isServerKey: false)
-        guard let replaced else { return user }
-        do {
-            try queue.write { try Self.insert(user, $0) }
-        } catch {
-            giveBack(user, replaced)
-            throw error
-        }
+    /// The user whom a request names. Somebody new is in memory at once and in the file some seconds later: a request never waits for the disk, nor
+    /// fails with it. Handle and record name belong together everywhere, so what is lost with a server that is killed is the name in lists.
+    func user(named handle: String, now: Timestamp) throws -> User {
+        let (user, replaced) = try place(of: handle, for: nil, isServerKey: false)
+        saw(user.userRecordName, at: now, isNew: replaced != nil)
         return user
+    }
+
+    /// Notes that a user asked for something.
+    func saw(_ userRecordName: Name, at now: Timestamp, isNew: Bool = false) {
+        if known.withLock({ $0.see(userRecordName, at: now) }) || isNew { noteUse(.user(userRecordName)) }
+    }
+
+    /// Writes a user who is in memory alone until now.
+    func writeIfNew(_ user: User) async throws {
+        if credentials.withLock({ $0.unwritten.contains(.user(user.userRecordName)) }) { try await writeUses() }
     }
 
     /// In whose place somebody new came.
@@ -103,18 +127,21 @@ extension Accounts {
 
     /// Finds a user, or takes the place in memory for somebody new.
     /// - Returns: `replaced` for somebody new, who is to be written.
-    private func place(of handle: String, isServerKey: Bool) throws -> (user: User, replaced: Replaced?) {
+    private func place(of handle: String, for signIn: UserSignIn?, isServerKey: Bool) throws -> (user: User, replaced: Replaced?) {
         try known.withLock { users in
             if let user = users[Name(handle)] { return (user, nil) }
             if User.isRecordName(handle), let user = users.user(recordName: Name(handle)) { return (user, nil) }
-            try Self.check(handle)
+            try User.check(handle: handle)
             guard isServerKey || !User.isHandleOfServerKey(handle) else {
                 throw RecordError(.badRequest, "'\(handle)' is what the user of a server-to-server key goes by; choose another handle")
             }
-            let user = User(handle: handle)
+            let user = User(handle: handle, made: Timestamp(Date()), maker: signIn?.maker ?? .server)
+            guard signIn == nil || !users.removed.contains(user.userRecordName) else {
+                throw RecordError(.badRequest, "The user '\(handle)' was removed by whoever administers the server; choose another name")
+            }
             // A handle may come to mean a user who was known by record name alone: then that user gets the handle.
             let nameless = users.user(recordName: user.userRecordName)
-            if nameless == nil { try Self.checkRoom(users) }
+            if nameless == nil { try checkRoom(users, for: signIn) }
             users.insert(user)
             return (user, nameless.map(Replaced.user) ?? .nobody)
         }
@@ -126,34 +153,53 @@ extension Accounts {
         }
     }
 
+    // MARK: The file
+
     /// What the file holds.
-    static func users(in database: Database) throws -> [User] {
-        try Row.fetchAll(database, sql: "SELECT handle, userRecordName, displayName, emailAddress FROM user").map { row in
-            User(
-                handle: try row.value("handle"), userRecordName: Name(try row.value("userRecordName") as String), displayName: try row.value("displayName"),
-                emailAddress: try row.value("emailAddress"))
+    static func users(in database: Database) throws -> KnownUsers {
+        let rows = try Row.fetchAll(database, sql: "SELECT handle, userRecordName, displayName, emailAddress, made, maker, lastSeen FROM user")
+        var seen: [Name: Timestamp] = [:]
+        let users = try rows.map { row in
+            let recordName = Name(try row.value("userRecordName") as String)
+            if let moment = try row.value("lastSeen") as Int64? { seen[recordName] = Timestamp(milliseconds: moment) }
+            return User(
+                handle: try row.value("handle"), userRecordName: recordName, displayName: try row.value("displayName"),
+                emailAddress: try row.value("emailAddress"), made: (try row.value("made") as Int64?).map(Timestamp.init(milliseconds:)),
+                maker: User.Maker(text: try row.value("maker")))
         }
+        let removed = try String.fetchAll(database, sql: "SELECT userRecordName FROM removedUser").map { Name($0) }
+        return KnownUsers(users, seen: seen, removed: Set(removed))
     }
 
-    private static func insert(_ user: User, _ database: Database) throws {
+    static func write(_ user: User, seen: Timestamp?, _ database: Database) throws {
         try database.execute(
             sql: """
-                INSERT INTO user (handle, userRecordName, displayName, emailAddress) VALUES (?, ?, ?, ?)
-                ON CONFLICT (userRecordName) DO UPDATE SET handle = excluded.handle, displayName = excluded.displayName
+                INSERT INTO user (handle, userRecordName, displayName, emailAddress, made, maker, lastSeen) VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (userRecordName) DO UPDATE SET
+                    handle = excluded.handle, displayName = excluded.displayName, lastSeen = coalesce(excluded.lastSeen, lastSeen)
                 """,
-            arguments: [user.handle, user.userRecordName.string, user.displayName, user.emailAddress])
+            arguments: [
+                user.handle, user.userRecordName.string, user.displayName, user.emailAddress, user.made?.milliseconds, user.maker.text,
+                seen?.milliseconds,
+            ])
     }
 
-    private static func checkRoom(_ users: KnownUsers) throws {
+    /// - Throws: `RecordError` BAD_REQUEST when there is no room for one more, THROTTLED when a sign-in has to wait.
+    private func checkRoom(_ users: KnownUsers, for signIn: UserSignIn?) throws {
         guard users.count < User.countLimit else {
-            throw RecordError(.badRequest, "There are \(User.countLimit) users, which is the most: choose one of them")
+            throw RecordError(
+                .badRequest, "There are \(User.countLimit) users, which is the most: choose one of them, or remove some on the console's page Users")
         }
+        guard let signIn else { return }
+        try userAdmission.withLock { try $0.admit(signIn, among: users, at: .now) }
     }
 
     /// A handle that nobody has: with a small number behind it or, where those are taken, with one that is found at once.
     private static func freeHandle(_ start: String, _ users: KnownUsers) -> String {
         func isFree(_ handle: String) -> Bool {
-            !User.isHandleOfServerKey(handle) && users[Name(handle)] == nil && users.user(recordName: User.recordName(ofHandle: handle)) == nil
+            let recordName = User.recordName(ofHandle: handle)
+            return !User.isHandleOfServerKey(handle) && users[Name(handle)] == nil && users.user(recordName: recordName) == nil
+                && !users.removed.contains(recordName)
         }
         if isFree(start) { return start }
         for number in 2...9 where isFree("\(start)-\(number)") { return "\(start)-\(number)" }
@@ -164,15 +210,6 @@ extension Accounts {
     }
 
     // MARK: What names may be
-
-    private static func check(_ handle: String) throws {
-        guard handle.utf8.count <= handleLimit else {
-            throw RecordError(.badRequest, "The user's handle is longer than \(handleLimit) bytes; pick a shorter one")
-        }
-        guard handle.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-            throw RecordError(.badRequest, "The user's handle holds control characters; use letters and digits")
-        }
-    }
 
     /// - Throws: `RecordError` BAD_REQUEST unless a name is short and of one line.
     static func checkName(_ name: String, of what: String) throws {

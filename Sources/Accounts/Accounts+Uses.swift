@@ -10,53 +10,74 @@ extension Accounts {
     func noteUse(_ use: Credentials.Use) {
         guard credentials.withLock({ $0.note(use) }) else { return }
         Task.detached(priority: .utility) { [weak self] in
-            try? await Task.sleep(for: Self.delay)
-            try? await self?.writeUses()
+            do {
+                try await Task.sleep(for: Self.delay)
+                try await self?.writeUses()
+            } catch {
+                self?.report.withLock { $0 }(error)
+            }
         }
     }
 
-    /// Writes when tokens, keys and sessions were last used, as far as it is not in the file yet. Whoever ends a server calls this.
+    /// Writes who is new, and when users, tokens, keys and sessions were last used, as far as it is not in the file yet. Whoever ends a server calls
+    /// this.
     /// - Throws: an error of the file. Then the uses are tried again with the next ones.
     public func writeUses() async throws {
-        let rows = credentials.withLock { credentials in
-            credentials.isWriting = false
-            defer { credentials.unwritten = [] }
-            return credentials.unwritten.compactMap { credentials.row(of: $0) }
+        let isWork = credentials.withLock { credentials in
+            if credentials.unwritten.isEmpty { credentials.isWriting = false }
+            return !credentials.unwritten.isEmpty
         }
-        if rows.isEmpty { return }
+        guard isWork else { return }
+        let taken = Mutex<Set<Credentials.Use>>([])
         do {
-            try await queue.write { database in
-                for row in rows { try database.execute(sql: row.sql, arguments: row.arguments) }
+            try await queue.write { [self] database in
+                // Taken here, where nobody is removed or revoked meanwhile.
+                let uses = credentials.withLock { credentials in
+                    credentials.isWriting = false
+                    defer { credentials.unwritten = [] }
+                    return credentials.unwritten
+                }
+                taken.withLock { $0 = uses }
+                for use in uses { try write(use, database) }
             }
         } catch {
-            credentials.withLock { $0.unwritten.formUnion(rows.map(\.use)) }
+            taken.withLock { uses in credentials.withLock { $0.unwritten.formUnion(uses) } }
             throw error
+        }
+    }
+
+    private func write(_ use: Credentials.Use, _ database: Database) throws {
+        if case .user(let recordName) = use {
+            let (user, seen) = known.withLock { ($0.user(recordName: recordName), $0.lastSeen(recordName)) }
+            if let user { try Self.write(user, seen: seen, database) }
+        } else if let row = credentials.withLock({ $0.row(of: use) }) {
+            try database.execute(sql: row.sql, arguments: row.arguments)
         }
     }
 }
 
 extension Credentials {
     fileprivate struct UseRow: Sendable {
-        let use: Use
         let sql: String
         let arguments: StatementArguments
     }
 
     fileprivate func row(of use: Use) -> UseRow? {
         switch use {
+        case .user: return nil
         case .token(let id):
-            tokens[id]?.lastUsed.map {
-                UseRow(use: use, sql: "UPDATE apiToken SET lastUsed = ? WHERE id = ?", arguments: [$0.milliseconds, id])
+            return tokens[id]?.lastUsed.map {
+                UseRow(sql: "UPDATE apiToken SET lastUsed = ? WHERE id = ?", arguments: [$0.milliseconds, id])
             }
         case .key(let id):
-            keys[id]?.lastUsed.map {
-                UseRow(use: use, sql: "UPDATE serverKey SET lastUsed = ? WHERE keyID = ?", arguments: [$0.milliseconds, id])
+            return keys[id]?.lastUsed.map {
+                UseRow(sql: "UPDATE serverKey SET lastUsed = ? WHERE keyID = ?", arguments: [$0.milliseconds, id])
             }
         case .session(let id):
-            sessions[id]?.lastUsed.map {
+            return sessions[id]?.lastUsed.map {
                 let newest = rotations[id]?.newest
                 return UseRow(
-                    use: use, sql: "UPDATE webAuthSession SET lastUsed = ?, newestIssue = ?, newestUse = ? WHERE id = ?",
+                    sql: "UPDATE webAuthSession SET lastUsed = ?, newestIssue = ?, newestUse = ? WHERE id = ?",
                     arguments: [$0.milliseconds, newest?.issue, newest?.firstUse, id])
             }
         }

@@ -22,7 +22,7 @@ extension Accounts {
     public func signIn(
         _ user: Name, with request: SignInRequest, keepSignedIn: Bool, now: Date
     ) async throws -> (session: WebAuthSession, token: String) {
-        guard let known = try self.user(recordName: user), !known.isServerKey else {
+        guard let known = self.user(recordName: user), !known.isServerKey else {
             throw Records.RecordError(.notFound, "There is no user '\(user)'; choose one of the list, or make one")
         }
         if let id = request.apiTokenID {
@@ -31,6 +31,7 @@ extension Accounts {
                 throw Records.RecordError(.badRequest, "The API token of this sign-in is not in force any more: begin again with another")
             }
         }
+        try await writeIfNew(known)
         let now = Timestamp(now)
         let session = WebAuthSession(
             id: [UInt8].random(8).hexadecimal, user: user, container: request.container, environment: request.environment,
@@ -93,7 +94,10 @@ extension Accounts {
             credentials.sessions[session.id]?.lastUsed = used
             return .valid(credentials.sessions[session.id] ?? session)
         }
-        if case .valid(let session) = verdict { noteUse(.session(session.id)) }
+        if case .valid(let session) = verdict {
+            noteUse(.session(session.id))
+            saw(session.user, at: now)
+        }
         return verdict
     }
 
@@ -126,9 +130,13 @@ extension Accounts {
     /// Counts what comes to the sign-in page, where nobody needs credentials.
     /// - Parameter peer: the address that it comes from.
     /// - Throws: `RecordError` THROTTLED with the time to wait when too many came from there.
-    public func admitSignIn(from peer: String, now: Date) throws(Records.RecordError) {
-        guard let wait = signIns.withLock({ $0.take(PeerPlace.of(peer), now: now.timeIntervalSince1970) }) else { return }
-        throw Records.RecordError(.throttled, "Too many sign-ins came from your address; wait a moment, then try again", retryAfter: wait)
+    public func admitSignIn(from peer: String) throws(Records.RecordError) {
+        try admitSignIn(from: peer, at: .now)
+    }
+
+    func admitSignIn(from peer: String, at now: ContinuousClock.Instant) throws(Records.RecordError) {
+        guard case .refused(let seconds) = signIns.withLock({ $0.take(PeerPlace.of(peer), at: now) }) else { return }
+        throw Records.RecordError(.throttled, "Too many sign-ins came from your address; wait a moment, then try again", retryAfter: seconds)
     }
 
     // MARK: Tickets

@@ -99,6 +99,16 @@ enum AccountsMigrations {
                     ) STRICT
                     """)
         }
+        migrator.registerMigration("makersOfUsers") { database in
+            // maker: 'server', 'stranger', or the id of the API token that a sign-in came with.
+            try database.execute(
+                sql: """
+                    ALTER TABLE user ADD COLUMN made INTEGER;
+                    ALTER TABLE user ADD COLUMN maker TEXT NOT NULL DEFAULT 'server';
+                    ALTER TABLE user ADD COLUMN lastSeen INTEGER;
+                    CREATE TABLE removedUser (userRecordName TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID
+                    """)
+        }
         return migrator
     }
 }

@@ -1,5 +1,4 @@
 internal import Crypto
-internal import Records
 
 /// What is held in memory of the administrator.
 struct Administration {
@@ -13,9 +12,9 @@ struct Administration {
     var sessions: [[UInt8]: Session] = [:]
 
     struct Session {
-        let made: Timestamp
+        let made: ContinuousClock.Instant
         let csrf: String
-        var expires: Timestamp
+        var expires: ContinuousClock.Instant
     }
 
     init(password: AdministratorPassword?) {
@@ -24,5 +23,10 @@ struct Administration {
 
     func keyedHash(_ password: String) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: Array(password.utf8), using: key))
+    }
+
+    /// Whether a password is the one that was right last.
+    func isRemembered(_ password: String) -> Bool {
+        remembered?.isSame(as: keyedHash(password)) ?? false
     }
 }

@@ -19,6 +19,7 @@ struct Credentials {
     var isWriting = false
 
     enum Use: Hashable {
+        case user(Name)
         case token(String)
         case key(String)
         case session(String)

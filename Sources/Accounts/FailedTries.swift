@@ -1,72 +1,82 @@
-/// Counts wrong passwords, so that nobody can try many: after a few each further one from the same place costs a longer wait, and all places
-/// together have a limit, too.
+/// Bounds how fast passwords are tried, so that nobody can try many, and nobody who tries many keeps out who knows the right one.
 ///
-/// Places that never sent a wrong one have a limit of their own, and those that sent the right one lately none beside their own tries: whoever
-/// guesses from many places is not to keep out who knows. Moments are seconds since 1970.
+/// Each place has a few tries at once. Then there is a line: one password a second is looked at, in the order in which they came, and only what
+/// comes to a long line is sent away. So whoever knows the password gets in after some seconds, whoever else guesses from the same address.
+/// All places together are bound in the same way: those that tried before, those that never did, each by themselves. Places that sent the right
+/// password lately wait in their own line only.
+///
+/// A place counts as one that tried before for some minutes. The clock is one that nobody can set, and nothing of this outlives the process.
 struct FailedTries {
-    /// Wrong passwords of a place that cost nothing yet.
+    typealias Moment = ContinuousClock.Instant
+
+    /// Passwords of a place that are looked at without a wait.
     static let free = 5
-    /// Longest wait, in seconds.
-    static let longestWait = 300.0
-    /// Seconds after which a place that was quiet is forgotten.
-    private static let memory = 900.0
-    /// Most places that are remembered; the one that was quiet for longest goes first.
+    /// The same of all places that tried before, and of all that did not.
+    static let allFree = 60
+    /// The time after which one more is looked at.
+    static let interval = Duration.seconds(1)
+    /// Longest wait in line.
+    static let longestWait = Duration.seconds(16)
+    /// Most places that are remembered.
     static let placeLimit = 1024
-    /// Wrong passwords of all places together in ``allWindow`` seconds: of those that sent wrong ones before, and as many of the others.
-    static let allLimit = 60
-    private static let allWindow = 60.0
-    /// Most places that are known to have sent the right one, and for how many seconds.
-    private static let (rightLimit, rightMemory) = (256, 86_400.0)
+    /// How long a place counts as one that tried before, and for how long as one that sent the right password.
+    private static let (memory, rightMemory) = (Duration.seconds(900), Duration.seconds(86_400))
+    /// Most places that are known to have sent the right one.
+    private static let rightLimit = 256
 
-    private struct Place {
-        var count: Int
-        var last: Double
-    }
+    /// Who is bound together besides the places alone.
+    private enum Group { case first, repeated }
 
-    private var places: [String: Place] = [:]
+    private var places = Budget<String>(atOnce: free, interval: interval, keyLimit: placeLimit)
+    private var groups = Budget<Group>(atOnce: allFree, interval: interval, keyLimit: 2)
+    /// Comparisons with the password that was right last, which cost nothing, for places that sent it and have to wait.
+    private var comparisons = Budget<String>(atOnce: 20, interval: .milliseconds(500), keyLimit: rightLimit)
+    /// When a place last tried.
+    private var tried: [String: Moment] = [:]
     /// When the last right password came from where.
-    private var right: [String: Double] = [:]
-    private var repeated: [Double] = []
-    private var first: [Double] = []
+    private var right: [String: Moment] = [:]
 
-    /// Whole seconds until a password from a place is looked at; `nil` when it is now.
-    func wait(of place: String, now: Double) -> Int? {
-        var until = 0.0
-        let tries = count(of: place, now: now)
-        if tries >= Self.free, let last = places[place]?.last {
-            until = last + min(Self.longestWait, Double(1 << min(tries - Self.free, 16)))
-        }
-        let others = tries > 0 ? repeated : first
-        let isKnown = right[place].map { now - $0 < Self.rightMemory } ?? false
-        if !isKnown, others.count >= Self.allLimit, let earliest = others.first { until = max(until, earliest + Self.allWindow) }
-        return until > now ? Int((until - now).rounded(.up)) : nil
+    /// Whether a password may be compared with the one that was right last before its turn comes. A wrong one takes its turn next.
+    mutating func mayCompare(_ place: String, at now: Moment) -> Bool {
+        if places.wait(of: place, at: now) == .zero { return true }
+        guard isRight(place, at: now), case .after = comparisons.take(place, at: now) else { return false }
+        return true
     }
 
-    mutating func failed(_ place: String, now: Double) {
-        let before = count(of: place, now: now)
-        places[place] = Place(count: before + 1, last: now)
-        if places.count > Self.placeLimit, let oldest = places.min(by: { $0.value.last < $1.value.last }) { places[oldest.key] = nil }
-        if before > 0 { Self.add(now, to: &repeated) } else { Self.add(now, to: &first) }
-    }
-
-    /// Takes back what was counted before a password was looked at that was right.
-    mutating func succeeded(_ place: String, now: Double) {
-        if count(of: place, now: now) > 1 { Self.remove(now, from: &repeated) } else { Self.remove(now, from: &first) }
-        places[place] = nil
+    /// Notes that the right password came from a place before its turn.
+    mutating func compared(_ place: String, at now: Moment) {
         right[place] = now
         if right.count > Self.rightLimit, let oldest = right.min(by: { $0.value < $1.value }) { right[oldest.key] = nil }
     }
 
-    private func count(of place: String, now: Double) -> Int {
-        places[place].flatMap { now - $0.last < Self.memory ? $0.count : nil } ?? 0
+    /// Counts a try from a place, before it is looked at, so that many at a time are no way around the limit.
+    /// - Returns: when it is looked at.
+    mutating func turn(of place: String, at now: Moment) -> Turn {
+        let own = places.take(place, at: now, waiting: Self.longestWait)
+        guard case .after(let wait) = own else { return own }
+        if isRight(place, at: now) { return own }
+        let all = groups.take(group(of: place, at: now), at: now, waiting: Self.longestWait)
+        guard case .after(let longer) = all else {
+            places.giveBack(place)
+            return all
+        }
+        tried[place] = now
+        if tried.count > Self.placeLimit, let oldest = tried.min(by: { $0.value < $1.value }) { tried[oldest.key] = nil }
+        return .after(max(wait, longer))
     }
 
-    private static func add(_ moment: Double, to moments: inout [Double]) {
-        moments = moments.filter { moment - $0 < allWindow } + [moment]
-        if moments.count > allLimit { moments.removeFirst(moments.count - allLimit) }
+    /// Takes back what was counted before a password was looked at that was right: the place begins anew.
+    mutating func succeeded(_ place: String, at now: Moment) {
+        places.forget(place)
+        tried[place] = nil
+        compared(place, at: now)
     }
 
-    private static func remove(_ moment: Double, from moments: inout [Double]) {
-        if let index = moments.lastIndex(of: moment) { moments.remove(at: index) }
+    private func isRight(_ place: String, at now: Moment) -> Bool {
+        right[place].map { $0.duration(to: now) < Self.rightMemory } ?? false
+    }
+
+    private func group(of place: String, at now: Moment) -> Group {
+        tried[place].map { $0.duration(to: now) < Self.memory } ?? false ? .repeated : .first
     }
 }

@@ -1,5 +1,5 @@
 public import JSON
-internal import Records
+public import Records
 
 // How credentials are shown: never with what lets somebody in.
 extension JSONWriter {
@@ -43,12 +43,22 @@ extension JSONWriter {
         }
     }
 
-    public mutating func value(_ user: User) {
+    /// - Parameter lastSeen: when the user last asked for something, where that is told.
+    public mutating func value(_ user: User, lastSeen: Timestamp? = nil) {
         object { writer in
             writer.member("handle", user.handle)
             writer.member("userRecordName", user.userRecordName)
             writer.member("displayName", user.displayName)
             if let emailAddress = user.emailAddress { writer.member("emailAddress", emailAddress) }
+            if let made = user.made { writer.member("made", made.milliseconds) }
+            if let lastSeen { writer.member("lastSeen", lastSeen.milliseconds) }
+            switch user.maker {
+            case .server: writer.member("maker", "server")
+            case .stranger: writer.member("maker", "stranger")
+            case .apiToken(let id):
+                writer.member("maker", "apiToken")
+                writer.member("apiTokenID", id)
+            }
         }
     }
 

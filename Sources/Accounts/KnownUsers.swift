@@ -3,16 +3,74 @@ internal import Records
 
 /// All users in memory, to be found by handle, by record name and by e-mail address.
 struct KnownUsers {
+    /// How much later a user is seen than before when that is worth writing, in milliseconds: ten minutes.
+    private static let seenStep: Int64 = 600_000
+
     private var users: [Name: User] = [:]
     private var handlesByRecordName: [Name: Name] = [:]
     private var handlesByEmailAddress: [Name: Name] = [:]
+    /// In their order, until somebody comes or goes.
+    private var ordered: [User]?
+    /// When each last asked for something, by record name, and when that was written last.
+    private var seen: [Name: (last: Timestamp, written: Timestamp)] = [:]
+    /// The record names of users who were removed. What they left in containers stands under these names, so nobody new gets one by signing in.
+    var removed: Set<Name> = []
 
-    init(_ users: [User] = []) {
+    init(_ users: [User] = [], seen: [Name: Timestamp] = [:], removed: Set<Name> = []) {
         for user in users { insert(user) }
+        self.seen = seen.mapValues { ($0, $0) }
+        self.removed = removed
     }
 
-    var all: [User] { Array(users.values) }
     var count: Int { users.count }
+
+    /// The developer first, then by handle.
+    var all: [User] {
+        mutating get {
+            if let ordered { return ordered }
+            let developer = Name(User.developerHandle)
+            let others = users.filter { $0.key != developer }.sorted { $0.key < $1.key }.map(\.value)
+            let all = (users[developer].map { [$0] } ?? []) + others
+            ordered = all
+            return all
+        }
+    }
+
+    /// How many a sign-in with an API token made, or with none.
+    func count(by maker: User.Maker) -> Int { users.values.count { $0.maker == maker } }
+
+    // MARK: Who was here lately
+
+    func lastSeen(_ recordName: Name) -> Timestamp? { seen[recordName]?.last }
+
+    /// Notes that a user asked for something.
+    /// - Returns: whether that is worth writing.
+    mutating func see(_ recordName: Name, at now: Timestamp) -> Bool {
+        let before = seen[recordName]
+        let isWorth = before.map { now.milliseconds - $0.written.milliseconds >= Self.seenStep } ?? true
+        seen[recordName] = (max(before?.last ?? now, now), isWorth ? now : before?.written ?? now)
+        return isWorth
+    }
+
+    /// Those who asked for something last, the latest first, and then those who were made last.
+    func recent(_ limit: Int) -> [User] {
+        func rank(_ user: User) -> (Int64, Int64) {
+            (seen[user.userRecordName]?.last.milliseconds ?? .min, user.made?.milliseconds ?? .min)
+        }
+        var recent: [(rank: (Int64, Int64), user: User)] = []
+        for user in users.values where !user.isServerKey {
+            let rank = rank(user)
+            func isLater(_ other: (rank: (Int64, Int64), user: User)) -> Bool {
+                rank == other.rank ? Name(user.handle) < Name(other.user.handle) : rank > other.rank
+            }
+            if recent.count == limit, let last = recent.last, !isLater(last) { continue }
+            recent.insert((rank, user), at: recent.firstIndex(where: isLater) ?? recent.endIndex)
+            if recent.count > limit { recent.removeLast() }
+        }
+        return recent.map(\.user)
+    }
+
+    // MARK: Finding
 
     subscript(handle: Name) -> User? { users[handle] }
 
@@ -28,6 +86,8 @@ struct KnownUsers {
     /// Takes in a user, in place of one of the same record name.
     mutating func insert(_ user: User) {
         if let other = self.user(recordName: user.userRecordName) { remove(other) }
+        ordered = nil
+        removed.remove(user.userRecordName)
         let handle = Name(user.handle)
         users[handle] = user
         handlesByRecordName[user.userRecordName] = handle
@@ -35,9 +95,17 @@ struct KnownUsers {
     }
 
     mutating func remove(_ user: User) {
+        ordered = nil
         users[Name(user.handle)] = nil
         handlesByRecordName[user.userRecordName] = nil
         if let emailAddress = user.emailAddress { handlesByEmailAddress[Self.key(emailAddress)] = nil }
+    }
+
+    /// Removes a user for good, and remembers the record name as one of those who were removed.
+    mutating func forget(_ user: User) {
+        remove(user)
+        seen[user.userRecordName] = nil
+        removed.insert(user.userRecordName)
     }
 
     private static func key(_ emailAddress: String) -> Name {

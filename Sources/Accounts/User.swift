@@ -1,6 +1,6 @@
 internal import Crypto
 public import JSON
-internal import Records
+public import Records
 
 /// Somebody who has data: a person with a private database in every container.
 public struct User: Sendable, Hashable {
@@ -9,6 +9,8 @@ public struct User: Sendable, Hashable {
 
     /// Most users.
     public static let countLimit = 10_000
+    /// Longest handle, in UTF-8 bytes.
+    public static let handleLimit = 255
     /// What the handles of server-to-server keys' users begin with; 12 hexadecimal digits follow.
     static let serverKeyPrefix = "server-key-"
 
@@ -20,12 +22,29 @@ public struct User: Sendable, Hashable {
     public let displayName: String
     /// By which others find the user; nobody else has the same. `nil` when the user was made without.
     public let emailAddress: String?
+    /// When the user was made; `nil` when that was before it was noted.
+    public let made: Timestamp?
+    public let maker: Maker
 
-    init(handle: String, userRecordName: Name, displayName: String, emailAddress: String? = nil) {
+    /// How a user came to be.
+    public enum Maker: Sendable, Hashable {
+        /// By whoever administers the server, or by a request that named the user.
+        case server
+        /// By a sign-in with the API token of an id.
+        case apiToken(String)
+        /// By a sign-in without one: anybody.
+        case stranger
+    }
+
+    init(
+        handle: String, userRecordName: Name, displayName: String, emailAddress: String? = nil, made: Timestamp? = nil, maker: Maker = .server
+    ) {
         self.handle = handle
         self.userRecordName = userRecordName
         self.displayName = displayName
         self.emailAddress = emailAddress
+        self.made = made
+        self.maker = maker
     }
 
     /// The name but for its last word: what CloudKit calls `givenName` of the name's components.
@@ -59,11 +78,22 @@ public struct User: Sendable, Hashable {
     }
 
     /// A user as the handle alone determines it.
-    init(handle: String) {
+    init(handle: String, made: Timestamp? = nil, maker: Maker = .server) {
         let isRecordName = Self.isRecordName(handle)
         self.init(
             handle: handle, userRecordName: Self.recordName(ofHandle: handle),
-            displayName: isRecordName ? handle : handle.prefix(1).uppercased() + handle.dropFirst())
+            displayName: isRecordName ? handle : handle.prefix(1).uppercased() + handle.dropFirst(), made: made, maker: maker)
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST when a text can't be a handle: it is empty, longer than ``handleLimit``, or holds control characters.
+    public static func check(handle: String) throws(RecordError) {
+        guard !handle.isEmpty else { throw RecordError(.badRequest, "The user's handle is empty; give one such as 'anna'") }
+        guard handle.utf8.count <= handleLimit else {
+            throw RecordError(.badRequest, "The user's handle is longer than \(handleLimit) bytes; pick a shorter one")
+        }
+        guard handle.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw RecordError(.badRequest, "The user's handle holds control characters; use letters and digits")
+        }
     }
 
     /// The user record name that belongs to a handle. It depends on nothing else, so the same handle means the same user in every store;

@@ -22,10 +22,10 @@ extension Console {
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInFormLimit))
             let next = SignInPath.local(fields["next"])
             guard access.mode == .required else { return .redirect(to: next ?? "/") }
-            switch await accounts.checkAdministrator(password: fields["password"] ?? "", from: context.peer) {
+            switch try await accounts.checkAdministrator(password: fields["password"] ?? "", from: context.peer) {
             case .accepted:
                 var answer = Response.redirect(to: next ?? "/")
-                answer.headers[.setCookie] = access.cookie(accounts.openConsoleSession(now: Date()), for: request)
+                answer.headers[.setCookie] = access.cookie(accounts.openConsoleSession(), for: request)
                 answer.headers[.cacheControl] = "no-store"
                 return answer
             case .refused:

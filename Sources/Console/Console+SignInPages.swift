@@ -16,18 +16,16 @@ extension Console {
             try signInResponse(SignIn.show(request.queryFields["ticket"] ?? "", by: access, renderer.staticFiles))
         }
         router.post(Self.signInPath) { request, context in
-            // Where credentials are required, strangers come here too.
-            if access.mode == .required {
-                do throws(RecordError) {
-                    try accounts.admitSignIn(from: context.peer, now: Date())
-                } catch {
-                    var response = try signInResponse(.page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil))
-                    if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
-                    return response
-                }
+            do {
+                // Where credentials are required, strangers come here too.
+                if access.mode == .required { try accounts.admitSignIn(from: context.peer) }
+                let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
+                return try signInResponse(try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))
+            } catch let error as RecordError where error.code == .throttled {
+                var response = try signInResponse(.page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil))
+                if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+                return response
             }
-            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
-            return try signInResponse(try await SignIn.answer(fields, by: access, renderer.staticFiles))
         }
     }
 

@@ -11,4 +11,9 @@ extension RemoteRecordEngine {
         guard let body else { return try await server.get(path).value }
         return try await server.post(path, JSONWriter.bytes(of: body), headers: [:], .saves).value
     }
+
+    /// All users with what is known of each, as `/skylight/1/users` tells it.
+    public func userFacts() async throws -> JSONValue {
+        try await server.get("/skylight/1/users").value
+    }
 }

@@ -26,7 +26,7 @@ struct CallerResolver: Sendable {
     /// - Returns: `nil` when the name can't be anybody's.
     static func userRecordName(in request: Request) -> Name? {
         let handle = handle(in: request).flatMap { $0.isEmpty ? nil : $0 } ?? User.developerHandle
-        return handle.utf8.count <= Accounts.handleLimit ? User.recordName(ofHandle: handle) : nil
+        return handle.utf8.count <= User.handleLimit ? User.recordName(ofHandle: handle) : nil
     }
 
     private static func handle(in request: Request) -> String? {

@@ -76,7 +76,7 @@ struct AccessOptions: ParsableArguments {
     /// - Throws: `CommandFailure` when others could connect and there is none.
     func checkPassword(in accounts: Accounts, for hostname: String, _ logger: Logger) async throws {
         if let password = AdministratorPassword.ofEnvironment, accounts.hasAdministratorPassword {
-            if await accounts.checkAdministrator(password: password, from: "") != .accepted {
+            if try await accounts.checkAdministrator(password: password, from: "") != .accepted {
                 logger.warning(
                     "The password in \(AdministratorPassword.variable) is not the one in the data folder, which stays; 'skylight admin set-password' sets another")
             }

@@ -121,6 +121,31 @@ enum AccountsPlace: Sendable {
         }
     }
 
+    func users() async throws -> [JSONObject] {
+        switch self {
+        case .local(let accounts): try accounts.users().map { user in try Self.object { $0.value(user, lastSeen: accounts.lastSeen(user.userRecordName)) } }
+        case .remote(let engine): try await engine.userFacts().objects("users")
+        }
+    }
+
+    /// - Parameter user: a handle or a user record name.
+    /// - Returns: the `user`, and how many sign-in sessions ended.
+    func removeUser(_ user: String) async throws -> JSONObject {
+        switch self {
+        case .local(let accounts):
+            let recordName = accounts.user(handle: user)?.userRecordName ?? Name(user)
+            let (removed, endedSessions) = try await accounts.removeUser(recordName)
+            return try Self.object { writer in
+                writer.object { writer in
+                    writer.name("user")
+                    writer.value(removed)
+                    writer.member("endedSessions", Int64(endedSessions))
+                }
+            }
+        case .remote(let engine): return try await engine.accounts("users/remove", ["user": .string(user)]).object
+        }
+    }
+
     func setAdministratorPassword(_ password: String) async throws {
         switch self {
         case .local(let accounts): try await accounts.setAdministratorPassword(password)

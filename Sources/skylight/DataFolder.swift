@@ -106,8 +106,12 @@ struct DataFolder {
 
         /// Ends work that is under way and lets go of the folder.
         func close() async {
-            // What is lost when this fails is when tokens were last used.
-            try? await accounts.writeUses()
+            do {
+                try await accounts.writeUses()
+            } catch {
+                // What is lost is when tokens were last used, and the names of users whom requests named last.
+                Logger(label: "skylight").warning("Who asked last could not be written: \(error)")
+            }
             await assets.close()
             await engine.close()
         }

@@ -58,7 +58,7 @@ struct OpenStore: Sendable {
     func handles() async throws -> [Name: String] {
         let pairs: [(Name, String)] =
             switch way {
-            case .local(let accounts, _): try accounts.users().map { ($0.userRecordName, $0.handle) }
+            case .local(let accounts, _): accounts.users().map { ($0.userRecordName, $0.handle) }
             case .remote(let engine): try await engine.users().map { ($0.userRecordName, $0.handle) }
             }
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })

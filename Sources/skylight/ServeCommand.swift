@@ -166,6 +166,9 @@ struct ServeCommand: AsyncParsableCommand {
         let secret = AccessOptions.randomSecret()
         let control = AccessControl(access.mode(for: hostname), accounts: store.accounts, instanceSecret: secret)
         access.warn(control, certificate, on: hostname, logger)
+        store.accounts.onUnwrittenUses { [logger] error in
+            logger.warning("Who asked last could not be written, and is tried again with the next: \(error)")
+        }
         if control.mode == .required, folder.isOpenToOthers {
             logger.warning(
                 "Other users of this machine may be able to read the data folder without credentials; keep it to yourself: chmod 700 '\(folder.path)'")

@@ -30,7 +30,7 @@ struct Skylight: AsyncParsableCommand {
             With --json, errors are one JSON object on standard error.
             """,
         subcommands: [
-            ServeCommand.self, ImportCommand.self, ExportCommand.self, ChangesCommand.self, TokenCommand.self, KeyCommand.self, AdminCommand.self, SchemaCommand.self, ZoneCommand.self,
+            ServeCommand.self, ImportCommand.self, ExportCommand.self, ChangesCommand.self, TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self, ZoneCommand.self,
             RehearseCommand.self, AssetsCommand.self, CheckCommand.self,
         ])
 

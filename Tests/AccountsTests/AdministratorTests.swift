@@ -1,12 +1,13 @@
 import Foundation
 import Records
+import Synchronization
 import Testing
 
 @testable import Accounts
 
 @Suite("The administrator")
 struct AdministratorTests {
-    private let start = Date(timeIntervalSince1970: 1_795_348_800)
+    private let start = ContinuousClock.now
     private let password = "correct horse battery"
     /// What a hash costs is not what most of these are about.
     private let cheap = PasswordHashing.Cost(rounds: 1 << 10, blockSize: 8, parallelism: 1)
@@ -18,81 +19,114 @@ struct AdministratorTests {
         let file = folder.appendingPathComponent("accounts.sqlite")
         let accounts = try Accounts(file: file)
         #expect(!accounts.hasAdministratorPassword)
-        #expect(await accounts.checkAdministrator(password: "", from: "a", now: start) == .notSet)
+        #expect(try await accounts.checkAdministrator(password: "", from: "a", at: start) == .notSet)
         for short in ["", "1234567", "ääää", "🙂🙂🙂🙂🙂🙂🙂", String(repeating: "x", count: 1025)] {
             await #expect(throws: RecordError.self) { try await accounts.setAdministratorPassword(short) }
         }
         try await accounts.setAdministratorPassword(password)
         for accounts in [accounts, try Accounts(file: file)] {
             #expect(accounts.hasAdministratorPassword)
-            #expect(await accounts.checkAdministrator(password: password, from: "a", now: start) == .accepted)
-            #expect(await accounts.checkAdministrator(password: password, from: "a", now: start) == .accepted)
+            #expect(try await accounts.checkAdministrator(password: password, from: "a", at: start) == .accepted)
+            #expect(try await accounts.checkAdministrator(password: password, from: "a", at: start) == .accepted)
             for wrong in ["", password + " ", String(password.dropLast()), String(repeating: "x", count: 100_000)] {
-                #expect(await accounts.checkAdministrator(password: wrong, from: "b", now: start) == .refused)
+                #expect(try await accounts.checkAdministrator(password: wrong, from: "b", at: start) == .refused)
             }
         }
         #expect(try Data(contentsOf: file).range(of: Data(password.utf8)) == nil)
-        let session = accounts.openConsoleSession(now: start)
+        let session = accounts.openConsoleSession(at: start)
         // The same one again signs nobody out, another does.
         try await accounts.setAdministratorPassword(password)
-        #expect(accounts.consoleSession(token: session.token, now: start) != nil)
+        #expect(accounts.consoleSession(token: session.token, at: start) != nil)
         try await accounts.setAdministratorPassword("another password")
-        #expect(accounts.consoleSession(token: session.token, now: start) == nil)
-        #expect(await accounts.checkAdministrator(password: password, from: "a", now: start) == .refused)
-        #expect(await accounts.checkAdministrator(password: "another password", from: "a", now: start) == .accepted)
+        #expect(accounts.consoleSession(token: session.token, at: start) == nil)
+        #expect(try await accounts.checkAdministrator(password: password, from: "a", at: start) == .refused)
+        #expect(try await accounts.checkAdministrator(password: "another password", from: "a", at: start) == .accepted)
     }
 
-    @Test("After a few wrong ones each further one waits longer, for the place that sent them")
+    /// Too long to be hashed, so that this doesn't take long.
+    private let wrong = String(repeating: "x", count: 2000)
+
+    @Test("After a few wrong ones a place's passwords are looked at one after the other, and a long line takes no more")
     func tries() async throws {
-        let accounts = try Accounts(file: nil)
+        let waits = Waits()
+        let accounts = try Accounts(file: nil) { waits.note($0) }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        var now = start
-        // Too long to be hashed, so that this doesn't take long.
-        let wrong = String(repeating: "x", count: 2000)
-        for _ in 0..<5 { #expect(await accounts.checkAdministrator(password: wrong, from: "a", now: now) == .refused) }
-        var waits: [Int] = []
-        for _ in 0..<4 {
-            guard case .tooMany(let wait) = await accounts.checkAdministrator(password: wrong, from: "a", now: now) else { break }
-            waits.append(wait)
-            // Another place need not wait.
-            #expect(await accounts.checkAdministrator(password: wrong, from: "b\(waits.count)", now: now) == .refused)
-            now += Double(wait)
-            #expect(await accounts.checkAdministrator(password: wrong, from: "a", now: now) == .refused)
+        for _ in 0..<5 { #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .refused) }
+        #expect(waits.all.isEmpty)
+        for _ in 0..<16 { #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .refused) }
+        #expect(waits.all == (1...16).map { .seconds($0) })
+        #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .tooMany(retryAfter: 1))
+        // Another place need not wait.
+        #expect(try await accounts.checkAdministrator(password: wrong, from: "b", at: start) == .refused)
+        #expect(waits.all.count == 16)
+        // The right one takes its turn in the same line, and begins anew.
+        #expect(try await accounts.checkAdministrator(password: password, from: "a", at: start + .seconds(1)) == .accepted)
+        #expect(waits.all.last == .seconds(16))
+        #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start + .seconds(1)) == .refused)
+        #expect(waits.all.count == 17)
+    }
+
+    @Test("However long somebody guesses from the same address, the right password is looked at within seconds")
+    func guessesForHours() async throws {
+        let waits = Waits()
+        let accounts = try Accounts(file: nil) { waits.note($0) }
+        try await accounts.setAdministratorPassword(password, cost: cheap)
+        // As many at a time as programs for guessing send, again and again.
+        for second in 0..<600 {
+            for _ in 0..<(second == 0 ? 16 : 1) { _ = try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start + .seconds(second)) }
         }
-        #expect(waits == [1, 2, 4, 8])
-        // Before it was right once, even the right one has to wait.
-        #expect(await accounts.checkAdministrator(password: password, from: "a", now: now) == .tooMany(retryAfter: 16))
-        now += 16
-        #expect(await accounts.checkAdministrator(password: password, from: "a", now: now) == .accepted)
-        // A right one begins anew.
-        #expect(await accounts.checkAdministrator(password: wrong, from: "a", now: now) == .refused)
-        #expect(await accounts.checkAdministrator(password: wrong, from: "a", now: now) == .refused)
+        waits.clear()
+        #expect(try await accounts.checkAdministrator(password: password, from: "proxy", at: start + .seconds(600)) == .accepted)
+        #expect(waits.all.allSatisfy { $0 <= .seconds(16) } && waits.all.count == 1)
+    }
+
+    @Test("Who guesses gets one look a second, and few more of the password that was right last")
+    func guessesAreBounded() {
+        var tries = FailedTries()
+        tries.compared("proxy", at: start)
+        /// Whether a password that comes at a millisecond is compared at once, and whether it gets its turn.
+        func comes(from place: String, at milliseconds: Int) -> [Bool] {
+            let moment = start.advanced(by: .milliseconds(milliseconds))
+            let isCompared = tries.mayCompare(place, at: moment)
+            return [isCompared, tries.turn(of: place, at: moment).isTaken]
+        }
+        let known = (0..<60_000).map { comes(from: "proxy", at: $0) }
+        let looks = known.count { $0[1] }
+        let comparisons = known.count { $0[0] }
+        #expect(looks <= 5 + 16 + 60 && comparisons <= 5 + 20 + 120)
+        // A place that never sent the right one has no comparisons but with its turns.
+        let others = (0..<60_000).count { comes(from: "elsewhere", at: $0)[0] }
+        #expect(others <= 5 + 60)
     }
 
     @Test("Who knows the password gets in while others guess, from the same place and from others")
     func rightAmongWrong() async throws {
-        let accounts = try Accounts(file: nil)
+        let waits = Waits()
+        let accounts = try Accounts(file: nil) { waits.note($0) }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        let wrong = String(repeating: "x", count: 2000)
-        #expect(await accounts.checkAdministrator(password: password, from: "proxy", now: start) == .accepted)
-        for _ in 0..<5 { #expect(await accounts.checkAdministrator(password: wrong, from: "proxy", now: start) == .refused) }
-        #expect(await accounts.checkAdministrator(password: wrong, from: "proxy", now: start) == .tooMany(retryAfter: 1))
-        for place in ["proxy", "elsewhere"] { #expect(await accounts.checkAdministrator(password: password, from: place, now: start) == .accepted) }
+        #expect(try await accounts.checkAdministrator(password: password, from: "proxy", at: start) == .accepted)
+        for _ in 0..<21 { #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .refused) }
+        #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
+        waits.clear()
+        for place in ["proxy", "elsewhere"] { #expect(try await accounts.checkAdministrator(password: password, from: place, at: start) == .accepted) }
+        #expect(waits.all.isEmpty, "the right one of before is known at once")
         // The right one gives those who guess from there no more tries.
-        #expect(await accounts.checkAdministrator(password: wrong, from: "proxy", now: start) == .tooMany(retryAfter: 1))
+        #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
     }
 
     @Test("A dozen places that guess don't keep out one that never did")
     func dozen() async throws {
-        let accounts = try Accounts(file: nil)
+        let accounts = try Accounts(file: nil) { _ in }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        let wrong = String(repeating: "x", count: 2000)
         var refused = 0
         for place in 0..<20 {
-            for _ in 0..<5 where await accounts.checkAdministrator(password: wrong, from: "place \(place)", now: start) == .refused { refused += 1 }
+            for _ in 0..<5 {
+                let verdict = try await accounts.checkAdministrator(password: wrong, from: "place \(place)", at: start)
+                if verdict == .refused { refused += 1 }
+            }
         }
-        #expect(refused > 60 && refused < 100, "those that guess again have a limit together")
-        #expect(await accounts.checkAdministrator(password: password, from: "another", now: start) == .accepted)
+        #expect(refused == 20 + 60 + 16, "those that guess again have a limit together")
+        #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start) == .accepted)
     }
 
     @Test("Of IPv6 a host's whole network is one place", arguments: [
@@ -115,56 +149,69 @@ struct AdministratorTests {
                 try await group.waitForAll()
             }
             let password = "the first \(round)"
-            let now = start + Double(round) * 1000
-            let inMemory = await accounts.checkAdministrator(password: password, from: "a", now: now)
-            #expect(try await Accounts(file: file).checkAdministrator(password: password, from: "a", now: now) == inMemory)
+            let now = start + .seconds(round * 1000)
+            let inMemory = try await accounts.checkAdministrator(password: password, from: "a", at: now)
+            #expect(try await Accounts(file: file).checkAdministrator(password: password, from: "a", at: now) == inMemory)
         }
     }
 
     @Test("All places together have a limit, too")
     func allTries() async throws {
-        let accounts = try Accounts(file: nil)
+        let accounts = try Accounts(file: nil) { _ in }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        // Too long to be hashed, so that this doesn't take long.
-        let wrong = String(repeating: "x", count: 2000)
-        for place in 0..<60 { #expect(await accounts.checkAdministrator(password: wrong, from: "place \(place)", now: start) == .refused) }
-        #expect(await accounts.checkAdministrator(password: password, from: "another", now: start + 1) == .tooMany(retryAfter: 59))
-        #expect(await accounts.checkAdministrator(password: password, from: "another", now: start + 60) == .accepted)
+        for place in 0..<76 { #expect(try await accounts.checkAdministrator(password: wrong, from: "place \(place)", at: start) == .refused) }
+        #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start) == .tooMany(retryAfter: 1))
+        #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start + .seconds(1)) == .accepted)
     }
 
     @Test("Many at a time are no way around the limit")
     func atOnce() async throws {
-        let accounts = try Accounts(file: nil)
+        let accounts = try Accounts(file: nil) { _ in }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        let verdicts = await withTaskGroup(of: AdministratorVerdict.self) { group in
-            for number in 0..<40 { group.addTask { await accounts.checkAdministrator(password: "wrong \(number)", from: "a", now: start) } }
-            return await group.reduce(into: []) { $0.append($1) }
+        let verdicts = try await withThrowingTaskGroup(of: AdministratorVerdict.self) { group in
+            for number in 0..<40 { group.addTask { try await accounts.checkAdministrator(password: "wrong \(number)", from: "a", at: start) } }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(verdicts.count(where: { $0 == .refused }) <= 5)
+        #expect(verdicts.count(where: { $0 == .refused }) <= 5 + 16)
         #expect(!verdicts.contains(.accepted))
     }
 
     @Test("A console session lasts for being used, a week at most, and can be ended")
     func sessions() throws {
-        let accounts = try Accounts(file: nil)
-        let session = accounts.openConsoleSession(now: start)
+        let accounts = try Accounts(file: nil) { _ in }
+        let session = accounts.openConsoleSession(at: start)
         #expect(session.token.utf8.count == 64 && session.csrf.utf8.count == 64 && session.token != session.csrf)
         var now = start
         var count = 0
-        while let found = accounts.consoleSession(token: session.token, now: now + 43_199) {
+        while let found = accounts.consoleSession(token: session.token, at: now + .seconds(43_199)) {
             #expect(found.csrf == session.csrf && found.token == session.token)
-            now += 43_199
+            now += .seconds(43_199)
             count += 1
         }
         #expect(count == 14)
-        let idle = accounts.openConsoleSession(now: start)
-        #expect(accounts.consoleSession(token: idle.token, now: start + 43_200) == nil)
-        #expect(accounts.consoleSession(token: idle.token, now: start) == nil)
-        let ended = accounts.openConsoleSession(now: start)
+        let idle = accounts.openConsoleSession(at: start)
+        #expect(accounts.consoleSession(token: idle.token, at: start + .seconds(43_200)) == nil)
+        #expect(accounts.consoleSession(token: idle.token, at: start) == nil)
+        let ended = accounts.openConsoleSession(at: start)
         accounts.endConsoleSession(token: ended.token)
-        #expect(accounts.consoleSession(token: ended.token, now: start) == nil && accounts.consoleSession(token: "", now: start) == nil)
-        let first = accounts.openConsoleSession(now: start)
-        for second in 1...1000 { _ = accounts.openConsoleSession(now: start + Double(second)) }
-        #expect(accounts.consoleSession(token: first.token, now: start + 1001) == nil)
+        #expect(accounts.consoleSession(token: ended.token, at: start) == nil && accounts.consoleSession(token: "", at: start) == nil)
+        let first = accounts.openConsoleSession(at: start)
+        for second in 1...1000 { _ = accounts.openConsoleSession(at: start + .seconds(second)) }
+        #expect(accounts.consoleSession(token: first.token, at: start + .seconds(1001)) == nil)
     }
+}
+
+/// The waits that passwords were asked to take in line.
+private final class Waits: Sendable {
+    private let noted = Mutex<[Duration]>([])
+
+    var all: [Duration] { noted.withLock { $0 } }
+
+    func note(_ wait: Duration) { noted.withLock { $0.append(wait) } }
+
+    func clear() { noted.withLock { $0 = [] } }
+}
+
+extension Turn {
+    fileprivate var isTaken: Bool { if case .after = self { true } else { false } }
 }

@@ -25,11 +25,11 @@ struct UserTests {
         #expect(strange.handle == "李-小龍-bruce")
         #expect(try await accounts.makeUser(displayName: "!!!", emailAddress: nil).handle == "user")
         for accounts in [accounts, try Accounts(file: file)] {
-            #expect(try accounts.user(emailAddress: "ANNA.M@example.COM") == anna)
-            #expect(try accounts.user(emailAddress: "nobody@example.com") == nil)
-            #expect(try accounts.user(recordName: anna.userRecordName) == anna)
+            #expect(accounts.user(emailAddress: "ANNA.M@example.COM") == anna)
+            #expect(accounts.user(emailAddress: "nobody@example.com") == nil)
+            #expect(accounts.user(recordName: anna.userRecordName) == anna)
             #expect(try accounts.caller(named: "anna.m", deviceID: nil).userRecordName == anna.userRecordName)
-            #expect(try accounts.users().count == 6)
+            #expect(accounts.users().count == 6)
         }
     }
 
@@ -44,7 +44,7 @@ struct UserTests {
         for (name, address) in cases {
             await #expect(throws: RecordError.self) { _ = try await accounts.makeUser(displayName: name, emailAddress: address) }
         }
-        #expect(try accounts.users().count == 2)
+        #expect(accounts.users().count == 2)
     }
 
     @Test("What the user of a server key goes by is nobody else's")

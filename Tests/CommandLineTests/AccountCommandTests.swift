@@ -44,6 +44,7 @@ import Testing
         #expect(try await run(["token", "list", "--web-auth"]).output.contains(try Regex("\(sessionID) +ada +iCloud")))
         #expect(try await run(["token", "revoke", sessionID]).output.contains("is over"))
         #expect(try await run(["token", "list", "--web-auth"]).output == "Nobody is signed in to an app.\n")
+        try await removal()
         #expect(try await run(["token", "revoke", id, "--json"]).outputJSON["token"] != nil)
         #expect(try await run(["token", "list"]).output == "There is no API token.\n")
         #expect(try await run(["token", "list", "--all"]).output.contains(id))
@@ -62,6 +63,29 @@ import Testing
         #expect(refused.status == 65)
         #expect(try refused.json(refused.errors)["error"] != nil && refused.errors.contains("private key"))
         #expect(try await run(["key", "register", "--file", secret + ".none"] + Self.container).status == 66)
+    }
+
+    /// Of a user who is signed in to an app.
+    private func removal() async throws {
+        #expect(try await run(["token", "create-web-auth", "--user", "bert"] + Self.container).status == 0)
+        let record = "_[0-9a-f]{32}"
+        #expect(try await run(["user", "list"]).output.contains(try Regex("bert +Bert +\(record) +server +[-0-9]{10} [0-9:]{5} +")))
+        #expect(try await run(["user", "list", "--made-by", "stranger"]).output == "There is no such user.\n")
+        let asked = try await run(["user", "remove", "bert", "--json"])
+        #expect(asked.status == 64)
+        #expect(try asked.errorJSON["code"] == "CONFIRMATION_NEEDED")
+        #expect(try await run(["token", "list", "--web-auth"]).output.contains(" bert "))
+        let removed = try await run(["user", "remove", "bert", "--yes"])
+        #expect(removed.output.contains("1 sign-in session ended"), "\(removed.errors)")
+        #expect(removed.output.contains(try Regex("stays under \(record)")))
+        #expect(try await run(["token", "list", "--web-auth", "--all"]).output.contains(" bert ") == false)
+        #expect(try await !run(["user", "list"]).output.contains("bert"))
+        for command in [["user", "remove", "bert", "--yes", "--json"], ["user", "remove", "bert", "--json"]] {
+            let gone = try await run(command)
+            #expect(gone.status == 1)
+            #expect(try gone.errorJSON["code"] == "NOT_FOUND")
+        }
+        #expect(try await run(["user", "remove", "developer", "--yes"]).status == 1)
     }
 
     @Test func commandsWorkOnTheFolder() async throws {

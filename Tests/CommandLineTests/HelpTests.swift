@@ -6,14 +6,14 @@ import Testing
         ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
         ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"], ["key", "register"], ["key", "list"],
-        ["key", "revoke"], ["admin"], ["admin", "set-password"],
+        ["key", "revoke"], ["user"], ["user", "list"], ["user", "remove"], ["admin"], ["admin", "set-password"],
         ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"],
     ])
     func everyCommandExplainsItself(command: [String]) async throws {
         let result = try await Command.run(command + ["--help"])
         #expect(result.status == 0)
         #expect(result.output.contains("OVERVIEW: "))
-        let isGroup = [["schema"], ["zone"], ["token"], ["rehearse"], ["key"], ["admin"]].contains(command)
+        let isGroup = [["schema"], ["zone"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"]].contains(command)
         #expect(isGroup || result.output.contains("skylight \((command.first.map { _ in command } ?? ["serve"]).joined(separator: " "))"))
         // Whoever reads an option's help finds out what it is for.
         let lines = result.output.split(separator: "\n")

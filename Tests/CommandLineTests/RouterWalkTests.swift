@@ -134,7 +134,7 @@ import Testing
     @Test func everyFormNeedsTheSecretOfItsSession() async throws {
         try await withRoutes(.required) { walker, routes, access in
             let cookie = try await cookie(walker, access)
-            let other = access.accounts.openConsoleSession(now: Date())
+            let other = access.accounts.openConsoleSession()
             for route in routes where Self.open[route.pattern] == nil && !route.isReading {
                 let isService = route.pattern.hasPrefix("/skylight/") || route.pattern == "/metrics"
                 for form in ["", "form-secret=", "form-secret=\(other.csrf)", "name=form-secret"] {
@@ -192,7 +192,7 @@ import Testing
     private var formHeader: HTTPField.Name { .init(AccessControl.forgeryHeader) ?? .cookie }
 
     private func cookie(_ walker: Walker, _ access: AccessControl) async throws -> (pair: String, session: ConsoleSession) {
-        let session = access.accounts.openConsoleSession(now: Date())
+        let session = access.accounts.openConsoleSession()
         return ("skylight-80=\(session.token)", session)
     }
 }

@@ -147,7 +147,7 @@ import Testing
 
     @Test func aServerThatAsksForCredentialsSaysSo() async throws {
         try await KeyStage.run(.required) { stage in
-            let session = stage.accounts.openConsoleSession(now: Date())
+            let session = stage.accounts.openConsoleSession()
             let page = try await stage.client.execute(
                 uri: "\(KeyStage.there)/keys", method: .get, headers: [.cookie: "skylight-80=\(session.token)"]) { $0 }
             #expect(String(buffer: page.body).contains("asks every request for credentials"))

@@ -51,7 +51,7 @@ import Testing
         try await KeyStage.run { stage in
             let fields = [("ticket", stage.ticket()), ("name", "Ada Lovelace"), ("email", "ada@example.com")]
             let token = try shownToken(on: EditStage.text(try await stage.post("/sign-in", fields)))
-            let ada = try #require(try stage.accounts.user(emailAddress: "ada@example.com"))
+            let ada = try #require(stage.accounts.user(emailAddress: "ada@example.com"))
             #expect(stage.user(of: token) == ada.userRecordName && ada.displayName == "Ada Lovelace")
             // What can't be is said beside what was typed.
             let taken = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "Other <b>"), ("email", "ada@example.com")])
@@ -125,7 +125,7 @@ import Testing
             let key = try await stage.accounts.registerServerKey(
                 pem: KeyPageTests.pem(), named: "Nightly", container: stage.container, environment: .development)
             let page = try await stage.page("/sign-in?ticket=\(EditStage.encoded(stage.ticket()))")
-            let user = try #require(try stage.accounts.user(recordName: key.userRecordName))
+            let user = try #require(stage.accounts.user(recordName: key.userRecordName))
             #expect(!page.contains(user.handle) && page.contains("Sign in as Developer"))
             for fields in [("user", user.handle), ("who", user.handle), ("user", user.userRecordName.string), ("name", user.userRecordName.string), ("name", user.handle)] {
                 let answer = try await stage.post("/sign-in", [("ticket", stage.ticket()), fields])

@@ -43,10 +43,10 @@ import Testing
                 #expect(try await stage.post("users/add", [("name", name), ("email", email)]).status == .seeOther)
             }
             // A word of small letters is a handle, as it is in the header of requests.
-            #expect(try stage.accounts.users().contains { $0.handle == "ada" && $0.displayName == "Ada" })
+            #expect(stage.accounts.users().contains { $0.handle == "ada" && $0.displayName == "Ada" })
             let page = try await stage.page("users")
             #expect(page.contains("Grace Hopper") && page.contains("grace@example.com") && page.contains(">Mary</a>"))
-            let grace = try #require(try stage.accounts.user(emailAddress: "grace@example.com"))
+            let grace = try #require(stage.accounts.user(emailAddress: "grace@example.com"))
             #expect(try await stage.page("users/user?name=\(grace.handle)").contains("<dt>e-mail</dt><dd>grace@example.com</dd>"))
             for fields in [[("name", " ")], [("name", "Other"), ("email", "grace@example.com")], [("name", "Other"), ("email", "none")]] {
                 #expect([.badRequest, .conflict].contains(try await stage.post("users/add", fields).status), "\(fields)")

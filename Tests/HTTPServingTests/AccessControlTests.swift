@@ -74,7 +74,7 @@ import Testing
     ] as [([(String, String)], Bool)])
     func onlyOwnPagesSpeakForWhoeverSignedIn(fields: [(String, String)], isOwn: Bool) async throws {
         let access = try await access()
-        let session = access.accounts.openConsoleSession(now: Date())
+        let session = access.accounts.openConsoleSession()
         let cookie = ("Cookie", String(access.cookie(session, for: try request([])).prefix { $0 != ";" }))
         #expect((try await access.administrator(of: request([cookie] + fields), peer: "") != nil) == isOwn)
         let changing = [cookie, (AccessControl.forgeryHeader, session.csrf)] + fields
@@ -84,7 +84,7 @@ import Testing
 
     @Test func changesNeedTheSecretOfTheSession() async throws {
         let access = try await access()
-        let (session, other) = (access.accounts.openConsoleSession(now: Date()), access.accounts.openConsoleSession(now: Date()))
+        let (session, other) = (access.accounts.openConsoleSession(), access.accounts.openConsoleSession())
         let cookie = ("Cookie", "skylight-8080=\(session.token)")
         for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
             #expect(try await access.administrator(of: request([cookie], method), peer: "") == nil)
@@ -97,7 +97,7 @@ import Testing
 
     @Test func theCookieHasTheNameOfItsPort() async throws {
         let access = try await access()
-        let session = access.accounts.openConsoleSession(now: Date())
+        let session = access.accounts.openConsoleSession()
         for (host, scheme, name) in [
             ("localhost:8080", "http", "skylight-8080"), ("localhost", "http", "skylight-80"), ("[::1]:8081", "http", "skylight-8081"), ("[::1]", "http", "skylight-80"),
             ("box.local", "https", "__Host-skylight-443"), ("box.local:8443", "https", "__Host-skylight-8443"),

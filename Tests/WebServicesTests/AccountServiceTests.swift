@@ -95,6 +95,26 @@ struct AccountServiceTests {
         }
     }
 
+    @Test("A user is removed, by handle or by user record name, and signed out")
+    func removal() async throws {
+        try await TestServer.run { server in
+            let container = try #require(ContainerID(Self.container))
+            for (name, isByHandle) in [("anna", true), ("bert", false)] {
+                let made = try Self.object(try await Self.send(server, "POST", "sessions/make", #"{"container":"\#(Self.container)","user":"\#(name)"}"#))
+                let (token, recordName) = (try Self.text("webAuthToken", in: made), User.recordName(ofHandle: name).string)
+                let answer = try await Self.send(server, "POST", "users/remove", #"{"user":"\#(isByHandle ? name : recordName)"}"#)
+                #expect(answer.status == 200)
+                let expected: JSONValue = ["user": ["handle": .string(name), "userRecordName": .string(recordName), "maker": "server"], "endedSessions": 1]
+                #expect(Subset.differences(expected, try answer.json()) == [])
+                #expect(server.accounts.webAuth(token, container: container, environment: .development, now: Date()) == .unknown)
+                let again = try await Self.send(server, "POST", "users/remove", #"{"user":"\#(recordName)"}"#)
+                #expect(again.status == 404)
+            }
+            #expect(try await Self.send(server, "POST", "users/remove", #"{"user":"developer"}"#).status == 400)
+            #expect(server.accounts.users().map(\.handle) == ["developer"])
+        }
+    }
+
     @Test("The administrator's password is set, and told by nobody")
     func administrator() async throws {
         try await TestServer.run { server in
@@ -108,13 +128,13 @@ struct AccountServiceTests {
             let secret = ["Authorization: Bearer \(TestServer.instanceSecret)"]
             #expect(try await Self.send(server, "POST", "administrator/password", #"{"password":"short"}"#, headers: secret).status == 400)
             #expect(try await Self.send(server, "POST", "administrator/password", first, headers: secret).json() == ["hasPassword": true])
-            #expect(await server.accounts.checkAdministrator(password: "long enough", from: "test") == .accepted)
+            #expect(try await server.accounts.checkAdministrator(password: "long enough", from: "test") == .accepted)
             for wrong in [#"{"password":"another one"}"#, #"{"password":"another one","presentPassword":"long  enough"}"#] {
                 #expect(try await Self.send(server, "POST", "administrator/password", wrong).status == 401)
             }
             let right = #"{"password":"another one","presentPassword":"long enough"}"#
             #expect(try await Self.send(server, "POST", "administrator/password", right).status == 200)
-            #expect(await server.accounts.checkAdministrator(password: "another one", from: "test") == .accepted)
+            #expect(try await server.accounts.checkAdministrator(password: "another one", from: "test") == .accepted)
             #expect(server.log.latest(10, before: nil, where: { _ in true }).isEmpty)
         }
     }
@@ -126,7 +146,7 @@ struct AccountServiceTests {
             ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":"x"}"#, "an array"), ("tokens/make", #"{"container":"iCloud.x","callback":"javascript:1"}"#, "callback"),
             ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":["x"]}"#, "no origin"), ("tokens/revoke", "{}", "'id'"), ("keys/register", #"{"container":"iCloud.x"}"#, "'publicKey'"),
             ("keys/register", #"{"container":"iCloud.x","publicKey":7}"#, "a string"), ("keys/revoke", "{}", "'keyID'"), ("sessions/make", #"{"container":"iCloud.x"}"#, "'user'"),
-            ("sessions/make", #"{"container":"iCloud.x","user":"a","apiTokenID":"none"}"#, "not in force"), ("sessions/revoke", "{}", "'id'"), ("users/make", "{}", "'displayName'"),
+            ("sessions/make", #"{"container":"iCloud.x","user":"a","apiTokenID":"none"}"#, "not in force"), ("sessions/revoke", "{}", "'id'"), ("users/make", "{}", "'displayName'"), ("users/remove", "{}", "'user'"), ("users/remove", #"{"user":7}"#, "a string"),
             ("users/make", #"{"displayName":"A","emailAddress":"x"}"#, "e-mail"), ("administrator/password", "{}", "'password'"), ("administrator/password", "[]", "object"),
         ])
     func refused(service: String, body: String, says: String) async throws {
@@ -141,7 +161,7 @@ struct AccountServiceTests {
     @Test("What is not there is not found, and each service has one method")
     func methods() async throws {
         try await TestServer.run { server in
-            for (service, body) in [("tokens/revoke", #"{"id":"00000000"}"#), ("keys/revoke", #"{"keyID":"0"}"#), ("sessions/revoke", #"{"id":"0"}"#)] {
+            for (service, body) in [("tokens/revoke", #"{"id":"00000000"}"#), ("keys/revoke", #"{"keyID":"0"}"#), ("sessions/revoke", #"{"id":"0"}"#), ("users/remove", #"{"user":"nobody"}"#)] {
                 #expect(try await Self.send(server, "POST", service, body).status == 404)
             }
             let nothing = try await Self.send(server, "GET", "nothing")

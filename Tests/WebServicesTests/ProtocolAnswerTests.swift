@@ -68,7 +68,7 @@ struct ProtocolAnswerTests {
                 pem: P256.Signing.PrivateKey().publicKey.pemRepresentation, named: "Nightly", container: try #require(ContainerID("iCloud.com.example.Test")),
                 environment: .development)
             let name = key.userRecordName.string
-            let handle = try #require(try server.accounts.user(recordName: key.userRecordName)).handle
+            let handle = try #require(server.accounts.user(recordName: key.userRecordName)).handle
             let caller = try await Self.send(server, "GET", Self.root + "public/users/caller", ["X-Skylight-User: \(handle)"])
             let identity: JSONValue = ["userRecordName": .string(name), "nameComponents": "<absent>"]
             #expect(Subset.differences(identity, try caller.json()) == [])

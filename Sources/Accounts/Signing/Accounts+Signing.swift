@@ -34,7 +34,7 @@ extension Accounts {
             return (diagnosis.signature.flatMap { memory.message(of: $0) }, others, memory.latest(of: key.keyID))
         }
         let found = diagnosis.problem(remembered: remembered, otherKeys: others, earlier: earlier) {
-            signatures.withLock { $0.diagnoses.take(keyID: key.keyID, now: now.timeIntervalSince1970) }
+            signatures.withLock { $0.diagnoses.take(keyID: key.keyID, at: .now) }
         }
         return .refused(found)
     }

@@ -64,37 +64,17 @@ struct SignatureMemory {
 /// Keeps diagnoses from becoming work that strangers can make for the server: each takes some milliseconds. Each key has some, so that one
 /// client's mistakes leave the others theirs, and all together have some.
 struct DiagnosisBudgets {
-    /// Those of a key, and of all together.
-    static let (limitOfKey, limit) = (5.0, 10.0)
+    /// Those of a key, and of all together: so many at once, and as many in each second.
+    static let (limitOfKey, limit) = (5, 10)
 
-    private var all = DiagnosisBudget(limit: limit)
-    /// There are no more than there are keys.
-    private var ofKeys: [String: DiagnosisBudget] = [:]
+    private enum All { case all }
 
-    /// - Parameter now: seconds since any moment.
+    private var all = Budget<All>(atOnce: limit, interval: .seconds(1) / limit, keyLimit: 1)
+    private var ofKeys = Budget<String>(atOnce: limitOfKey, interval: .seconds(1) / limitOfKey, keyLimit: 2 * ServerKey.countLimit)
+
     /// - Returns: whether there may be one more.
-    mutating func take(keyID: String, now: Double) -> Bool {
-        guard ofKeys[keyID, default: DiagnosisBudget(limit: Self.limitOfKey)].take(now: now) else { return false }
-        return all.take(now: now)
-    }
-}
-
-/// So many at once, and as many added in a second.
-struct DiagnosisBudget {
-    let limit: Double
-    private var left: Double
-    private var last = 0.0
-
-    init(limit: Double) {
-        self.limit = limit
-        left = limit
-    }
-
-    mutating func take(now: Double) -> Bool {
-        left = min(limit, left + max(0, now - last) * limit)
-        last = now
-        guard left >= 1 else { return false }
-        left -= 1
+    mutating func take(keyID: String, at now: ContinuousClock.Instant) -> Bool {
+        guard case .after = ofKeys.take(keyID, at: now), case .after = all.take(.all, at: now) else { return false }
         return true
     }
 }

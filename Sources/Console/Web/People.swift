@@ -4,20 +4,38 @@ internal import Records
 
 /// The users of the server, and who of them acts.
 struct People: Sendable {
-    let users: [User]
+    private let accounts: Accounts
     let actor: User
-    private let byRecordName: [Name: User]
 
-    init(users: [User], actor: User) {
-        self.users = users
+    /// - Throws: ``MissingPage`` when nobody goes by the handle or user record name.
+    init(_ accounts: Accounts, actingAs handle: String?) throws {
+        let name = handle ?? User.developerHandle
+        guard let actor = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) else {
+            throw MissingPage("There is no user '\(name)' here. Add the user on the page Users, or let a client ask with this name.")
+        }
+        self.accounts = accounts
         self.actor = actor
-        byRecordName = Dictionary(users.map { ($0.userRecordName, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    func user(_ recordName: Name) -> User? { byRecordName[recordName] }
+    /// All users: the developer first, then by handle. There can be thousands.
+    var users: [User] { accounts.users() }
+
+    var count: Int { accounts.userCount }
+
+    /// Some users, the actor first, and then those who asked for something last.
+    func recent(_ limit: Int) -> [User] {
+        [actor] + accounts.recentUsers(limit).filter { $0 != actor }.prefix(limit - 1)
+    }
+
+    func user(_ recordName: Name) -> User? { accounts.user(recordName: recordName) }
+
+    /// The user of a handle, a user record name or an e-mail address.
+    func user(named name: String) -> User? {
+        accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) ?? accounts.user(emailAddress: name)
+    }
 
     /// The display name, or the record name of a user nobody knows here.
     func name(of recordName: Name) -> String {
-        byRecordName[recordName]?.displayName ?? recordName.string
+        user(recordName)?.displayName ?? recordName.string
     }
 }

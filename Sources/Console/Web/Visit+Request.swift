@@ -41,15 +41,3 @@ extension Visit {
             log: console.log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
     }
 }
-
-extension People {
-    /// - Throws: ``MissingPage`` when nobody goes by the handle.
-    init(_ accounts: Accounts, actingAs handle: String?) throws {
-        let users = try accounts.users()
-        let name = Name(handle ?? User.developerHandle)
-        guard let actor = users.first(where: { Name($0.handle) == name || $0.userRecordName == name }) else {
-            throw MissingPage("There is no user '\(name)' here. Add the user on the page Users, or let a client ask with this name.")
-        }
-        self.init(users: users, actor: actor)
-    }
-}

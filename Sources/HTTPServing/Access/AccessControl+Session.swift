@@ -15,7 +15,7 @@ extension AccessControl {
         for header in request.headers[values: .cookie] {
             for pair in header.split(separator: ";") {
                 let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-                guard parts.count == 2, parts[0] == name, let session = accounts.consoleSession(token: parts[1], now: Date()) else { continue }
+                guard parts.count == 2, parts[0] == name, let session = accounts.consoleSession(token: parts[1]) else { continue }
                 return session
             }
         }

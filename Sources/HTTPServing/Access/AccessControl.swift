@@ -70,7 +70,7 @@ public struct AccessControl: Sendable {
         guard isOwnPage(request), let data = Data(base64Encoded: encoded) else { return false }
         let parts = data.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, Array(parts[0]) == Array(Self.administratorName.utf8) else { return false }
-        switch await accounts.checkAdministrator(password: String(decoding: parts[1], as: UTF8.self), from: peer) {
+        switch try await accounts.checkAdministrator(password: String(decoding: parts[1], as: UTF8.self), from: peer) {
         case .accepted: return true
         case .refused, .notSet: return false
         case .tooMany(let seconds):

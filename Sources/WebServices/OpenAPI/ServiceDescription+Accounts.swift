@@ -25,8 +25,12 @@ extension JSONSchema {
         ], optional: ["apiTokenID": .string]
     ).adding(optional: moments)
 
-    fileprivate static let user = JSONSchema.object(
-        ["handle": .string, "userRecordName": .string, "displayName": .string], optional: ["emailAddress": .string])
+    static let user = JSONSchema.object(
+        [
+            "handle": .string, "userRecordName": .string, "displayName": .string,
+            "maker": JSONSchema.string.described("server, or for a user of a sign-in apiToken or stranger"),
+        ],
+        optional: ["emailAddress": .string, "made": .timestamp, "lastSeen": .timestamp, "apiTokenID": .string])
 }
 
 extension APITokensList: DescribedService {
@@ -91,6 +95,16 @@ extension UserMaking: DescribedService {
     static let described = ServiceDescription(
         "Make a user", takes: .object(["displayName": .string], optional: ["emailAddress": .string]), answers: .object(["user": .user]),
         statuses: [.conflict])
+}
+
+extension UserRemoval: DescribedService {
+    static let described = ServiceDescription(
+        "Remove a user",
+        "Name and e-mail address go, and the sign-in sessions with their tokens, which end at once; the place is free for somebody else. What the user has "
+            + "in containers stays there under the user record name, which nobody gets by signing in; a request of the administrator that names the handle "
+            + "brings the user back.",
+        takes: .object(["user": JSONSchema.string.described("A handle, or a user record name")]),
+        answers: .object(["user": .user, "endedSessions": .integer]))
 }
 
 extension AdministratorState: DescribedService {

@@ -32,10 +32,7 @@ extension ContainersService: DescribedService {
 extension UsersService: DescribedService {
     static let described = ServiceDescription(
         "List the users", "Everybody who was here, the developer first.",
-        answers: .object([
-            "users": .array(
-                of: .object(["handle": .string, "userRecordName": .string, "displayName": .string], optional: ["emailAddress": .string]))
-        ]))
+        answers: .object(["users": .array(of: .user)]))
 }
 
 extension UsersCallerService: DescribedService {

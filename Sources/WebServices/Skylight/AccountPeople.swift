@@ -17,6 +17,22 @@ enum UserMaking: AccountService {
     }
 }
 
+/// `accounts/users/remove`: removes a user, whose sign-in sessions end. What the user has in containers stays there under the user record name.
+enum UserRemoval: AccountService {
+    static let method = HTTPRequest.Method.post
+
+    static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
+        let name = try call.text("user")
+        let known = call.accounts.user(handle: name)?.userRecordName ?? Name(name)
+        let (user, endedSessions) = try await call.accounts.removeUser(known)
+        writer.object { writer in
+            writer.name("user")
+            writer.value(user)
+            writer.member("endedSessions", Int64(endedSessions))
+        }
+    }
+}
+
 /// `accounts/administrator`: whether there is a password.
 enum AdministratorState: AccountService {
     static let method = HTTPRequest.Method.get
@@ -51,7 +67,7 @@ enum AdministratorPasswordChange: AccountService {
         case .session, nil: break
         }
         guard let present = try call.body.string("presentPassword") else { return false }
-        switch await call.accounts.checkAdministrator(password: present, from: call.peer) {
+        switch try await call.accounts.checkAdministrator(password: present, from: call.peer) {
         case .accepted: return true
         case .refused, .notSet: return false
         case .tooMany(let seconds):

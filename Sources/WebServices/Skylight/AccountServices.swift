@@ -21,6 +21,7 @@ enum AccountServices {
         "accounts/tokens/make": APITokenMaking.self,
         "accounts/tokens/revoke": APITokenRevocation.self,
         "accounts/users/make": UserMaking.self,
+        "accounts/users/remove": UserRemoval.self,
     ]
 
     /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for another method than the service's.

@@ -62,11 +62,12 @@ extension ContainersService {
 /// `users`: everybody who was here, the developer first.
 enum UsersService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let users = try call.callers.accounts.users()
+        let accounts = call.callers.accounts
+        let users = accounts.users()
         writer.object { writer in
             writer.name("users")
             writer.array { writer in
-                for user in users { writer.value(user) }
+                for user in users { writer.value(user, lastSeen: accounts.lastSeen(user.userRecordName)) }
             }
         }
         return .ok

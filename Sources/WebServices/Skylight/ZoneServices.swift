@@ -1,13 +1,16 @@
+internal import Accounts
 internal import JSON
 internal import RecordStore
 internal import Records
 
 /// `zones/share`: shows a whole zone to another user, or changes what the user may do.
+///
+/// The user need not have been here: a user record name belongs to its handle everywhere, so the zone waits for whoever comes by it.
 struct ZonesShare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneIdentity()
-        let user = try body.userRecordName()
+        let user = try body.participant(in: call.accounts)
         let name = try body.string("permission") ?? ZoneParticipant.Permission.readWrite.rawValue
         guard let permission = ZoneParticipant.Permission(rawValue: name) else {
             throw RecordError.unexpectedInput(
@@ -64,6 +67,24 @@ extension EndpointCall {
 extension RequestObject {
     fileprivate func userRecordName() throws -> Name {
         try required("userRecordName", "a string", name("userRecordName"))
+    }
+
+    /// Whom a zone can be shared with.
+    /// - Throws: `RecordError` BAD_REQUEST for what is no user record name, and for the name of a server-to-server key or of a removed user.
+    fileprivate func participant(in accounts: Accounts) throws -> Name {
+        let user = try userRecordName()
+        guard user.isUserRecordName else {
+            throw RecordError.unexpectedInput(
+                "Expected 'userRecordName' to be the name of a user's record, _ and 32 hexadecimal digits in small letters, found '\(user.string.prefix(100))'; "
+                    + "users/caller tells users theirs, and /skylight/1/users everybody's")
+        }
+        guard !accounts.isServerKey(user) else {
+            throw RecordError(.badRequest, "'userRecordName' is the user of a server-to-server key, which has no shared database; name a person")
+        }
+        guard !accounts.wasRemoved(user) else {
+            throw RecordError(.badRequest, "'userRecordName' is of a user who was removed; name another, or bring the user back with X-Skylight-User first")
+        }
+        return user
     }
 }
 

@@ -14,17 +14,15 @@ struct UserIdentity: Sendable {
         self.user = user
     }
 
-    /// - Throws: an error of the accounts.
-    init(of userRecordName: Name, in accounts: Accounts) throws {
+    init(of userRecordName: Name, in accounts: Accounts) {
         self.userRecordName = userRecordName
-        let user = try accounts.user(recordName: userRecordName)
+        let user = accounts.user(recordName: userRecordName)
         self.user = user?.isServerKey == true ? nil : user
     }
 
     /// All persons that there are, the developer first. Server-to-server keys are no persons.
-    /// - Throws: an error of the accounts.
-    static func everybody(in accounts: Accounts) throws -> [UserIdentity] {
-        try accounts.users().filter { !$0.isServerKey }.map { UserIdentity($0) }
+    static func everybody(in accounts: Accounts) -> [UserIdentity] {
+        accounts.users().filter { !$0.isServerKey }.map { UserIdentity($0) }
     }
 
     var givenName: String? { user?.givenName }

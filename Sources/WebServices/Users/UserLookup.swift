@@ -28,9 +28,9 @@ struct UserLookup: Sendable {
     func identity(in accounts: Accounts) throws -> UserIdentity {
         let user: User? =
             switch key {
-            case .emailAddress: try accounts.user(emailAddress: value)
+            case .emailAddress: accounts.user(emailAddress: value)
             case .phoneNumber: nil
-            case .userRecordName: try accounts.user(recordName: Name(value))
+            case .userRecordName: accounts.user(recordName: Name(value))
             }
         guard let user, !user.isServerKey else { throw Self.notFound }
         return UserIdentity(user)

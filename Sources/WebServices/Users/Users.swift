@@ -10,7 +10,7 @@ struct UsersCaller: Endpoint {
     static let purpose = EndpointPurpose.caller
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let identity = try UserIdentity(of: call.caller.userRecordName, in: call.accounts)
+        let identity = UserIdentity(of: call.caller.userRecordName, in: call.accounts)
         writer.object { writer in
             writer.members(of: identity)
             writer.name("users")
@@ -27,7 +27,7 @@ struct UsersCurrent: Endpoint {
     static let purpose = EndpointPurpose.caller
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let identity = try UserIdentity(of: call.caller.userRecordName, in: call.accounts)
+        let identity = UserIdentity(of: call.caller.userRecordName, in: call.accounts)
         writer.object { $0.plainMembers(of: identity) }
     }
 }

@@ -9,7 +9,7 @@ struct UsersDiscover: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         if call.isGET {
-            let users = try UserIdentity.everybody(in: call.accounts)
+            let users = UserIdentity.everybody(in: call.accounts)
             return writer.object { writer in
                 writer.name("users")
                 writer.array { writer in

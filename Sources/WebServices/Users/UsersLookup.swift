@@ -27,7 +27,7 @@ struct UsersLookupContacts: Endpoint {
     static let purpose = EndpointPurpose.people
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let users = try UserIdentity.everybody(in: call.accounts)
+        let users = UserIdentity.everybody(in: call.accounts)
         writer.object { writer in
             writer.name("users")
             writer.array { writer in

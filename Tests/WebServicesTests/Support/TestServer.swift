@@ -1,4 +1,3 @@
-import Accounts
 import AssetStore
 import Foundation
 import HTTPServing
@@ -12,6 +11,8 @@ import TestSupport
 import Testing
 import Traffic
 import WebServices
+
+@testable import Accounts
 
 /// The engines that must answer alike.
 enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -83,7 +84,8 @@ struct TestServer: Sendable {
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
-        let accounts = try Accounts(file: nil)
+        // What makes guessing slow makes tests slow: the turns are counted, and not waited for.
+        let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
         router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory)
         WebServices(engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle)

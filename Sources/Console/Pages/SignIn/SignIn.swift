@@ -27,7 +27,9 @@ enum SignIn {
     }
 
     /// The answer to its form.
-    static func answer(_ fields: FormFields, by access: AccessControl, _ files: StaticFiles) async throws -> Outcome {
+    /// - Parameter peer: the address that it comes from.
+    /// - Throws: `RecordError` THROTTLED when too many users were made from there, or for the app.
+    static func answer(_ fields: FormFields, from peer: String, by access: AccessControl, _ files: StaticFiles) async throws -> Outcome {
         let accounts = access.accounts
         let ticket = fields["ticket"] ?? ""
         guard let (request, way) = try request(of: ticket, in: accounts) else { return .page(SignInEndView.expired(files), way: nil) }
@@ -35,11 +37,13 @@ enum SignIn {
             return .page(SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
         }
         do {
-            let user = try await isForNewUsers(request, by: access) ? newUser(fields, in: accounts) : user(fields, in: accounts)
+            // Where credentials are required, strangers come here too.
+            let signIn = access.mode == .required ? UserSignIn(apiTokenID: request.apiTokenID, peer: peer) : nil
+            let user = try await isForNewUsers(request, by: access) ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
             let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
             if case .callback(let address) = way { return .redirect(SignInWay.address(address, with: token)) }
             return .page(SignedInView(user, token, request, way, files), way: nil)
-        } catch let error as RecordError where error.code != .internalError {
+        } catch let error as RecordError where error.code != .internalError && error.code != .throttled {
             return .page(try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason), way: way)
         }
     }
@@ -53,21 +57,21 @@ enum SignIn {
     }
 
     /// Who was chosen, or made.
-    private static func user(_ fields: FormFields, in accounts: Accounts) async throws -> User {
+    private static func user(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
         if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmedSpaces, !chosen.isEmpty {
-            let user = try accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
+            let user = accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
             if let user, !user.isServerKey { return user }
             throw RecordError(.notFound, "Nobody here goes by '\(chosen)': choose somebody of the list, or make a new user")
         }
-        return try await UserMaking.make(try name(fields), emailAddress: fields["email"]?.trimmedSpaces, in: accounts)
+        return try await UserMaking.make(try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn, in: accounts)
     }
 
     /// Somebody who was not there before, whatever the name.
-    private static func newUser(_ fields: FormFields, in accounts: Accounts) async throws -> User {
+    private static func newUser(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
         guard fields.text("user") == nil, fields.text("who") == nil else {
             throw RecordError(.badRequest, "To choose a user who is there already, the app must send its API token")
         }
-        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmedSpaces)
+        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn)
     }
 
     private static func name(_ fields: FormFields) throws -> String {

@@ -47,7 +47,7 @@ struct SignInView: Page {
         let accounts = access.accounts
         isForNewUsers = SignIn.isForNewUsers(request, by: access)
         // Server-to-server keys are users too, and nobody signs in as one.
-        let users = isForNewUsers ? [] : try accounts.users().filter { !$0.isServerKey }
+        let users = isForNewUsers ? [] : accounts.users().filter { !$0.isServerKey }
         status = complaint == nil ? .ok : .badRequest
         script = files.url("signin.js")
         self.ticket = ticket

@@ -52,8 +52,14 @@ struct UserView: Page {
     let handle: String
     let emailAddress: String?
     let userRecordName: String
+    /// How the user came to be.
+    let maker: String
+    let made: ValueView?
+    let lastSeen: ValueView?
     let isActor: Bool
     let actAs: String
+    /// Where the user is removed; `nil` for one who has to stay.
+    let remove: String?
     let container: String
     let parts: [Part]
     let clients: [ClientRow]
@@ -72,8 +78,8 @@ extension UserView {
     private static let clientLimit = 20
 
     static func load(_ visit: Visit) async throws -> UserView {
-        let name = Name(visit.fields["name"] ?? "")
-        guard let user = visit.people.users.first(where: { Name($0.handle) == name || $0.userRecordName == name }) else {
+        let name = visit.fields["name"] ?? ""
+        guard let user = visit.people.user(named: name) else {
             throw RecordError(.notFound, "There is no user '\(name)' here; add the user on the page Users")
         }
         let existing = try await UserData.environments(visit)
@@ -88,8 +94,11 @@ extension UserView {
             $0.zone = .unspecified
         }
         return UserView(
-            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string, isActor: user == visit.people.actor,
-            actAs: theirs.link("query"), container: visit.place.address.container.description, parts: parts,
+            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string,
+            maker: Self.words(user.maker, visit), made: user.made.map { ValueView(.time($0)) },
+            lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) }, isActor: user == visit.people.actor,
+            actAs: theirs.link("query"), remove: Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
+            container: visit.place.address.container.description, parts: parts,
             clients: histories.prefix(clientLimit).map { history in
                 ClientRow(
                     name: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor,
@@ -97,6 +106,26 @@ extension UserView {
                     last: ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0))))
             }, requests: visit.place.link("requests", [("by", user.handle)]), isLogOn: visit.log.isOn, back: visit.place.link("users"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension UserView {
+    private static func hasToStay(_ user: User, _ visit: Visit) -> Bool {
+        do {
+            try visit.accounts.checkRemovable(user)
+            return false
+        } catch {
+            // Why is said to whoever tries.
+            return true
+        }
+    }
+
+    private static func words(_ maker: User.Maker, _ visit: Visit) -> String {
+        switch maker {
+        case .server: "by this server: on a page, by a command, or by a request that named the user"
+        case .stranger: "by a sign-in without an API token"
+        case .apiToken(let id): "by a sign-in with the API token " + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
+        }
     }
 }
 

@@ -40,7 +40,7 @@ enum ZoneActions {
     // MARK: Sharing
 
     static func share(_ visit: Visit) async throws -> String {
-        guard let handle = visit.fields.text("with"), let user = visit.people.users.first(where: { $0.handle == handle }) else {
+        guard let handle = visit.fields.text("with"), let user = visit.people.user(named: handle) else {
             throw RecordError(.badRequest, "Say with which user the zone is to be shared")
         }
         guard let permission = visit.fields["permission"].flatMap({ ZoneParticipant.Permission(rawValue: $0) }) else {

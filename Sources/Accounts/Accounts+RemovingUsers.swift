@@ -1,0 +1,63 @@
+internal import Foundation
+internal import GRDB
+public import JSON
+public import Records
+internal import Synchronization
+
+extension Accounts {
+    /// Most users that were removed and are remembered, so that nobody new takes over what they left.
+    static let removedLimit = 100_000
+
+    /// Removes a user: name and e-mail address, and the sign-in sessions with their tokens, which end at once. The place is free for somebody else.
+    ///
+    /// What the user has in containers stays there under the user record name. Nobody who signs in gets that name again; whoever administers the
+    /// server brings the user back by naming the handle.
+    /// - Returns: the user, and how many sessions that were in force ended.
+    /// - Throws: `RecordError` NOT_FOUND when there is no such user; BAD_REQUEST for the developer, who is always there, for the user of a server key
+    ///   that is in force, and when ``removedLimit`` users were removed; an error of the file.
+    public func removeUser(_ userRecordName: Name) async throws -> (user: User, endedSessions: Int) {
+        let now = Timestamp(Date())
+        return try await queue.write { [self] database in
+            guard let user = known.withLock({ $0.user(recordName: userRecordName) }) else {
+                throw Records.RecordError(.notFound, "There is no user '\(userRecordName.string.prefix(80))': give a handle or a user record name of the list")
+            }
+            try checkRemovable(user)
+            let sessions = credentials.withLock { $0.sessions.values.filter { $0.user == userRecordName } }
+            try database.execute(sql: "DELETE FROM webAuthSession WHERE user = ?", arguments: [userRecordName.string])
+            try database.execute(sql: "DELETE FROM user WHERE userRecordName = ?", arguments: [userRecordName.string])
+            try database.execute(sql: "INSERT OR IGNORE INTO removedUser (userRecordName) VALUES (?)", arguments: [userRecordName.string])
+            database.afterNextTransaction { [self] _ in
+                known.withLock { $0.forget(user) }
+                credentials.withLock { credentials in
+                    credentials.unwritten.remove(.user(userRecordName))
+                    for session in sessions {
+                        credentials.sessions[session.id] = nil
+                        credentials.rotations[session.id] = nil
+                        credentials.unwritten.remove(.session(session.id))
+                    }
+                }
+            }
+            return (user, sessions.count { $0.isLive(at: now) })
+        }
+    }
+
+    /// Whether a user of the name was removed and is not back.
+    public func wasRemoved(_ userRecordName: Name) -> Bool {
+        known.withLock { $0.removed.contains(userRecordName) }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST for a user who has to stay.
+    public func checkRemovable(_ user: User) throws(Records.RecordError) {
+        guard user.handle != User.developerHandle else {
+            throw Records.RecordError(.badRequest, "The user 'developer' can't be removed: requests that name nobody speak for this one")
+        }
+        let key = credentials.withLock { $0.keys.values.first { $0.userRecordName == user.userRecordName && $0.isLive } }
+        if let key {
+            throw Records.RecordError(
+                .badRequest, "'\(user.handle)' is the user of the server key \(key.keyID.prefix(8))…, which is in force: revoke the key first")
+        }
+        guard known.withLock({ $0.removed.count }) < Self.removedLimit else {
+            throw Records.RecordError(.badRequest, "\(Self.removedLimit) users were removed, and their names are kept: no more can be remembered")
+        }
+    }
+}

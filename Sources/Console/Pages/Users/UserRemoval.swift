@@ -1,0 +1,44 @@
+internal import Accounts
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Removes a user, after a page that says what goes and what stays.
+enum UserRemoval {
+    private static let field = "name"
+
+    /// - Throws: `RecordError` NOT_FOUND when there is no such user, BAD_REQUEST for one who has to stay.
+    static func confirm(_ visit: Visit) throws -> ConfirmationView {
+        let user = try user(visit)
+        try visit.accounts.checkRemovable(user)
+        let now = Timestamp.now()
+        let sessions = visit.accounts.webAuthSessions().count { $0.user == user.userRecordName && $0.isLive(at: now) }
+        return ConfirmationView(
+            title: "Remove the user ‘\(user.displayName)’?",
+            lines: [
+                "The name and the e-mail address go, and the sign-in sessions with their tokens: "
+                    + (sessions == 0 ? "none is in force." : "\(Digits.grouped(sessions)) in force \(sessions == 1 ? "ends" : "end") at once."),
+                "What the user has in containers stays there under \(user.userRecordName), and so do zones that others share with the user. "
+                    + "Purge the user's zones first if they are to go.",
+                "Nobody who signs in gets this name again. Adding ‘\(user.handle)’ on the page Users, or a request of yours that names it, brings the user "
+                    + "back with all of that.",
+            ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Remove",
+            cancel: visit.place.link("users/user", [(field, user.handle)]))
+    }
+
+    /// - Returns: the page Users, as the developer where the user acted who is gone.
+    static func remove(_ visit: Visit) async throws -> String {
+        let user = try user(visit)
+        _ = try await visit.accounts.removeUser(user.userRecordName)
+        let place = user == visit.people.actor ? visit.place.with { ($0.user, $0.zone) = (nil, .unspecified) } : visit.place
+        return place.link("users", [Notice.userRemoved.parameter])
+    }
+
+    private static func user(_ visit: Visit) throws -> User {
+        let name = visit.fields[field] ?? ""
+        guard let user = visit.people.user(named: name) else {
+            throw RecordError(.notFound, "There is no user '\(name.prefix(80))' here, or not any more")
+        }
+        return user
+    }
+}
