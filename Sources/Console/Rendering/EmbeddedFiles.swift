@@ -115,6 +115,7 @@ enum EmbeddedFiles {
         ("types", PackageResources.types_mustache),
         ("user", PackageResources.user_mustache),
         ("user_data", PackageResources.user_data_mustache),
+        ("user_field", PackageResources.user_field_mustache),
         ("users", PackageResources.users_mustache),
         ("value_asset", PackageResources.value_asset_mustache),
         ("value_code", PackageResources.value_code_mustache),

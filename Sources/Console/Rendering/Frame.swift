@@ -21,6 +21,16 @@ struct Frame: ViewModel {
         let options: [Option]
         /// A last link, to where there is more to choose or to do.
         let more: Link?
+        /// Finds what is not among the options, where there are too many to list.
+        var find: Find?
+    }
+
+    /// A field whose text a page is looked up with.
+    struct Find: ViewModel {
+        let action: String
+        let hidden: [Hidden]
+        let name: String
+        let label: String
     }
 
     struct Link: ViewModel {
@@ -65,6 +75,8 @@ struct Frame: ViewModel {
 
     /// Zones listed in the bar; more are on their own page.
     static let zoneLimit = 40
+    /// Users listed in the bar: those who asked for something last. The others are found by name.
+    static let userLimit = 12
 }
 
 extension Frame {

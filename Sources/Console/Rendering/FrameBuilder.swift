@@ -58,9 +58,10 @@ struct FrameBuilder {
     }
 
     private var user: Frame.Chip {
-        Frame.Chip(
+        let left = visit.people.count - Frame.userLimit
+        return Frame.Chip(
             label: "as", text: visit.people.actor.displayName, tone: nil,
-            options: visit.people.users.map { user in
+            options: (left > 0 ? visit.people.recent(Frame.userLimit) : visit.people.users).map { user in
                 Frame.Chip.Option(
                     text: user.displayName, note: user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle,
                     href: here(
@@ -70,7 +71,12 @@ struct FrameBuilder {
                         }),
                     isCurrent: user == visit.people.actor)
             },
-            more: Frame.Link(text: "Users", href: place.link(Tab.users.rawValue)))
+            more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more users" : "Users", href: place.link(Tab.users.rawValue)),
+            find: left > 0
+                ? Frame.Find(
+                    action: "\(place.path)/\(Tab.users.rawValue)", hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+                    name: UsersView.findField, label: "Find a user")
+                : nil)
     }
 
     private var zone: Frame.Chip {
@@ -126,7 +132,7 @@ struct FrameBuilder {
                 title: "Debugging",
                 entries: [entry("Requests", .requests), entry("Clients", .clients)] + advice + tokens
                     + [entry("Errors", .errors), entry("Check", .check), entry("Rehearsals", .rehearsals)]))
-        sections.append(Frame.Section(title: "Access", entries: [entry("API tokens & keys", .keys), entry("Users", .users, visit.people.users.count)]))
+        sections.append(Frame.Section(title: "Access", entries: [entry("API tokens & keys", .keys), entry("Users", .users, visit.people.count)]))
         sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry)]))
         return sections
     }

@@ -19,7 +19,9 @@ struct FeedPanel: ViewModel {
     let explain: String
     /// Where following begins.
     let start: String
+    /// Some users, those who were here last. Others are shown by their record names.
     let people: [Person]
+    private static let peopleLimit = 200
 
     init(_ visit: Visit, zoneID: ZoneID, form: RecordFeedForm, start token: ChangeToken) {
         let place = visit.place.inZone(zoneID)
@@ -34,7 +36,7 @@ struct FeedPanel: ViewModel {
         again = place.link("changes", [("since", "1")] + form.parameters(since: nil) + [("token", "")])
         explain = place.link("token", [("token", "")])
         start = token.text
-        people = visit.people.users.map { Person(recordName: $0.userRecordName.string, name: $0.displayName) }
+        people = visit.people.recent(Self.peopleLimit).map { Person(recordName: $0.userRecordName.string, name: $0.displayName) }
     }
 }
 

@@ -28,8 +28,8 @@ struct OtherPlace: Sendable {
         guard let environment, let scope, !isOwn || scope != .shared else {
             throw RecordError(.badRequest, "Choose an environment, and the private or the public database")
         }
-        let handle = Name(fields.text(Self.userField) ?? visit.people.actor.handle)
-        guard let user = visit.people.users.first(where: { Name($0.handle) == handle }) else {
+        let handle = fields.text(Self.userField) ?? visit.people.actor.handle
+        guard let user = visit.people.user(named: handle) else {
             throw RecordError(.badRequest, "There is no user '\(handle)' here; add the user on the page Users")
         }
         self.user = user
@@ -82,7 +82,7 @@ struct OtherPlace: Sendable {
 struct OtherPlaceInputs: ViewModel {
     let environments: [Choice]
     let databases: [Choice]
-    let users: [Choice]
+    let user: UserField
     let zoneName: String
     /// Zones that are there, as far as the form knows.
     let zones: [String]
@@ -91,15 +91,16 @@ struct OtherPlaceInputs: ViewModel {
     /// - Parameters:
     ///   - scopes: the databases to choose from.
     ///   - zones: of the place that is named.
-    init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = []) {
+    ///   - mark: what scripts know the field of the user by.
+    init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], mark: String? = nil) {
         let fields = visit.fields
         let address = visit.place.address
         let environment = fields.text(OtherPlace.environmentField) ?? address.environment.rawValue
         let database = fields.text(OtherPlace.databaseField) ?? (scopes.contains(address.scope) ? address.scope : .private).rawValue
-        let user = Name(fields.text(OtherPlace.userField) ?? visit.people.actor.handle)
         environments = Records.Environment.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == environment) }
         databases = scopes.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == database) }
-        users = visit.people.users.map { Choice($0.handle, $0.displayName, isSelected: Name($0.handle) == user) }
+        user = UserField(
+            visit.people, name: OtherPlace.userField, label: "User", mark: mark, selected: fields.text(OtherPlace.userField) ?? visit.people.actor.handle)
         let place = visit.place.with { $0.address.scope = DatabaseScope(rawValue: database) ?? address.scope }
         zoneName = fields[OtherPlace.zoneField] ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
         self.zones = zones.prefix(Frame.zoneLimit).map { place.zoneText($0.zoneID) }

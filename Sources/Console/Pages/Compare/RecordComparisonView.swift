@@ -85,7 +85,7 @@ extension RecordComparisonView {
         return RecordComparisonView(
             title: otherName.isEmpty ? "Compare \(name)" : "\(name) and \(otherName)", action: "\(visit.place.path)/record/compare",
             hidden: here.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "name", value: name.string)],
-            there: OtherPlaceInputs(here, scopes: DatabaseScope.allCases, zones: there?.zones ?? []), otherName: otherName.string,
+            there: OtherPlaceInputs(here, scopes: DatabaseScope.allCases, zones: there?.zones ?? [], mark: "data-names-place"), otherName: otherName.string,
             names: (there ?? here).place.link("record/names"),
             left: Side(name, here, isThere: mine != nil),
             right: otherName.isEmpty ? nil : other.map { Side(otherName, at: $0, isThere: theirs != nil) },

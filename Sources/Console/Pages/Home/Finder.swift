@@ -50,7 +50,7 @@ enum Finder {
         {
             return place.link("token", [("token", text)])
         }
-        if let user = visit.people.users.first(where: { Name($0.handle) == name || Name($0.displayName) == name || $0.userRecordName == name }) {
+        if let user = visit.people.user(named: text) ?? visit.people.users.first(where: { Name($0.displayName) == name }) {
             let theirs = place.with {
                 $0.user = user.handle == User.developerHandle ? nil : user.handle
                 $0.zone = .unspecified

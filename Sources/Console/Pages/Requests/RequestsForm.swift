@@ -36,9 +36,7 @@ struct RequestsForm: Sendable {
         onlyErrors = fields["errors"] == "1"
         onlyRemarks = fields["remarks"] == "1"
         bytes = Array(text.utf8)
-        let user = fields.text("by").flatMap { handle in
-            visit.people.users.first { Name($0.handle) == Name(handle) || $0.userRecordName == Name(handle) }?.userRecordName
-        }
+        let user = fields.text("by").flatMap { visit.people.user(named: $0)?.userRecordName }
         isOfNobody = by != nil && user == nil
         var filter = RequestFilter()
         if area != .server {

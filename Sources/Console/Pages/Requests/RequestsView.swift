@@ -35,7 +35,7 @@ struct RequestsView: Page {
     let hidden: [Frame.Hidden]
     let areas: [Choice]
     let operations: [Choice]
-    let users: [Choice]
+    let user: UserField
     let clients: [Choice]
     let text: String
     let onlyErrors: Bool
@@ -144,7 +144,7 @@ extension RequestsView {
             Choice("database", "to its \(place.address.scope.rawValue) database", isSelected: form.area == .database),
         ]
         operations = Self.choices("all operations", Self.operationNames.map { ($0, $0) }, form.operation)
-        users = Self.choices("all users", visit.people.users.map { ($0.handle, $0.displayName) }, form.by)
+        user = UserField(visit.people, name: "by", label: "User", mark: "data-submit", none: "all users", selected: form.by)
         var known: Set<String> = []
         let identities = visit.log.clients.clients.map { ($0.id.client, $0.identity.label) }.filter { known.insert($0.0).inserted }
         clients = Self.choices("all clients", identities, form.client)

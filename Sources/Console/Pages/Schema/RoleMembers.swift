@@ -51,7 +51,8 @@ struct RoleMembers: Sendable {
     private static func change(_ visit: Visit, _ change: ([Int64], Int64) -> [Int64]) async throws {
         let role = Name(visit.fields["role"] ?? "")
         guard visit.schema?.roles.contains(role) == true else { throw RecordError(.notFound, "Did not find role: \(role)") }
-        let name = Name(visit.fields["user"] ?? "")
+        let text = visit.fields["user"] ?? ""
+        let name = visit.people.user(named: text)?.userRecordName ?? Name(text)
         guard name.isUserRecordName else { throw RecordError(.badRequest, "Say whose role it is to be: choose a user") }
         let database = try await publicDatabase(of: visit)
         // A user has a record from the first visit on, and this is one: they were asked for by name.

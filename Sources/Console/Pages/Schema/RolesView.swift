@@ -23,7 +23,8 @@ struct RolesView: Page {
         let members: [Member]
         /// Whether users can be given it here.
         let isGiven: Bool
-        let giveLabel: String
+        /// Who is to have it.
+        let user: UserField
         let giveAction: String
         /// How many types grant it something.
         let types: String
@@ -85,7 +86,6 @@ struct RolesView: Page {
     let give: String
     let take: String
     /// Everybody who can be given a role.
-    let users: [Choice]
     /// Whether more users have roles than are shown.
     let isCut: Bool
     let columns: [String]
@@ -110,11 +110,11 @@ struct RolesView: Page {
                     name: name.string, meaning: GrantRow.meaning(of: name),
                     number: systemRoles.contains(name) ? nil : String(CustomRole.number(of: name)),
                     members: members.names(in: name).map { Role.Member($0, of: name, visit) }, isGiven: schema.roles.contains(name),
-                    giveLabel: "Who is to have the role \(name)", giveAction: "Give the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
+                    user: UserField(visit.people, name: "user", label: "Who is to have the role \(name)", list: "users-\(name)"), giveAction: "Give the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
                     isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name), removeLabel: "Remove the role \(name)")
             },
             create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"), give: visit.place.link("roles/give"),
-            take: visit.place.link("roles/take"), users: visit.people.users.map { Choice($0.userRecordName.string, $0.displayName, isSelected: false) },
+            take: visit.place.link("roles/take"),
             isCut: members.isCut, columns: names.map(\.string),
             rows: types.map { Row($0, roles: names, isEdited: $0.name == edited, visit: visit) },
             editor: visit.canEditSchema ? edited.flatMap { schema.types[$0] }.map { Editor($0, roles: names, visit: visit) } : nil,

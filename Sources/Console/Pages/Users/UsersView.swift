@@ -33,6 +33,11 @@ struct UsersView: Page {
     /// Whether requests say by a header whose they are.
     let isOpen: Bool
     let action: String
+    /// Where users are looked for, and what was looked for.
+    let find: Frame.Find
+    let found: String
+    /// Said where nobody was found.
+    let nothing: String?
     let notice: String?
     let nameLimit: String
     let emailAddressLimit: String
@@ -43,6 +48,7 @@ struct UsersView: Page {
     let next: String?
     let milliseconds: String
 
+    static let findField = "find"
     /// Users on a page.
     private static let limit = 20
     /// Zones of each that are looked into.
@@ -51,19 +57,36 @@ struct UsersView: Page {
     fileprivate static let changes = 200
 
     static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
-        let users = visit.people.users
+        let found = visit.fields[findField]?.trimmedSpaces ?? ""
+        let users = found.isEmpty ? visit.people.users : visit.people.users.filter(Search(found).finds)
         let last = max(1, (users.count + limit - 1) / limit)
         let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
         let existing = try await UserData.environments(visit)
         var rows: [Row] = []
         for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, existing: existing, visit: visit)) }
-        func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [("page", String(number))]) : nil }
+        func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [(findField, found), ("page", String(number))].filter { !$0.1.isEmpty }) : nil }
         let start = (page - 1) * limit
         return UsersView(
             rows: rows, environments: Records.Environment.allCases.map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
-            notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
+            find: Frame.Find(
+                action: "\(visit.place.path)/users", hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, name: findField,
+                label: "Find a user"), found: found,
+            nothing: rows.isEmpty ? "Nobody’s name, handle, e-mail address or user record name has ‘\(found)’ in it." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
             shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// Looks for a text in what users go by, whatever the case of its letters.
+    private struct Search {
+        private let text: [UInt8]
+
+        init(_ text: String) { self.text = Array(text.lowercased().utf8) }
+
+        func finds(_ user: User) -> Bool {
+            [user.displayName, user.handle, user.emailAddress ?? "", user.userRecordName.string].contains {
+                Array($0.lowercased().utf8).firstRange(of: text) != nil
+            }
+        }
     }
 
     static func add(_ visit: Visit) async throws -> String {

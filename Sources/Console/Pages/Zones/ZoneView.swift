@@ -27,7 +27,8 @@ struct ZoneView: Page {
         let participants: [Participant]
         let action: String
         /// Users it could be shown to.
-        let users: [Choice]
+        /// Whom to share with; `nil` where nobody else is there.
+        let user: UserField?
         let usersPage: String
     }
 
@@ -94,7 +95,8 @@ extension ZoneView.Sharing {
                 stop: place.link("zone/unshare", [("with", participant.userRecordName.string)]), view: theirs?.link("changes"))
         }
         action = place.link("zone/share")
-        users = visit.people.users.filter { $0 != visit.people.actor }.map { Choice($0.handle, $0.displayName, isSelected: false) }
+        let actor = visit.people.actor
+        user = visit.people.count > 1 ? UserField(visit.people, name: "with", id: "with") { $0 != actor } : nil
         usersPage = place.link("users")
     }
 }
