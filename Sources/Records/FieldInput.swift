@@ -3,7 +3,8 @@ public import JSON
 
 /// What a request says of a field: a value with a type, a value whose type the schema may decide, or nothing.
 ///
-/// Clients write fields in three ways: `{"value":"x","type":"STRING"}`, `{"value":"x"}` and plain `"x"`.
+/// Clients write fields in three ways: `{"value":"x","type":"STRING"}`, `{"value":"x"}` and plain `"x"`. Nothing is `null`, alone or as the
+/// value, and a field whose value is left out, as serializers do that drop what is `null`: `{"type":"STRING"}`, `{}`.
 public enum FieldInput: Sendable, Hashable {
     /// The request named the type.
     case tagged(FieldValue, FieldType, isEncrypted: Bool)
@@ -24,7 +25,7 @@ public enum FieldInput: Sendable, Hashable {
     /// Reads a field of a request.
     /// - Throws: `RecordError` BAD_REQUEST naming the field when the value does not fit its tag, or no type fits it.
     public init(_ json: JSONValue, field: Name) throws {
-        guard case .object(let object) = json, let value = object["value"] else {
+        guard case .object(let object) = json, let value = object["value"] ?? Self.valueLeftOut(of: object) else {
             self = try Self.untagged(json, field: field, isEncrypted: false)
             return
         }
@@ -46,6 +47,11 @@ public enum FieldInput: Sendable, Hashable {
         case .some:
             throw RecordError(.badRequest, "Invalid value of 'type' of field '\(field)', expected a string")
         }
+    }
+
+    /// `null` for a field of which only the type is given, if that; `nil` for what is a value by itself.
+    private static func valueLeftOut(of object: JSONObject) -> JSONValue? {
+        object.members.allSatisfy { $0.name == "type" || $0.name == "isEncrypted" } ? .null : nil
     }
 
     private static func untagged(_ json: JSONValue, field: Name, isEncrypted: Bool) throws -> FieldInput {

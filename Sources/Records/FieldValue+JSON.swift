@@ -8,12 +8,18 @@ public import JSON
 public typealias AssetAddress = (_ asset: Asset, _ field: Name) -> String
 
 extension JSONWriter {
-    /// Writes `{"value":…,"type":…}`.
+    /// Writes `{"value":…,"type":…}`. Encrypted bytes are ENCRYPTED_BYTES, as live answers have them; those were seen to call encrypted strings STRING,
+    /// so every other encrypted value has its plain type, and `isEncrypted` beside it, as requests write it.
     /// - Parameter downloadURL: where an asset can be fetched, if that is to be said.
     public mutating func value(_ field: Field, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) {
         object { writer in
             writer.name("value")
             writer.value(field.value, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL.map { address in { address($0, field.name) } })
+            let type = field.value.type
+            if field.isEncrypted, let type, type.valueType == .bytes {
+                writer.member("type", FieldType(.bytes, isList: type.isList, isEncrypted: true).wireName)
+                return
+            }
             writer.member("type", field.value.typeName)
             if field.isEncrypted { writer.member("isEncrypted", true) }
         }

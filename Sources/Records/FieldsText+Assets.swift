@@ -1,15 +1,13 @@
-internal import Foundation
 public import JSON
 
 // The one thing in a record that is not known when it is saved: where its assets can be fetched.
 
 extension FieldsText {
-    /// What stands in every field of an asset or of a list of them. Within a string value the quotation marks would be escaped.
-    private static let mark = Array((before + "ASSETID").utf8)
-    private static let before = #""type":""#
+    /// What stands in every field of an asset or of a list of them. The first letter of the type is its rarest byte.
+    private static let mark = TextMark(#""type":"ASSETID"#, rarest: "A")
 
     /// Whether to look closer; quick, and never `false` where there is an asset.
-    public var mayHoldAssets: Bool { Self.holdsMark(bytes[...]) }
+    public var mayHoldAssets: Bool { Self.mark.stands(in: bytes[...]) }
 
     /// The same text, with a `downloadURL` in each asset. Fields that hold none are copied.
     /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
@@ -19,7 +17,7 @@ extension FieldsText {
         try writer.object { writer in
             for slice in slices {
                 writer.name(slice.name)
-                if Self.holdsMark(slice.value) {
+                if Self.mark.stands(in: slice.value) {
                     writer.value(try Self.field(slice.name, slice.value), downloadURL: downloadURL)
                 } else {
                     writer.text(slice.value)
@@ -33,25 +31,8 @@ extension FieldsText {
     /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
     public func assets() throws -> [(field: Name, asset: Asset)] {
         guard mayHoldAssets else { return [] }
-        return try slices().filter { Self.holdsMark($0.value) }.flatMap { slice in
+        return try slices().filter { Self.mark.stands(in: $0.value) }.flatMap { slice in
             try Self.field(slice.name, slice.value).value.elements.compactMap { if case .asset(let asset) = $0 { (slice.name, asset) } else { nil } }
-        }
-    }
-
-    private static func holdsMark(_ text: ArraySlice<UInt8>) -> Bool {
-        text.withUnsafeBytes { text in
-            mark.withUnsafeBytes { mark in
-                // The first letter of the type is the rarest byte of the mark.
-                let letter = before.utf8.count
-                guard let start = text.baseAddress, let wanted = mark.baseAddress, text.count >= mark.count else { return false }
-                var place = letter
-                while let found = memchr(start + place, Int32(mark[letter]), text.count - (mark.count - letter) + 1 - place) {
-                    place = UnsafeRawPointer(found) - start
-                    if memcmp(start + place - letter, wanted, mark.count) == 0 { return true }
-                    place += 1
-                }
-                return false
-            }
         }
     }
 }

@@ -41,6 +41,8 @@ public struct RecordOperation: Sendable, Hashable {
     public var recordChangeTag: String?
     public var fields: [Name: FieldInput]
     public var parent: Parent
+    /// Whether the record is to get a short GUID, by which it can be shared.
+    public var createsShortGUID = false
     /// What a restored record keeps of its former life; `nil` for every other save. CloudKit has no such thing.
     public var provenance: Provenance?
 

@@ -14,10 +14,13 @@ extension JSONWriter {
             writer.name("fields")
             if numbersAsStrings {
                 try writer.numbersAsStrings(record.fields, downloadURL)
-            } else if let downloadURL, record.fields.mayHoldAssets {
-                try writer.text(record.fields.withDownloadURLs(downloadURL).bytes)
             } else {
-                writer.text(record.fields.bytes)
+                let fields = try record.fields.spelledAsAnswered()
+                if let downloadURL, fields.mayHoldAssets {
+                    try writer.text(fields.withDownloadURLs(downloadURL).bytes)
+                } else {
+                    writer.text(fields.bytes)
+                }
             }
             writer.name("pluginFields")
             writer.object { _ in }

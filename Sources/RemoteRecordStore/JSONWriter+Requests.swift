@@ -62,6 +62,7 @@ extension JSONWriter {
             name("parent")
             object { $0.member("recordName", parent) }
         }
+        if operation.createsShortGUID { member("createShortGUID", true) }
         guard let provenance = operation.provenance else { return }
         name("created")
         value(provenance.created)

@@ -29,39 +29,37 @@ enum EndpointTable {
     static func targets(near path: WebServicePath) -> [String] {
         let environments = [path.environment] + Environment.allCases.filter { $0 != path.environment }
         let scopes = DatabaseScope.allCases.filter { path.root == .database($0) } + DatabaseScope.allCases.filter { path.root != .database($0) }
-        let actions = [path.action] + (Array(database.keys) + missing).filter { $0 != path.action }.sorted()
+        let actions = [path.action] + (Array(database.keys) + missing.keys).filter { $0 != path.action }.sorted()
         return environments.flatMap { environment in
             scopes.flatMap { scope in actions.map { "/database/1/\(path.container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" } }
         }
     }
 
-    /// Services of CloudKit that this version does not have.
-    static let missing: Set<String> = [
-        "records/resolve", "records/accept",
-        "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
+    /// Services of CloudKit that this version does not have, with the methods that they answer to.
+    static let missing: [String: [HTTPRequest.Method]] = [
+        "records/resolve": [.post], "records/accept": [.post],
+        "subscriptions/list": [.get, .post], "subscriptions/lookup": [.post], "subscriptions/modify": [.post],
     ]
 
-    static let missingOnDevices: Set<String> = ["tokens/create", "tokens/register"]
+    static let missingOnDevices: [String: [HTTPRequest.Method]] = ["tokens/create": [.post], "tokens/register": [.post]]
 
     /// Whether CloudKit has a service of this name.
     static func knows(_ action: String) -> Bool {
-        database[action] != nil || missing.contains(action) || missingOnDevices.contains(action)
+        database[action] != nil || missing[action] != nil || missingOnDevices[action] != nil
     }
 
     /// - Throws: `RecordError` NOT_FOUND where CloudKit has no service, BAD_REQUEST where only this server has none; ``Refusal`` 405 when
-    ///   the service answers to other methods.
+    ///   the service answers to other methods, be it here or only in CloudKit.
     static func endpoint(at path: WebServicePath, method: HTTPRequest.Method) throws -> any Endpoint {
         guard path.root != .device else {
-            if missingOnDevices.contains(path.action) { throw notSupported(path.action) }
-            throw unknown(path.action)
+            throw refusal(of: path.action, in: missingOnDevices, method: method)
         }
         guard let endpoint = database[path.action] else {
-            if missing.contains(path.action) { throw notSupported(path.action) }
             // The live service answers so: the documented path of these two is not the one that works.
-            if missingOnDevices.contains(path.action) {
+            if missingOnDevices[path.action] != nil {
                 throw notAllowed(method, allowed: "", hint: "'\(path.action)' stands at /device/1/{container}/{environment}/\(path.action)")
             }
-            throw unknown(path.action)
+            throw refusal(of: path.action, in: missing, method: method)
         }
         try check(method, of: path.action, for: endpoint)
         return endpoint.init()
@@ -80,12 +78,11 @@ enum EndpointTable {
         return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' answers to \(list)")
     }
 
-    private static func unknown(_ action: String) -> RecordError {
-        RecordError(.notFound, "There is no service '\(action)'")
-    }
-
-    private static func notSupported(_ action: String) -> RecordError {
-        RecordError(.badRequest, "'\(action)' is not supported yet by this version of Skylight")
+    /// What to say of a service that is not there: CloudKit has it and answers to other methods, only this version lacks it, or nobody has it.
+    private static func refusal(of action: String, in services: [String: [HTTPRequest.Method]], method: HTTPRequest.Method) -> any Error {
+        guard let methods = services[action] else { return RecordError(.notFound, "There is no service '\(action)'") }
+        guard methods.contains(method) else { return wrongMethod(method, of: action, allowed: methods.map(\.rawValue)) }
+        return RecordError(.badRequest, "'\(action)' is not supported yet by this version of Skylight")
     }
 
     private static func notAllowed(_ method: HTTPRequest.Method, allowed: String, hint: String) -> Refusal {

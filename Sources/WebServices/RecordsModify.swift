@@ -12,9 +12,6 @@ struct RecordsModify: Endpoint {
         let numbersAsStrings: Bool?
     }
 
-    /// The type of share records, which this version does not make.
-    private static let shareType: Name = "cloudkit.share"
-
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try await Self.answer(call, restores: false, into: &writer)
     }
@@ -67,14 +64,12 @@ struct RecordsModify: Endpoint {
     }
 
     private static func operation(_ kind: RecordOperation.Kind, _ record: RequestObject) throws -> RecordOperation {
-        let recordType = try record.name("recordType")
-        if recordType == shareType || record.value("createShortGUID") == .bool(true) {
-            throw RecordError(.badRequest, "Sharing records is not supported yet by this version of Skylight ('\(record.place)')")
-        }
-        return RecordOperation(
-            kind, recordName: try record.name("recordName"), zoneID: try record.zoneID(), recordType: recordType,
+        var operation = RecordOperation(
+            kind, recordName: try record.name("recordName"), zoneID: try record.zoneID(), recordType: try record.name("recordType"),
             recordChangeTag: try record.string("recordChangeTag"), fields: kind.isDeletion ? [:] : try fields(of: record),
             parent: try parent(of: record))
+        operation.createsShortGUID = record.value("createShortGUID") == .bool(true)
+        return operation
     }
 
     /// Fields, wrapped or raw; what clients send of a deletion is left unread.
@@ -88,6 +83,8 @@ struct RecordsModify: Endpoint {
         guard let json = record.members["parent"] else { return .unchanged }
         if json == .null { return .cleared }
         let parent = try record.required("parent", "an object", record.object("parent"))
+        // As serializers write it that drop what is null.
+        if parent.members.members.allSatisfy({ $0.value == .null }) { return .cleared }
         return .record(try parent.required("recordName", "a string", parent.name("recordName")))
     }
 

@@ -20,8 +20,14 @@ extension RequestObject {
         ZoneID(zoneName: try self.name("zoneName") ?? ZoneID.defaultZoneName, ownerRecordName: try self.name("ownerRecordName"))
     }
 
-    /// The zone that an item of zones/lookup or the zone of an operation names: `{"zoneID":{…}}`, or the zone ID itself.
+    /// The zone that an item of zones/lookup or the zone of an operation means: `{"zoneID":{…}}`, or the zone ID itself.
     func zoneIdentity() throws -> ZoneID {
+        try zoneID() ?? zoneIDItself()
+    }
+
+    /// The same for Skylight's own services, where nobody means the default zone by saying nothing.
+    /// - Throws: `RecordError` BAD_REQUEST when no zone is named.
+    func namedZone() throws -> ZoneID {
         if let zoneID = try zoneID() { return zoneID }
         _ = try required("zoneName", "a string", string("zoneName"))
         return try zoneIDItself()

@@ -59,6 +59,7 @@ public struct WebServices: Sendable {
     public func addRoutes(to router: Router<ServingRequestContext>) {
         router.add(middleware: RequestNoting(log: log, believesNames: access.mode == .open))
         router.add(middleware: AdministratorGate(access: access, crossOrigin: crossOrigin, routes: Set(Self.roots + ofServer.map { $0.path })))
+        router.add(middleware: OtherMethods { request, context in try await answerOtherMethod(request, context) })
         rehearsalServices.addRoutes(to: router)
         let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
         for method in methods {
@@ -80,6 +81,16 @@ public struct WebServices: Sendable {
 
     /// Of what is told apart by more than its route.
     private static let roots = ["/database/**", "/device/**", "/skylight/**", "/assets/**"]
+
+    /// Says of a method without a route which ones the service answers to; `nil` where there is no service, or it says so itself.
+    private func answerOtherMethod(_ request: Request, _ context: ServingRequestContext) async throws -> Response? {
+        if request.uri.path == RehearsalServices.path { return nil }
+        if request.isWebServiceRequest { return try await respond(to: request, context: context) }
+        guard ofServer.contains(where: { $0.path == request.uri.path }) else { return nil }
+        return try await guarded(request, context) {
+            throw EndpointTable.wrongMethod(request.method, of: request.uri.path, allowed: ["GET", "HEAD"])
+        }
+    }
 
     private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
         if request.method == .options {

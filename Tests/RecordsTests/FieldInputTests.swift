@@ -15,6 +15,11 @@ import Testing
         ("null", .cleared),
         (#"{"value":null}"#, .cleared),
         (#"{"value":null,"type":"STRING"}"#, .cleared),
+        ("{}", .cleared),
+        (#"{"isEncrypted":true}"#, .cleared),
+        (#"{"type":"UNKNOWN_LIST"}"#, .cleared),
+        (#"{"value":"AQI=","type":"ENCRYPTED_BYTES"}"#, .tagged(.bytes([1, 2]), .bytes, isEncrypted: true)),
+        (#"{"value":"AQI=","type":"BYTES","isEncrypted":true}"#, .tagged(.bytes([1, 2]), .bytes, isEncrypted: true)),
         (#"{"value":3,"type":"DOUBLE"}"#, .tagged(.double(3), .double, isEncrypted: false)),
         (#"{"value":"9007199254740993","type":"INT64"}"#, .tagged(.int64(9_007_199_254_740_993), .int64, isEncrypted: false)),
         (#"{"value":1700000000123,"type":"TIMESTAMP"}"#, .tagged(.timestamp(Timestamp(milliseconds: 1_700_000_000_123)), .timestamp, isEncrypted: false)),
@@ -31,7 +36,7 @@ import Testing
 
     @Test(arguments: [
         #"{"value":1.5,"type":"TIMESTAMP"}"#, #"{"value":"x","type":"INT64"}"#, #"{"value":"%","type":"BYTES"}"#,
-        #"{"value":1,"type":"NUMBER"}"#, #"{"value":1,"type":7}"#, #"[1,"x"]"#, "[[1]]", "{}", #"{"latitude":91,"longitude":0}"#,
+        #"{"value":1,"type":"NUMBER"}"#, #"{"value":1,"type":7}"#, #"[1,"x"]"#, "[[1]]", #"{"type":"COLOUR"}"#, #"{"type":7}"#, #"{"kind":"STRING"}"#, #"{"latitude":91,"longitude":0}"#,
         #"{"recordName":"r","action":"MAYBE"}"#, #"{"recordName":""}"#, #"{"value":"x","type":"STRING_LIST"}"#, #"{"value":[null],"type":"STRING_LIST"}"#,
     ])
     func refuses(json: String) throws {
@@ -39,6 +44,14 @@ import Testing
         #expect { try FieldInput(value, field: "f") } throws: { error in
             guard let error = error as? RecordError else { return false }
             return error.code == .badRequest && error.reason.contains("'f'")
+        }
+    }
+
+    @Test("Serializers that drop what is null leave the type alone", arguments: ValueType.allCases)
+    func valueLeftOut(type: ValueType) throws {
+        for name in [FieldType(type).wireName, FieldType.list(type).wireName, type.rawValue] {
+            #expect(try FieldInput(["type": .string(name)], field: "f") == .cleared)
+            #expect(try FieldInput(["type": .string(name), "isEncrypted": false], field: "f") == .cleared)
         }
     }
 

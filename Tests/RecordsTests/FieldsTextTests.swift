@@ -18,6 +18,8 @@ import Testing
             Field(name: "link", value: .reference(Reference(recordName: "r", zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o"), action: .validate))),
             Field(name: "file", value: .asset(Asset(fileChecksum: "abc", size: 12))),
             Field(name: "secret", value: .string("s"), isEncrypted: true),
+            Field(name: "sealed", value: .bytes([1, 2]), isEncrypted: true),
+            Field(name: "sealedMany", value: .list([.bytes([1]), .bytes([2])], of: .bytes), isEncrypted: true),
             Field(name: "none", value: .list([], of: .string)),
             Field(name: "whens", value: .list([.timestamp(Timestamp(milliseconds: 7))], of: .timestamp)),
             Field(name: "links", value: .list([.reference(Reference(recordName: "a")), .reference(Reference(recordName: "b"))], of: .reference)),
@@ -28,6 +30,26 @@ import Testing
         let decoded = try FieldsText(Self.fields).decoded()
         #expect(decoded == Self.fields.sorted { $0.name < $1.name })
     }
+
+    @Test("Encrypted bytes are spelled as live answers have them, also where they were stored otherwise")
+    func encryptedBytes() throws {
+        let answered = #"{"a":{"value":"\"type\":\"BYTES\",\"isEncrypted\":true","type":"STRING"},"b":{"value":"AQI=","type":"ENCRYPTED_BYTES"},"c":{"value":["AQ=="],"type":"ENCRYPTED_BYTES_LIST"},"d":{"value":"x","type":"STRING","isEncrypted":true}}"#
+        let former = answered.replacing(#""ENCRYPTED_BYTES""#, with: #""BYTES","isEncrypted":true"#).replacing(
+            #""ENCRYPTED_BYTES_LIST""#, with: #""BYTES_LIST","isEncrypted":true"#)
+        #expect(former != answered)
+        for text in [answered, former] {
+            let fields = FieldsText(bytes: Array(text.utf8))
+            #expect(String(decoding: try fields.spelledAsAnswered().bytes, as: UTF8.self) == answered)
+            #expect(String(decoding: FieldsText(try fields.decoded()).bytes, as: UTF8.self) == answered)
+            let record = StoredRecord(
+                recordID: RecordID(recordName: "r"), recordType: "T", recordChangeTag: "1", created: Self.signature, modified: Self.signature, fields: fields)
+            var writer = JSONWriter()
+            try writer.value(record)
+            #expect(String(decoding: writer.bytes, as: UTF8.self).contains(#""fields":\#(answered),"#))
+        }
+    }
+
+    private static let signature = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "_u", deviceID: "d")
 
     @Test func decodesOnlyWhatIsAskedFor() throws {
         let values = try FieldsText(Self.fields).values(of: ["int", "none", "absent"])

@@ -39,7 +39,7 @@ enum SchemaScenarios {
         .init("production takes only what its schema has") { engine, _ in
             let database = try await engine.full(.private, as: ada, .production)
             let error = await refusal { try await database.save("r", type: "Item") }
-            #expect(error == RecordError(.badRequest, "Cannot create new type Item in production schema"))
+            #expect(error == RecordError(.notFound, "Cannot create new type Item in production schema"))
             let refused9 = await refusal { _ = try await database.edit([.addType(RecordType(name: "Item"))]) }
             #expect(refused9?.code == .accessDenied)
         },

@@ -42,7 +42,7 @@ struct RestoredRecord: Sendable {
                 self.fields[field.name] = input
             }
             try NameRules.checkRecordName(recordName)
-            try NameRules.checkTypeName(recordType)
+            try NameRules.checkTypeName(recordType, from: .schema)
             if let parent = self.parent { try NameRules.checkRecordName(parent) }
             try provenance.check()
         } catch let error as RecordError {

@@ -136,6 +136,7 @@ public struct BatchModifier {
     }
 
     private mutating func save(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
+        try SharingRules.check(operation)
         let name = operation.recordName ?? Name(UUID().uuidString)
         let existing = try transaction.record(orUser: name, in: zone, of: database, at: now)
         try checkGrants(operation, name, existing, in: zone)

@@ -41,7 +41,7 @@ struct JustInTimeType {
             return
         }
         if environment == .production {
-            throw RecordError(.badRequest, "Cannot create new type \(name) in production schema")
+            throw RecordError(.notFound, "Cannot create new type \(name) in production schema")
         }
         try NameRules.checkTypeName(name)
         type = RecordType(name: name)

@@ -148,6 +148,7 @@ private struct OperandReader {
             // The live service refuses IN without a list tag, and so would hide a client's mistake if this did not.
             throw RecordError.unexpectedInput(
                 "The fieldValue of \(filter.comparator.rawValue) on '\(filter.fieldName)' needs a type, such as \(type.valueType.rawValue)_LIST")
+        case .cleared: throw mismatch
         default: throw unfit("needs a list of values, with a type such as \(type.valueType.rawValue)_LIST")
         }
         return try elements.map { try scalar(FieldInput($0)) }

@@ -117,7 +117,7 @@ extension Schema {
     }
 
     fileprivate mutating func add(_ added: RecordType) throws {
-        try NameRules.checkTypeName(added.name)
+        try NameRules.checkTypeName(added.name, from: .schema)
         guard var type = types[added.name] else {
             var type = RecordType(name: added.name)
             try type.set(added.grants)
@@ -150,7 +150,7 @@ extension Schema {
 
 extension RecordType {
     fileprivate mutating func add(_ name: Name, _ definition: FieldDefinition) throws {
-        try NameRules.checkFieldName(name)
+        try NameRules.checkFieldName(name, from: .schema)
         if definition.type.isEncrypted, !definition.type.canBeEncrypted {
             throw RecordError(.badRequest, "Field '\(name)' of type \(definition.type.valueType.rawValue) can't be encrypted")
         }

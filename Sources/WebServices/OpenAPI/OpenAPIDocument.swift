@@ -86,10 +86,11 @@ enum OpenAPIDocument {
             let path = "/database/1/{container}/{environment}/{database}/\(action)"
             add(path, .protocolServices, endpoint.described, allowsGET: endpoint.allowsGET, database, .client)
         }
-        for action in EndpointTable.missing.sorted() {
-            add("/database/1/{container}/{environment}/{database}/\(action)", .protocolServices, Operation(.post, .missing, database, .client))
+        for (action, methods) in EndpointTable.missing.sorted(by: { $0.key < $1.key }) {
+            let path = "/database/1/{container}/{environment}/{database}/\(action)"
+            add(path, .protocolServices, .missing, allowsGET: methods.contains(.get), database, .client)
         }
-        for action in EndpointTable.missingOnDevices.sorted() {
+        for action in EndpointTable.missingOnDevices.keys.sorted() {
             add("/device/1/{container}/{environment}/\(action)", .protocolServices, Operation(.post, .missing, environment, .client))
         }
         for (action, endpoint) in SkylightServices.endpoints.sorted(by: { $0.key < $1.key }) {

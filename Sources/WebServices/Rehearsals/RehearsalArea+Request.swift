@@ -17,7 +17,8 @@ extension RehearsalArea.Reach {
         }
         var zoneIDs: [ZoneID] = []
         let whole = (try? object.zoneID()) ?? nil
-        for name in ["zones", "operations", "records"] as [Name] {
+        for item in ((try? object.objects("zones")) ?? nil) ?? [] { zoneIDs += [try? item.zoneIdentity()].compactMap(\.self) }
+        for name in ["operations", "records"] as [Name] {
             for item in ((try? object.objects(name)) ?? nil) ?? [] { zoneIDs += [Self.zoneID(of: item) ?? whole].compactMap(\.self) }
         }
         if zoneIDs.isEmpty, let whole { zoneIDs = [whole] }
@@ -33,9 +34,9 @@ extension RehearsalArea.Reach {
 
     /// The zone of an item: its own, that of its record, or the one that it is.
     private static func zoneID(of item: RequestObject) -> ZoneID? {
-        if let zoneID = try? item.zoneIdentity() { return zoneID }
+        if let zoneID = try? item.namedZone() { return zoneID }
         for name in ["zone", "record"] as [Name] {
-            if let part = (try? item.object(name)) ?? nil, let zoneID = try? part.zoneIdentity() { return zoneID }
+            if let part = (try? item.object(name)) ?? nil, let zoneID = try? part.namedZone() { return zoneID }
         }
         return nil
     }

@@ -7,7 +7,7 @@ struct ChangesPage: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let request = ZoneChangesRequest(
-            try body.zoneIdentity(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
+            try body.namedZone(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let page = try await call.database().zoneChanges(request, noting: call.note)
         try call.makeRoom(for: page.changes.lazy.map(\.record))

@@ -15,10 +15,10 @@ struct RecordsJournal: Endpoint {
         let page = try await call.journalling().journal(request)
         try call.makeRoom(for: page.entries.reduce(0) { $0 + $1.fields.bytes.count })
         call.note?.update { $0.records = page.entries.count }
-        writer.object { writer in
+        try writer.object { writer in
             writer.name("changes")
-            writer.array { writer in
-                for entry in page.entries { writer.value(entry) }
+            try writer.array { writer in
+                for entry in page.entries { try writer.value(entry) }
             }
             if let before = page.before { writer.member("before", before) }
             writer.name("kept")
@@ -58,8 +58,8 @@ extension RequestObject {
 }
 
 extension JSONWriter {
-    fileprivate mutating func value(_ entry: RecordJournalEntry) {
-        object { writer in
+    fileprivate mutating func value(_ entry: RecordJournalEntry) throws {
+        try object { writer in
             writer.member("change", entry.act.rawValue)
             writer.member("position", entry.position)
             writer.member("recordType", entry.recordType)
@@ -69,7 +69,7 @@ extension JSONWriter {
             if let replaced = entry.replaced { writer.member("replaced", replaced.milliseconds) }
             if let requestID = entry.requestID { writer.member("uuid", requestID) }
             writer.name("fields")
-            writer.text(entry.fields.bytes)
+            try writer.text(entry.fields.spelledAsAnswered().bytes)
             guard let parent = entry.parent else { return }
             writer.name("parent")
             writer.object { $0.member("recordName", parent) }

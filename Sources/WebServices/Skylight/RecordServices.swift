@@ -25,7 +25,7 @@ struct RecordsList: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let request = RecordListRequest(
-            try body.zoneIdentity(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
+            try body.namedZone(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
             limit: try body.widePageLimit())
         guard let database = try await call.database() as? any RecordListing else { throw call.unable("list records") }
         call.note?.about([request.zoneID])
@@ -48,7 +48,7 @@ struct RecordsCounts: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let zoneID = try call.body.zoneIdentity()
+        let zoneID = try call.body.namedZone()
         guard let database = try await call.database() as? any RecordCounting else { throw call.unable("count records") }
         let counts = try await database.counts(in: zoneID)
         writer.object { writer in

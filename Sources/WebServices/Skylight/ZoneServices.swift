@@ -9,7 +9,7 @@ internal import Records
 struct ZonesShare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
-        let zoneID = try body.zoneIdentity()
+        let zoneID = try body.namedZone()
         let user = try body.participant(in: call.accounts)
         let name = try body.string("permission") ?? ZoneParticipant.Permission.readWrite.rawValue
         guard let permission = ZoneParticipant.Permission(rawValue: name) else {
@@ -25,7 +25,7 @@ struct ZonesShare: Endpoint {
 /// `zones/unshare`: takes a zone away from a user again.
 struct ZonesUnshare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let zoneID = try call.body.zoneIdentity()
+        let zoneID = try call.body.namedZone()
         let user = try call.body.userRecordName()
         let database = try await call.sharing()
         try await database.stopSharing(zoneID, with: user)
@@ -38,7 +38,7 @@ struct ZonesParticipants: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let zoneID = try call.body.zoneIdentity()
+        let zoneID = try call.body.namedZone()
         writer.value(try await call.sharing().participants(of: zoneID), of: zoneID)
     }
 }
@@ -46,7 +46,7 @@ struct ZonesParticipants: Endpoint {
 /// `zones/purge`: removes a zone and everything in it as a user does who removes an app's data.
 struct ZonesPurge: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let zoneID = try call.body.zoneIdentity()
+        let zoneID = try call.body.namedZone()
         guard let database = try await call.database() as? any ZonePurging else { throw call.unable("purge zones") }
         try await database.purge(zoneID)
         writer.object { writer in

@@ -40,7 +40,6 @@ extension Scenario {
             refused(saving(#"{"x":{"value":{"latitude":91,"longitude":0}}}"#), "<has Invalid location in field 'x'>"),
             refused(saving(#"{"x":[1,"a"]}"#), "<has must hold values of one type>"),
             refused(saving(#"{"x":1e999}"#), "<has out of range>"),
-            refused(#"{"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share"}}]}"#, "<has not supported yet>"),
             nothingSaved),
         Scenario(
             "at most 200 operations, one for each record, 200 lookups",
@@ -72,7 +71,19 @@ extension Scenario {
             get("/database/1/iCloud.%2E%2E%2Fetc/development/private/zones/list", 400, #"{"reason":"<has Invalid container>"}"#),
             get("private/records/query", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has Method GET is not allowed>"}"#),
             call("DELETE", "private/zones/list", "", 405, #"{"serverErrorCode":"BAD_REQUEST"}"#),
-            call("PROPFIND", "private/zones/list", "", 404, #"{"serverErrorCode":"NOT_FOUND"}"#)),
+            call("PROPFIND", "private/zones/list", "", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'zones/list' answers to GET, POST>"}"#),
+            call("PROPFIND", "private/zones/none", "", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            call("PUT", "private/subscriptions/modify", "", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'subscriptions/modify' answers to POST>"}"#),
+            call("DELETE", "private/subscriptions/list", "", 405, #"{"reason":"<has 'subscriptions/list' answers to GET, POST>"}"#)),
+        Scenario(
+            "a zone that nobody names is the default zone",
+            post("private/zones/lookup", #"{"zones":[{},{"zoneID":{}},{"zoneName":null}]}"#, 200,
+                #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}},{"zoneID":{"zoneName":"_defaultZone"}},{"zoneID":{"zoneName":"_defaultZone"}}]}"#),
+            post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{}},{"operationType":"delete","zone":{"zoneID":{}}}]}"#, 200,
+                #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"},"serverErrorCode":"BAD_REQUEST"},{"zoneID":{"zoneName":"_defaultZone"},"serverErrorCode":"BAD_REQUEST"}]}"#),
+            post("private/changes/zone", #"{"zones":[{}]}"#, 200, #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"},"serverErrorCode":"BAD_REQUEST"}]}"#),
+            post("private/records/lookup", #"{"zoneID":{},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#),
+            post("/skylight/1/iCloud.com.example.Test/development/private/zones/purge", "{}", 400, #"{"reason":"<has zoneName>"}"#)),
         Scenario(
             "what CloudKit has and this version has not says so",
             post("private/subscriptions/modify", "{}", 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has not supported yet>"}"#),

@@ -1,3 +1,7 @@
+import RecordStore
+import Records
+import Testing
+
 // records/modify and records/lookup: protocol.md, sections 3 and 8.
 
 extension Scenario {
@@ -44,6 +48,63 @@ extension Scenario {
                 "private/records/lookup", #"{"records":[{"recordName":"a"}],"numbersAsStrings":true,"desiredKeys":["big","fraction","when","raw"]}"#, 200,
                 #"{"records":[{"fields":{"big":{"value":"9223372036854775807","type":"INT64"},"fraction":{"value":"1.5"},"when":{"value":"1700000000123"},"raw":"<absent>","whole":"<absent>"}}]}"#)
         ),
+        Scenario(
+            "a field of which only the type is said has no value, and so has a parent of which nothing is said",
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Gap","recordName":"m"}},{"operationType":"create","record":{"recordType":"Gap","recordName":"a","parent":{"recordName":"m"},"fields":{"at":{"value":5,"type":"TIMESTAMP"},"n":{"value":1}}}}]}"#,
+                200, #"{"records":[{},{"parent":{"recordName":"m"}}]}"#),
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"Gap","recordName":"a","parent":{},"fields":{"at":{"type":"TIMESTAMP"},"never":{"type":"STRING_LIST"},"n":{}}}}]}"#,
+                200, #"{"records":[{"fields":{"at":"<absent>","never":"<absent>","n":"<absent>"},"parent":"<absent>"}]}"#),
+            post(
+                "private/records/query", #"{"query":{"recordType":"Gap","filterBy":[{"comparator":"EQUALS","fieldName":"at","fieldValue":{"type":"TIMESTAMP"}}]}}"#,
+                400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has The filter on 'at' has no value>"}"#),
+            post(
+                "private/records/query", #"{"query":{"recordType":"Gap","filterBy":[{"comparator":"IN","fieldName":"at","fieldValue":{"type":"TIMESTAMP_LIST"}}]}}"#,
+                400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has The filter on 'at' has no value>"}"#)),
+        Scenario(
+            "encrypted values come back as live answers have them, and are taken in either spelling",
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Safe","recordName":"a","fields":{"key":{"value":"AQI=","type":"ENCRYPTED_BYTES"},"word":{"value":"x","type":"STRING","isEncrypted":true}}}},{"operationType":"create","record":{"recordType":"Safe","recordName":"b","fields":{"key":{"value":"AQI=","type":"BYTES","isEncrypted":true},"word":{"value":"x","type":"ENCRYPTED_STRING"}}}}]}"#,
+                200,
+                #"{"records":[{"fields":{"key":{"value":"AQI=","type":"ENCRYPTED_BYTES","isEncrypted":"<absent>"},"word":{"value":"x","type":"STRING","isEncrypted":true}}},{"fields":{"key":{"value":"AQI=","type":"ENCRYPTED_BYTES"},"word":{"value":"x","type":"STRING","isEncrypted":true}}}]}"#),
+            post(
+                "private/records/lookup", #"{"records":[{"recordName":"b"}],"numbersAsStrings":true}"#, 200,
+                #"{"records":[{"fields":{"key":{"value":"AQI=","type":"ENCRYPTED_BYTES","isEncrypted":"<absent>"}}}]}"#)),
+        Scenario(
+            "an operation that is to share fails by itself, and takes an atomic batch with it",
+            post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a","createShortGUID":true}},{"operationType":"create","record":{"recordType":"N","recordName":"b","createShortGUID":null}},{"operationType":"create","record":{"recordType":"cloudkit.share","recordName":"s"}},{"operationType":"create","record":{"recordType":"N","recordName":"c","createShortGUID":false}}]}"#,
+                200,
+                #"{"records":[{"recordName":"a","serverErrorCode":"BAD_REQUEST","reason":"<has 'createShortGUID'>"},{"recordName":"b","recordChangeTag":"<any>"},{"recordName":"s","serverErrorCode":"BAD_REQUEST","reason":"<has cloudkit.share>"},{"recordName":"c","recordChangeTag":"<any>"}]}"#),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a","createShortGUID":true}},{"operationType":"create","record":{"recordType":"N","recordName":"b"}}]}"#,
+                200, #"{"records":[{"recordName":"a","serverErrorCode":"BAD_REQUEST"},{"recordName":"b","serverErrorCode":"ATOMIC_ERROR"}]}"#),
+            post("private/records/lookup", #"{"records":[{"recordName":"a"},{"recordName":"b"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"},{"recordType":"N"}]}"#),
+            post("private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"b"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#)),
+        Scenario(
+            "new types and fields have letters, digits and _ in their names; dots are the system's, and the schema language's",
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"my.Type","recordName":"a"}},{"operationType":"create","record":{"recordType":"N","recordName":"b","fields":{"a.b":1}}},{"operationType":"create","record":{"recordType":"N","recordName":"c","fields":{"cloudkit.title":"x"}}}]}"#,
+                200,
+                #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"Invalid recordType 'my.Type': it must start with a letter and go on with letters, digits and _"},{"serverErrorCode":"BAD_REQUEST","reason":"<has Invalid field name 'a.b'>"},{"fields":{"cloudkit.title":{"value":"x"}}}]}"#),
+            .act { engine in
+                let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+                let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" STRING QUERYABLE, "___recordID" REFERENCE QUERYABLE);"#)
+                let editing = try #require(database as? any SchemaEditing)
+                _ = try await editing.edit(SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
+            },
+            post(
+                "private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"my.Type","recordName":"a","fields":{"a.b":"x","plain":1}}}]}"#,
+                200, #"{"records":[{"fields":{"a.b":{"value":"x"},"plain":{"value":1}}}]}"#),
+            post("private/records/query", #"{"query":{"recordType":"my.Type"}}"#, 200, #"{"records":[{"recordName":"a"}]}"#)),
         Scenario(
             "every operation keeps its rules",
             post(
@@ -146,7 +207,7 @@ extension Scenario {
             post(
                 "/database/1/iCloud.com.example.Test/production/private/records/modify",
                 #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a"}}]}"#, 200,
-                #"{"records":[{"recordName":"a","reason":"Cannot create new type N in production schema","serverErrorCode":"BAD_REQUEST"}]}"#)),
+                #"{"records":[{"recordName":"a","reason":"Cannot create new type N in production schema","serverErrorCode":"NOT_FOUND"}]}"#)),
         Scenario(
             "a declared type wins over a guess, and a contradiction is named",
             post("private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"a","fields":{"x":1}}}]}"#),

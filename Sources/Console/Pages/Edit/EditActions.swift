@@ -111,7 +111,7 @@ enum EditActions {
         if name == Schema.usersType { throw RecordError(.accessDenied, "Records of the type Users belong to the system and can't be edited") }
         if visit.schema?.types[name] != nil { return }
         if visit.place.address.environment == .production {
-            throw RecordError(.badRequest, "Cannot create new type \(name) in production schema")
+            throw RecordError(.notFound, "Cannot create new type \(name) in production schema")
         }
         try NameRules.checkTypeName(name)
     }

@@ -1,0 +1,17 @@
+internal import JSON
+internal import Records
+
+/// What this version does not do with the records of a hierarchy that is shared.
+enum SharingRules {
+    private static let shareType: Name = "cloudkit.share"
+
+    /// - Throws: `RecordError` BAD_REQUEST for a save that is to share something.
+    static func check(_ operation: RecordOperation) throws {
+        let what = operation.recordType == shareType ? "recordType '\(shareType)'" : operation.createsShortGUID ? "'createShortGUID'" : nil
+        guard let what else { return }
+        throw RecordError(
+            .badRequest,
+            "Sharing records is not supported yet by this version of Skylight: the operation has \(what). Leave it out; whole zones can be shared with "
+                + "/skylight/1/…/zones/share")
+    }
+}
