@@ -5,10 +5,10 @@ internal import Records
 // Leave that is given out twice does no harm: both requests may be sent again.
 
 extension RemoteDatabase: AssetUploading {
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         try await inParts(slots) { part in
             let answer = try await line.post("assets/upload", of: .database, .reads) { writer in
-                writer.member(zoneID: zoneID)
+                if let zoneID { writer.member(zoneID: zoneID) }
                 writer.name("tokens")
                 writer.array { writer in
                     for slot in part {

@@ -4,13 +4,13 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase: AssetUploading {
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         let now = store.clock()
         let tickets = try store.assetTickets
         // A ticket is nothing that is stored, so mostly nothing is written; only a default zone may have to be made.
         let uploads = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
             // The record of a user may have to be made, too.
-            guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return nil }
+            guard let zone = try view.zoneUnlessDefault(zoneID ?? .default, db) else { return nil }
             let namesUsers = slots.contains { slot in
                 slot.recordName.map { UserRecords.isReserved($0, in: zone.zoneID, of: view.address.scope) } ?? false
             }
@@ -19,14 +19,14 @@ extension SQLiteDatabase: AssetUploading {
             let rules = AssetRules(schema: catalog.schema, address: view.address, caller: view.caller, now: now) {
                 try view.roleNumbers(db, catalog)
             }
-            return try rules.uploads(for: slots, in: open, tickets: tickets) { name in
+            return try rules.uploads(for: slots, in: open, isAnyZone: zoneID == nil, tickets: tickets) { name in
                 try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap { $0.isDeleted ? nil : $0.record }
             }
         }
         if let uploads { return uploads }
         return try await changing { [address] transaction, rules in
-            let zone = try transaction.zone(zoneID)
-            return try rules.uploads(for: slots, in: zone, tickets: tickets) { name in
+            let zone = try transaction.zone(zoneID ?? .default)
+            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: tickets) { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: now)
             }
         }

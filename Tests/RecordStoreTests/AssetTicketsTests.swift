@@ -63,8 +63,10 @@ import Testing
             SlotMark(zone: 3, recordType: "Ite", recordName: "mr", fieldName: "file", user: "_ada"),
             SlotMark(zone: 3, recordType: "Item", recordName: "r", fieldName: "fil", user: "e_ada"),
             SlotMark(zone: 3, user: "_ada"), SlotMark(zone: 3, user: "_grace"),
+            SlotMark(anyZoneOf: .private, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
+            SlotMark(anyZoneOf: .public, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
         ]
-        #expect(Set(others + [slot]).count == 6)
+        #expect(Set(others + [slot]).count == 8)
     }
 
     @Test func downloadsLastAnHourAndTheirURLsStay() {

@@ -49,7 +49,7 @@ public enum AssetScenarios {
             #expect(nowhere?.code == .zoneNotFound)
             let live = try await engine.database(address(.public, .production), as: ada)
             let refused = try await (live as? any AssetUploading)?.grantUploads([slots[0]], in: .default)
-            #expect(refused?.first?.failure?.code == .badRequest)
+            #expect(refused?.first?.failure?.code == .notFound)
         },
         .init("who may only read a zone may not upload for it") { engine, _ in
             let database = try await engine.withZone()
@@ -114,6 +114,25 @@ public enum AssetScenarios {
                 #expect(error?.code == .badRequest && error?.reason.contains("was given out for another field, record, type, zone or user") == true)
             }
             try await database.save("r", in: notes, ["file": .asset(asset)])
+        },
+        .init("a receipt whose request named no zone saves its asset in any zone of that database, once, and nowhere else") { engine, clock in
+            let database = try await uploading(engine)
+            let asset = try await engine.upload(1, for: "r", in: nil, at: clock.now())
+            let field = await refusal { try await database.save("r", in: notes, ["other": .asset(asset)]) }
+            let record = await refusal { try await database.save("x", in: notes, ["file": .asset(asset)]) }
+            let type = await refusal { try await database.save("r", type: "Other", in: notes, ["file": .asset(asset)]) }
+            let elsewhere = try await engine.database(address(.public), as: ada)
+            let scope = await refusal { try await elsewhere.save("r", ["file": .asset(asset)]) }
+            let others = try await engine.database(address(.private), as: grace)
+            let user = await refusal { try await others.save("r", ["file": .asset(asset)]) }
+            for error in [field, record, type, scope, user] {
+                #expect(error?.code == .badRequest && error?.reason.contains("was given out for another field") == true)
+            }
+            try await database.save("r", in: notes, ["file": .asset(asset)])
+            let again = await refusal { try await database.save("r", ["file": .asset(asset)]) }
+            #expect(again?.reason.contains("was used before") == true)
+            let second = try await engine.upload(2, for: "r", in: nil, at: clock.now())
+            try await database.save("r", ["file": .asset(second)])
         },
         .init("a receipt that is missing, made up, altered or late is refused, and so is another size") { engine, clock in
             let database = try await uploading(engine)

@@ -22,7 +22,7 @@ extension AssetKeeping {
     ///   - number: tells the file from others; it is `number` times ten bytes long.
     ///   - record: the record that it is uploaded for, in the field `file`.
     public func upload(
-        _ number: UInt8, for record: Name, field: Name = "file", type: Name = "Item", in zoneID: ZoneID = notes, _ scope: DatabaseScope = .private,
+        _ number: UInt8, for record: Name, field: Name = "file", type: Name = "Item", in zoneID: ZoneID? = notes, _ scope: DatabaseScope = .private,
         as caller: Caller = ada, at now: Timestamp
     ) async throws -> Asset {
         let database = try await database(address(scope), as: caller)

@@ -107,11 +107,79 @@ struct AssetUploadTests {
             for (body, headers) in [
                 (AssetFiles.chunked(Self.text), ["Transfer-Encoding: chunked"]), (compressed, ["Content-Encoding: gzip"]),
                 (AssetFiles.chunked(compressed), ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]),
-                (Self.text, ["Content-Encoding: identity", "Content-Type: multipart/form-data; boundary=x"]),
+                (Self.text, ["Content-Encoding: identity", "Content-Type: multipart/mixed; boundary=x"]),
             ] {
                 let asset = try await client.upload(body, to: try await client.slot(), headers)
                 #expect(try client.string("fileChecksum", in: asset) == Tool.sha256(Self.text))
             }
+        }
+    }
+
+    // MARK: Forms
+
+    private static func form(_ content: [UInt8], boundary: String = "x7", before: String = "", name: String = "files") -> [UInt8] {
+        let head = before + "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"; filename=\"a.bin\"\r\nContent-Type: image/jpeg\r\n\r\n"
+        return Array(head.utf8) + content + Array("\r\n--\(boundary)--\r\n".utf8)
+    }
+
+    @Test("Of a form only its file is stored, to the byte", arguments: EngineKind.allCases)
+    func forms(engine: EngineKind) async throws {
+        let content = Array("line\r\n--x7 and more\r\n".utf8) + Self.text + [13, 10]
+        let other = "--x7\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"
+        let plain = "Content-Type: multipart/form-data; boundary=x7"
+        try await TestServer.run(engine, sizeLimit: Int64(content.count)) { server in
+            let client = AssetClient(server: server)
+            for (body, headers) in [
+                (Self.form(content), [plain]), (AssetFiles.chunked(Self.form(content)), [plain, "Transfer-Encoding: chunked"]),
+                (Self.form(content, before: other, name: "photo"), [plain]), (try Tool.gzip(Self.form(content)), [plain, "Content-Encoding: gzip"]),
+                (Self.form(content, boundary: "a b'7"), [#"content-type: Multipart/Form-Data; Boundary="a b'7""#]),
+            ] {
+                let asset = try await client.upload(body, to: try await client.slot(), headers)
+                #expect(Subset.differences(["fileChecksum": .string(try Tool.sha256(content)), "size": .integer(Int64(content.count))], asset) == [])
+                let record = try await client.save(["file": ["value": asset]])
+                #expect(try await client.send("GET", try client.downloadPath(record)).body == content)
+            }
+            #expect(try await client.upload(Self.form([]), to: try await client.slot(), [plain]) != .null)
+        }
+    }
+
+    @Test("A form without one file, or with one that is too large, is refused and leaves nothing")
+    func badForms() async throws {
+        let form = Self.form(Self.text)
+        try await TestServer.run(sizeLimit: Int64(Self.text.count) - 1) { server in
+            let client = AssetClient(server: server)
+            let path = try await client.slot().path
+            let cases: [([UInt8], String, Int, String, String)] = [
+                (form, "boundary=x7", 413, "QUOTA_EXCEEDED", "--asset-size-limit"),
+                (Self.form([1]).dropLast(6) + Self.form([2]), "boundary=x7", 400, "BAD_REQUEST", "more than one file"),
+                (Array("--x7\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x7--".utf8), "boundary=x7", 400, "BAD_REQUEST", "has no file"),
+                ([], "boundary=x7", 400, "BAD_REQUEST", "has no end"), (Array("raw".utf8), "boundary=x7", 400, "BAD_REQUEST", "has no end"),
+                (Self.form([1]), "charset=utf-8", 400, "BAD_REQUEST", "without a sound boundary"),
+            ]
+            for (body, parameter, status, code, words) in cases {
+                let answer = try await client.send("POST", path, ["Content-Type: multipart/form-data; \(parameter)"], body: body)
+                try expect(answer, status, code, words)
+            }
+            try await eventually { try leftovers(server) == [] }
+            #expect(try AssetFiles.stored(in: server.folder) == [])
+            // The same ticket is still good.
+            _ = try await client.upload(Self.form([1]), to: AssetClient.Slot(recordName: "r", path: path), ["Content-Type: multipart/form-data; boundary=x7"])
+        }
+    }
+
+    @Test("A client that names no zone saves into any zone", arguments: EngineKind.allCases)
+    func noZone(engine: EngineKind) async throws {
+        try await TestServer.run(engine) { server in
+            let client = AssetClient(server: server)
+            let zone: JSONValue = ["zoneName": "Album"]
+            _ = try await client.post("zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
+            let asset = try await client.upload(Self.text, to: try await client.slot())
+            let save: JSONValue = [
+                "operationType": "create", "record": ["recordType": "Note", "recordName": "r", "fields": ["file": ["value": asset, "type": "ASSETID"]]],
+            ]
+            let saved = try await client.post("records/modify", ["operations": [save], "zoneID": zone]).json()
+            let expected: JSONValue = ["records": [["recordName": "r", "zoneID": zone, "fields": ["file": ["value": ["downloadURL": "<any>"]]]]]]
+            #expect(Subset.differences(expected, saved) == [])
         }
     }
 

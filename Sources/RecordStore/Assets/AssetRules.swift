@@ -6,6 +6,7 @@ public import Records
 public struct AssetRules {
     private let schema: Schema
     private let environment: Environment
+    private let scope: DatabaseScope
     private let caller: Caller
     private let now: Timestamp
     private let grants: GrantRules
@@ -14,6 +15,7 @@ public struct AssetRules {
     public init(schema: Schema, address: DatabaseAddress, caller: Caller, now: Timestamp, roleNumbers: @escaping () throws -> Set<Int64>) {
         self.schema = schema
         environment = address.environment
+        scope = address.scope
         self.caller = caller
         self.now = now
         grants = GrantRules(address, caller, roleNumbers: roleNumbers)
@@ -21,15 +23,16 @@ public struct AssetRules {
 
     /// Leave to upload a file for each slot.
     /// - Parameters:
-    ///   - zone: the zone of the records.
+    ///   - zone: the zone of the records; the default one where the request names none.
+    ///   - isAnyZone: whether a record in another zone of the database may be saved with the file just as well.
     ///   - record: the record of a name there. Asked only where that decides.
     public func uploads(
-        for slots: [AssetSlot], in zone: TransactionZone, tickets: AssetTickets, record: (Name) throws -> StoredRecord?
+        for slots: [AssetSlot], in zone: TransactionZone, isAnyZone: Bool, tickets: AssetTickets, record: (Name) throws -> StoredRecord?
     ) throws -> [Result<UploadGrant, RecordError>] {
         try grants.checkSignedIn()
         return try slots.map { slot in
             do {
-                return .success(try grant(slot, in: zone, tickets, record))
+                return .success(try grant(slot, in: zone, isAnyZone: isAnyZone, tickets, record))
             } catch let error as RecordError {
                 return .failure(error)
             }
@@ -37,7 +40,7 @@ public struct AssetRules {
     }
 
     private func grant(
-        _ slot: AssetSlot, in zone: TransactionZone, _ tickets: AssetTickets, _ record: (Name) throws -> StoredRecord?
+        _ slot: AssetSlot, in zone: TransactionZone, isAnyZone: Bool, _ tickets: AssetTickets, _ record: (Name) throws -> StoredRecord?
     ) throws -> UploadGrant {
         if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
         let recordName = slot.recordName ?? Name(UUID().uuidString)
@@ -46,8 +49,11 @@ public struct AssetRules {
         try checkField(slot)
         let ticket = UploadTicket(
             number: AssetTickets.makeNumber(), expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
-            slot: SlotMark(
-                zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName))
+            slot: isAnyZone
+                ? SlotMark(
+                    anyZoneOf: scope, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName)
+                : SlotMark(
+                    zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName))
         return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
     }
 

@@ -191,7 +191,8 @@ public struct DownloadTicket: Sendable, Hashable {
     }
 }
 
-/// What a receipt is good for, as a mark that tells nothing else: a field of a record, or any field in a zone, for one user.
+/// What a receipt is good for, as a mark that tells nothing else: a field of a record, in one zone or in any, or any
+/// field in a zone, for one user.
 public struct SlotMark: Sendable, Hashable {
     let bytes: [UInt8]
 
@@ -202,6 +203,11 @@ public struct SlotMark: Sendable, Hashable {
     /// A field of a record.
     init(zone: Int64, recordType: Name, recordName: Name, fieldName: Name, user: Name) {
         self.init(digesting: ["field", Name(String(zone)), recordType, recordName, fieldName, user])
+    }
+
+    /// A field of a record in any zone of the user's database.
+    init(anyZoneOf scope: DatabaseScope, recordType: Name, recordName: Name, fieldName: Name, user: Name) {
+        self.init(digesting: ["database", Name(scope.rawValue), recordType, recordName, fieldName, user])
     }
 
     /// Any field of any record in a zone.

@@ -7,8 +7,10 @@ public protocol AssetUploading: RecordDatabase {
     ///
     /// Each slot has its own result: ACCESS_DENIED where the caller may not write, BAD_REQUEST where the field is declared as something
     /// else than an asset or a list of them, or can't come to be.
+    /// - Parameter zoneID: the zone of the records. `nil` is good for whichever zone of the database the record is then saved in, for clients that
+    ///   ask without a zone (CloudKit JS 1.2).
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>]
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>]
 
     /// Assets of records that exist, each with a receipt with which one other record in the target zone can have it too, without a
     /// second upload.

@@ -2,10 +2,10 @@ internal import JSON
 public import Records
 
 extension InMemoryDatabase: AssetUploading {
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         try changing { transaction, rules in
-            let zone = try transaction.zone(zoneID)
-            return try rules.uploads(for: slots, in: zone, tickets: transaction.assetTickets) { name in
+            let zone = try transaction.zone(zoneID ?? .default)
+            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets) { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: store.clock())
             }
         }

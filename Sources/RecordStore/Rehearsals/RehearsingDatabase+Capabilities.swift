@@ -156,8 +156,8 @@ extension RehearsingDatabase: AssetUploading {
         return base
     }
 
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID) async throws -> [Result<UploadGrant, RecordError>] {
-        try checkBusy(.zones([zoneID]))
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+        try checkBusy(.zones([zoneID ?? .default]))
         return try await assets().grantUploads(slots, in: zoneID)
     }
 

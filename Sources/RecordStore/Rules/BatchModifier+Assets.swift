@@ -51,10 +51,12 @@ extension BatchModifier {
                 .badRequest, "The receipt of the asset in field '\(field)' was not given out by this database, or it was altered; upload the file again")
         }
         let user = caller.userRecordName
-        let fits =
-            receipt.slot == SlotMark(zone: zone.key, recordType: type, recordName: name, fieldName: field, user: user)
-            || receipt.slot == SlotMark(zone: zone.key, user: user)
-        guard fits else {
+        let fitting = [
+            SlotMark(zone: zone.key, recordType: type, recordName: name, fieldName: field, user: user),
+            SlotMark(anyZoneOf: database, recordType: type, recordName: name, fieldName: field, user: user),
+            SlotMark(zone: zone.key, user: user),
+        ]
+        guard fitting.contains(receipt.slot) else {
             throw RecordError(
                 .badRequest,
                 "The receipt of the asset in field '\(field)' was given out for another field, record, type, zone or user; upload the file for this one, "

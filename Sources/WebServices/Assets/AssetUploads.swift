@@ -17,11 +17,9 @@ struct AssetUploads: Sendable {
 
     func response(to request: Request, ticket: String) async throws -> Response {
         guard let store = try await place.existingStore() else { throw Self.unknown }
-        let fileName = try Self.fileName(of: request)
         let asset: Asset
         do {
-            let body = UploadBody(base: request.decodedBody(limit: store.sizeLimit))
-            asset = try await store.receive(body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
+            asset = try await receive(request, ticket: ticket, in: store)
         } catch let refusal as Refusal where refusal.status == .contentTooLarge {
             throw RecordError(
                 .quotaExceeded, "The asset has more than \(store.sizeLimit) bytes, which is the limit of this server (--asset-size-limit)")
@@ -34,6 +32,19 @@ struct AssetUploads: Sendable {
         }
         RequestNote.current?.answered(writer.bytes)
         return .json(writer.bytes)
+    }
+
+    /// The file is the body, or the one file in it where it is a form's.
+    private func receive(_ request: Request, ticket: String, in store: AssetStore) async throws -> Asset {
+        let fileName = try Self.fileName(of: request)
+        guard let boundary = try MultipartBoundary(contentType: request.headers[.contentType]) else {
+            let body = UploadBody(base: request.decodedBody(limit: store.sizeLimit))
+            return try await store.receive(body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
+        }
+        // What the head says is the size of the whole. The store counts the file's own bytes.
+        let limit = store.sizeLimit.addingSaturated(Int64(MultipartParser.envelopeLimit))
+        let file = MultipartFile(base: UploadBody(base: request.decodedBody(limit: limit)), boundary: boundary)
+        return try await store.receive(file, ticket: ticket, fileName: fileName, declaredSize: nil)
     }
 
     private static let unknown = RecordError(

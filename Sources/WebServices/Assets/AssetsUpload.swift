@@ -10,7 +10,7 @@ struct AssetsUpload: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
-        let zoneID = try body.zoneID() ?? .default
+        let zoneID = try body.zoneID()
         let slots = try body.items("tokens").map { token in
             AssetSlot(
                 recordType: try token.required("recordType", "a string", token.name("recordType")),
@@ -18,7 +18,7 @@ struct AssetsUpload: Endpoint {
         }
         guard let database = try await call.database() as? any AssetUploading else { throw call.unable("take assets") }
         let grants = try await database.grantUploads(slots, in: zoneID)
-        call.note?.about([zoneID])
+        call.note?.about([zoneID ?? .default])
         call.note?.items(grants, areRecords: false) { slots[$0].recordName }
         let links = try await call.assets.links()
         writer.object { writer in

@@ -1,0 +1,184 @@
+internal import Foundation
+internal import NIOCore
+internal import Records
+
+/// Takes the one file out of a body of `multipart/form-data` (RFC 7578, on RFC 2046), piece by piece: it holds no more than a piece, the line that
+/// may turn out to be a boundary, and the headers of a part.
+///
+/// The file is the part that has a file name, or is called `files`, as CloudKit's clients call it. Fields beside it are passed over.
+struct MultipartParser {
+    /// Bytes that everything but the file may take together.
+    static let envelopeLimit = 64 << 10
+    /// Bytes of the headers of one part.
+    static let headerLimit = 8 << 10
+    /// White space that may stand after a boundary.
+    private static let paddingLimit = 64
+    private static let lineEnd = Array("\r\n".utf8)
+
+    private enum State: Equatable {
+        case preamble, headers, field, file, epilogue
+    }
+
+    /// What ends a part. The line break before a boundary is the boundary's (RFC 2046, 5.1.1).
+    private let delimiter: [UInt8]
+    private var buffer = ByteBuffer()
+    private var state = State.preamble
+    /// Bytes at the beginning of a part that are none of it: the line break after its headers, which may also be the one before the boundary.
+    private var leading = 0
+    private var envelope = 0
+    private var hasFile = false
+
+    /// Bytes that were taken and not yet given.
+    var held: Int { buffer.readableBytes }
+
+    init(boundary: MultipartBoundary) {
+        delimiter = Array("\r\n--".utf8) + boundary.bytes
+        // The first boundary may stand at the very beginning.
+        buffer.writeBytes(Self.lineEnd)
+    }
+
+    /// Takes the bytes that follow.
+    mutating func take(_ bytes: ByteBuffer) {
+        buffer.discardReadBytes()
+        buffer.writeImmutableBuffer(bytes)
+    }
+
+    /// The next bytes of the file; `nil` when more have to be taken first.
+    /// - Throws: `RecordError` BAD_REQUEST for headers that can't be read or are too long, for a second file, for too much beside the file.
+    mutating func next() throws -> ByteBuffer? {
+        while true {
+            switch state {
+            case .headers:
+                guard try readHeaders() else { return nil }
+            case .epilogue:
+                try pass(buffer.readableBytes)
+                return nil
+            case .preamble, .field, .file:
+                let (content, isEnd) = findEnd()
+                let isFile = state == .file
+                let dropped = min(leading, content)
+                leading -= dropped
+                try pass(dropped)
+                let piece = isFile ? buffer.readSlice(length: content - dropped) : nil
+                if !isFile { try pass(content - dropped) }
+                if let isLast = isEnd { try endPart(isLast: isLast) }
+                if let piece, piece.readableBytes > 0 { return piece }
+                if isEnd == nil { return nil }
+            }
+        }
+    }
+
+    /// Says that no more bytes come.
+    /// - Throws: `RecordError` BAD_REQUEST when the body is not whole or has no file.
+    func finish() throws {
+        guard state == .epilogue else {
+            throw RecordError(
+                .badRequest,
+                "The multipart/form-data body has no end: the line --boundary-- that closes it did not come. Send the file again, or as it is, without parts")
+        }
+        guard hasFile else {
+            throw RecordError(
+                .badRequest, "The multipart/form-data body has no file: expected a part with a file name, or one that is called 'files'")
+        }
+    }
+
+    // MARK: Boundaries
+
+    /// How many bytes are the part's for sure, and whether a boundary follows them: the last one, another, or none yet.
+    private func findEnd() -> (content: Int, isLast: Bool?) {
+        buffer.withUnsafeReadableBytes { bytes in
+            var place = 0
+            while let found = Self.find(delimiter, in: bytes, from: place) {
+                switch line(in: bytes, after: found + delimiter.count) {
+                case .boundary(let isLast): return (found, isLast)
+                case .unknown: return (found, nil)
+                case .content: place = found + 1
+                }
+            }
+            // Its end may be the beginning of a boundary.
+            var rest = min(delimiter.count - 1, bytes.count - place)
+            while rest > 0, !bytes.suffix(rest).elementsEqual(delimiter.prefix(rest)) { rest -= 1 }
+            return (bytes.count - rest, nil)
+        }
+    }
+
+    private enum Line {
+        case boundary(isLast: Bool)
+        /// Only begins as a boundary does.
+        case content
+        /// More bytes will tell.
+        case unknown
+    }
+
+    /// What a line is that begins with a boundary, by what comes after it.
+    private func line(in bytes: UnsafeRawBufferPointer, after start: Int) -> Line {
+        let rest = bytes[start...]
+        if rest.starts(with: "--".utf8) { return .boundary(isLast: true) }
+        if rest.elementsEqual("-".utf8) { return .unknown }
+        let padding = rest.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.count
+        if padding > Self.paddingLimit { return .content }
+        let end = rest.dropFirst(padding).prefix(2)
+        if end.elementsEqual(Self.lineEnd) { return .boundary(isLast: false) }
+        return Self.lineEnd.starts(with: end) ? .unknown : .content
+    }
+
+    private static func find(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer, from place: Int) -> Int? {
+        guard let start = bytes.baseAddress, let first = wanted.first else { return nil }
+        return wanted.withUnsafeBytes { wanted in
+            guard let wantedStart = wanted.baseAddress else { return nil }
+            var place = place
+            while bytes.count - place >= wanted.count, let found = memchr(start + place, Int32(first), bytes.count - place - wanted.count + 1) {
+                place = UnsafeRawPointer(found) - start
+                if memcmp(found, wantedStart, wanted.count) == 0 { return place }
+                place += 1
+            }
+            return nil
+        }
+    }
+
+    private mutating func endPart(isLast: Bool) throws {
+        if isLast {
+            state = .epilogue
+            return
+        }
+        try pass(delimiter.count)
+        let padding = buffer.readableBytesView.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.count
+        // The line break stays: without headers it is the one before the part.
+        try pass(padding)
+        leading = 0
+        state = .headers
+    }
+
+    // MARK: Headers
+
+    /// Reads the headers of a part when all have come.
+    private mutating func readHeaders() throws -> Bool {
+        let end = buffer.withUnsafeReadableBytes { Self.find(Self.lineEnd + Self.lineEnd, in: $0, from: 0) }
+        guard (end ?? buffer.readableBytes) <= Self.headerLimit else {
+            throw RecordError(.badRequest, "The headers of a part of the multipart/form-data body are longer than \(Self.headerLimit) bytes")
+        }
+        guard let end, let bytes = buffer.getBytes(at: buffer.readerIndex, length: end) else { return false }
+        let headers = try MultipartHeaders(bytes.dropFirst(2))
+        try pass(end + 2)
+        leading = 2
+        guard headers.isFile else {
+            state = .field
+            return true
+        }
+        if hasFile {
+            throw RecordError(.badRequest, "The multipart/form-data body has more than one file; send each to an address of its own")
+        }
+        hasFile = true
+        state = .file
+        return true
+    }
+
+    /// Leaves out bytes that are not the file's.
+    private mutating func pass(_ count: Int) throws {
+        buffer.moveReaderIndex(forwardBy: count)
+        envelope += count
+        guard envelope <= Self.envelopeLimit else {
+            throw RecordError(.badRequest, "The multipart/form-data body has more than \(Self.envelopeLimit) bytes beside the file; send the file alone")
+        }
+    }
+}
