@@ -25,6 +25,13 @@ enum EntryValue {
         }
     }
 
+    /// The entries of all values that equal a value: a place on the meridian of 180° is entered as it was written, +180° or -180°.
+    /// - Returns: `nil` where they can't be listed: a pole has an entry at every longitude. Empty for what has no entry.
+    static func values(equalTo value: FieldValue) -> [DatabaseValue]? {
+        guard case .location(let location) = value else { return Self.value(value).map { [$0] } ?? [] }
+        return location.equalLongitudes?.map { MortonCell(Location(latitude: location.latitude, longitude: $0)).number.databaseValue }
+    }
+
     /// The entry of a value that may be missing.
     static func valueOrMissing(_ value: FieldValue?) -> DatabaseValue {
         value.flatMap { Self.value($0) } ?? missing

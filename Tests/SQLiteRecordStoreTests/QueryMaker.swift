@@ -13,7 +13,7 @@ enum QueryMaker {
     static func location(using random: inout SeededRandom) -> Location {
         // Around the date line and the poles too.
         Location(
-            latitude: [-90, -45.5, 0, 47.6, 47.7, 89.9].randomElement(using: &random) ?? 0,
+            latitude: [-90, -45.5, 0, 47.6, 47.7, 89.9, 90].randomElement(using: &random) ?? 0,
             longitude: [-180, -122.3, -122.2, 0, 13.4, 179.9, 180].randomElement(using: &random) ?? 0)
     }
 
@@ -24,7 +24,7 @@ enum QueryMaker {
     private static func filter(using random: inout SeededRandom) -> Query.Filter {
         let ordered: [Records.Comparator] = [.equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
         let comparator = ordered.randomElement(using: &random) ?? .equals
-        switch Int.random(in: 0..<13, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
         case 0: return Query.Filter("number", comparator, FieldInput(.int64(Int64.random(in: -3...5, using: &random))))
         case 1: return Query.Filter("ratio", comparator, FieldInput(.double(Double(Int.random(in: -2...2, using: &random)) / 2)))
         case 2: return Query.Filter("text", comparator, FieldInput(text(using: &random)))
@@ -49,6 +49,11 @@ enum QueryMaker {
             return Query.Filter("link", Bool.random(using: &random) ? .equals : .notEquals, FieldInput(.reference(Reference(recordName: "a"))))
         case 11:
             return Query.Filter("___recordID", comparator, FieldInput(.reference(Reference(recordName: ["a", "é", "B", "zz"].randomElement(using: &random) ?? "a"))))
+        case 12:
+            return Query.Filter("place", Bool.random(using: &random) ? .equals : .notEquals, FieldInput(.location(location(using: &random))))
+        case 13:
+            let places = (0..<Int.random(in: 1...3, using: &random)).map { _ in FieldValue.location(location(using: &random)) }
+            return Query.Filter("place", Bool.random(using: &random) ? .in : .notIn, FieldInput(.list(places, of: .location)))
         default:
             return Query.Filter("modifiedTimestamp", comparator, FieldInput(.timestamp(Timestamp(milliseconds: 1_700_000_100_000))))
         }

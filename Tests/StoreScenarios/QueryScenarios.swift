@@ -16,6 +16,49 @@ enum QueryScenarios {
                 }
             }
         },
+        .init("a place with two names is one: +180° and -180°, and the poles") { engine, _ in
+            let database = try await engine.full(.private)
+            _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))])
+            let places: [(Name, Location)] = [
+                ("a", Location(latitude: 10, longitude: -180)), ("b", Location(latitude: 10, longitude: 180)),
+                ("c", Location(latitude: 10, longitude: -180)), ("d", Location(latitude: 10, longitude: 179.9)),
+                ("n", Location(latitude: 90, longitude: 12)), ("o", Location(latitude: 90, longitude: -180)),
+                ("s", Location(latitude: -90, longitude: 12)),
+            ]
+            for (name, place) in places {
+                let list = FieldValue.list([.location(place), .location(Location(latitude: 10, longitude: 180))], of: .location)
+                try await database.save(name, ["place": .location(place), "places": list])
+            }
+            func names(_ filter: Query.Filter?, _ sorts: [Query.Sort] = []) async throws -> String {
+                let query = Query(recordType: "Item", filters: filter.map { [$0] } ?? [], sorts: sorts)
+                return try await database.all(query, pageSize: 2).map(\.recordID.recordName.string).joined()
+            }
+            let (east, west) = (Location(latitude: 10, longitude: 180), Location(latitude: 10, longitude: -180))
+            let pole = Location(latitude: 90, longitude: 0)
+            for line in [east, west] {
+                let value = FieldInput(.location(line))
+                #expect(try await names(Query.Filter("place", .equals, value)) == "abc")
+                #expect(try await names(Query.Filter("place", .notEquals, value)) == "dnos")
+                #expect(try await names(Query.Filter("place", .near, value, distance: 0)) == "abc")
+                #expect(try await names(Query.Filter("place", .near, value, distance: 20_000)) == "abcd")
+                #expect(try await names(Query.Filter("places", .listContains, value)) == "abcdnos")
+                #expect(try await names(nil, [Query.Sort("place", relativeLocation: line)]).hasPrefix("abcd"))
+                #expect(try await names(nil, [Query.Sort("place", ascending: false, relativeLocation: line)]).hasSuffix("dabc"))
+                let places = FieldInput(.list([.location(line), .location(pole)], of: .location))
+                #expect(try await names(Query.Filter("place", .in, places)) == "abcno")
+                #expect(try await names(Query.Filter("places", .listContainsAll, places)) == "no")
+                #expect(try await names(Query.Filter("places", .listContainsAny, places)) == "abcdnos")
+            }
+            // From either side it is as far.
+            for longitude in [-170.0, 170] {
+                let sorts = [Query.Sort("place", relativeLocation: Location(latitude: 10, longitude: longitude))]
+                let near = Query.Filter("place", .near, FieldInput(.location(Location(latitude: 10, longitude: longitude))), distance: 1_200_000)
+                #expect(try await names(near, sorts) == (longitude > 0 ? "dabc" : "abcd"))
+            }
+            #expect(try await names(Query.Filter("place", .equals, FieldInput(.location(pole)))) == "no")
+            #expect(try await names(Query.Filter("places", .listContains, FieldInput(.location(pole)))) == "no")
+            #expect(try await names(Query.Filter("place", .near, FieldInput(.location(pole)), distance: 0)) == "no")
+        },
         .init("markers of other queries and damaged ones are refused") { engine, _ in
             let database = try await QueryItem.fill(engine)
             let page = try await database.query(QueryRequest(Query(recordType: "Item"), limit: PageLimit(records: 5)))

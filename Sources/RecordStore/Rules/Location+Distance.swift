@@ -8,14 +8,34 @@ extension Location {
     /// Metres to the opposite point: no two places are farther apart.
     public static let earthHalfCircumference = earthRadius * .pi
 
-    /// Metres along the great circle to another place, on a sphere of the Earth's mean radius (haversine formula).
+    /// All longitudes that mean the same place at this latitude, this one included: +180° and -180° are one meridian. `nil` at a pole, where every
+    /// longitude does.
+    public var equalLongitudes: [Double]? {
+        if abs(latitude) == 90 { return nil }
+        return abs(longitude) == 180 ? [180, -180] : [longitude]
+    }
+
+    /// Whether it is the same place, however it is written.
+    public func isSamePlace(as other: Location) -> Bool {
+        latitude == other.latitude && (longitude == other.longitude || (equalLongitudes?.contains(other.longitude) ?? true))
+    }
+
+    /// Metres along the great circle to another place, on a sphere of the Earth's mean radius (haversine formula). The same to the last bit to
+    /// places that are the same.
     public func distance(to other: Location) -> Double {
         let radians = Double.pi / 180
         let halfLatitude = (other.latitude - latitude) * radians / 2
-        let halfLongitude = (other.longitude - longitude) * radians / 2
+        let halfLongitude = Self.degreesBetween(self, other) * radians / 2
         let a =
             sin(halfLatitude) * sin(halfLatitude)
             + cos(latitude * radians) * cos(other.latitude * radians) * sin(halfLongitude) * sin(halfLongitude)
         return 2 * Self.earthRadius * asin(min(1, a.squareRoot()))
+    }
+
+    /// Degrees of longitude between two places, the short way around; 0 where one is a pole.
+    private static func degreesBetween(_ left: Location, _ right: Location) -> Double {
+        guard let from = left.equalLongitudes?.first, let to = right.equalLongitudes?.first else { return 0 }
+        let degrees = abs(from - to)
+        return degrees > 180 ? 360 - degrees : degrees
     }
 }

@@ -33,12 +33,12 @@ public enum ValueOrder {
     }
 
     /// Equality as EQUALS and the list comparators mean it. References are equal when they name the same record; the zone counts
-    /// only where both say one.
+    /// only where both say one. Locations are when they are the same place, be it written +180° or -180°.
     static func equal(_ left: FieldValue, _ right: FieldValue) -> Bool {
         switch (left, right) {
         case (.reference(let left), .reference(let right)):
             left.recordName == right.recordName && (left.zoneID == nil || right.zoneID == nil || left.zoneID?.zoneName == right.zoneID?.zoneName)
-        case (.location(let left), .location(let right)): left.latitude == right.latitude && left.longitude == right.longitude
+        case (.location(let left), .location(let right)): left.isSamePlace(as: right)
         case (.asset, _), (.list, _): false
         default: left.type == right.type && compare(left, right) == 0
         }

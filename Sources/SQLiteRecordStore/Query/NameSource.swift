@@ -79,17 +79,30 @@ struct NameSource {
             if filter.comparator == .containsAllTokens { return tokens.map { (["token = ?"], [$0.databaseValue], true) } }
             return [(["token IN (\(placeholders(tokens.count)))"], tokens.map(\.databaseValue), false)]
         case .anyOf(let candidates):
-            let values = candidates.compactMap { EntryValue.value($0) }
-            if filter.comparator == .listContainsAll { return values.map { (["value = ?"], [$0], true) } }
+            if filter.comparator == .listContainsAll {
+                return candidates.compactMap { EntryValue.values(equalTo: $0) }.filter { !$0.isEmpty }.map(equality)
+            }
+            let listed = candidates.map { EntryValue.values(equalTo: $0) }
+            let values = listed.compactMap(\.self).flatMap(\.self)
+            // One that can't be listed leaves nothing to narrow.
+            if listed.contains(nil) { return [] }
             return values.isEmpty ? [(["0"], [], false)] : [(["value IN (\(placeholders(values.count)))"], values, false)]
+        case .value(.location(let location)):
+            if let values = EntryValue.values(equalTo: .location(location)) { return [equality(with: values)] }
+            // A list may name a pole at two longitudes, and each condition would find it.
+            return filter.comparator == .equals ? [near(location, 0)] : []
         case .value(let operand):
             return EntryValue.value(operand).flatMap { comparison(filter.comparator, $0) }.map { [$0] } ?? []
         }
     }
 
+    private static func equality(with values: [DatabaseValue]) -> Clause {
+        values.count == 1 ? (["value = ?"], values, true) : (["value IN (\(placeholders(values.count)))"], values, false)
+    }
+
     private static func comparison(_ comparator: Comparator, _ value: DatabaseValue) -> Clause? {
         switch comparator {
-        case .equals, .listContains: (["value = ?"], [value], true)
+        case .equals, .listContains: equality(with: [value])
         // An entry may hold only the beginning of its value, so the ends of an interval are compared again in full.
         case .lessThan, .lessThanOrEquals: (["value > ? AND value <= ?"], [EntryValue.missing, value], false)
         case .greaterThan, .greaterThanOrEquals: (["value >= ?"], [value], false)

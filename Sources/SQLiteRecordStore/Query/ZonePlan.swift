@@ -123,8 +123,8 @@ extension ZoneQuery {
     private var composites: [ZonePlan.Way] {
         guard let all = catalog.composites[type.name], !all.isEmpty, let sort = query.sorts.first, sort.relativeLocation == nil else { return [] }
         return query.filters.enumerated().compactMap { number, filter in
-            guard filter.comparator == .equals, case .value(let operand) = filter.operand, let value = EntryValue.value(operand),
-                let composite = all.first(where: { $0.isComplete && $0.index.filter == filter.key && $0.index.sort == sort.key })
+            guard filter.comparator == .equals, case .value(let operand) = filter.operand, let values = EntryValue.values(equalTo: operand),
+                let value = values.first, values.count == 1, let composite = all.first(where: { $0.isComplete && $0.index.filter == filter.key && $0.index.sort == sort.key })
             else { return nil }
             return .composite(composite, under: value, filter: number)
         }
