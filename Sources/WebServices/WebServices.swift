@@ -88,7 +88,7 @@ public struct WebServices: Sendable {
         if request.isWebServiceRequest { return try await respond(to: request, context: context) }
         guard ofServer.contains(where: { $0.path == request.uri.path }) else { return nil }
         return try await guarded(request, context) {
-            throw EndpointTable.wrongMethod(request.method, of: request.uri.path, allowed: ["GET", "HEAD"])
+            throw EndpointTable.wrongMethod(request.method, of: request.uri.path, allowed: ["GET"])
         }
     }
 

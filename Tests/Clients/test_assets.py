@@ -206,6 +206,23 @@ def test_curl_uploads_compressed(database, large_file, folder):
     assert answer["singleFile"]["size"] == SIZE and answer["singleFile"]["fileChecksum"] == digest(large_file)
 
 
+@pytest.mark.parametrize("part", ["files", "anything"])
+def test_of_a_form_the_file_is_stored(database, part):
+    content = b"--x\r\n\r\n--" + bytes(range(256)) * 100 + b"\r\n"
+    # In the form that requests and browsers send.
+    answer = requests.post(upload_address(database, "form"), files={part: ("a b.bin", content, "application/octet-stream")}, timeout=20)
+    assert answer.status_code == 200 and answer.json()["singleFile"]["size"] == len(content), answer.text
+    assert requests.get(save(database, "form", answer.json()["singleFile"]), timeout=20).content == content
+
+
+def test_curl_uploads_a_large_form(process, database, large_file):
+    forget_peak(process)
+    before = resident(process)
+    asset = json.loads(curl("-F", "note=hello", "-F", f"files=@{large_file}", upload_address(database, "large form")))["singleFile"]
+    assert asset["size"] == SIZE and asset["fileChecksum"] == digest(large_file)
+    assert peak(process) < before + GROWTH
+
+
 # MARK: Memory
 
 

@@ -39,6 +39,10 @@ struct MultipartParser {
 
     /// Takes the bytes that follow.
     mutating func take(_ bytes: ByteBuffer) {
+        guard buffer.readableBytes > 0 else {
+            buffer = bytes
+            return
+        }
         buffer.discardReadBytes()
         buffer.writeImmutableBuffer(bytes)
     }
