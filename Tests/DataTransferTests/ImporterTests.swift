@@ -264,6 +264,18 @@ import Testing
         #expect(message.contains(":2: 'when' is 'soon', and the field 'when' holds TIMESTAMP"))
     }
 
+    @Test func namesWithDotsAreTakenWhereTheyAreThere() async throws {
+        let options = ImportOptions(recordType: "my.Type", nameField: "id")
+        let refused = await message { _ = try await run("id,a.b\nx,1", options: options) }
+        #expect(refused.contains("Invalid recordType 'my.Type': it must start with a letter and go on with letters, digits and _"))
+        let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" INT64);"#)
+        let editing = try #require(try await database() as? any SchemaEditing)
+        _ = try await editing.edit(SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
+        let report = try await run("id,a.b,c.d\nx,1,2", options: options)
+        #expect(report.notes == ["column 'c.d' became field 'c_d'"])
+        #expect(try await fields(of: "x") == ["a.b": .int64(1), "c_d": .int64(2)])
+    }
+
     @Test func halfAPlaceIsABadRow() async throws {
         let message = await message { _ = try await run("a,lat,lon\nx,1,2\ny,1,\n") }
         #expect(message.contains(":3: the row has a 'lat' and no 'lon'"))

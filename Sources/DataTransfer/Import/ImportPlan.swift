@@ -15,8 +15,10 @@ struct ImportPlan: Sendable {
     /// - Throws: `ImportError` when columns, options and schema don't go together; `CancellationError` when the task is cancelled.
     init(_ profiles: [ColumnProfile], options: ImportOptions, schema: Schema) throws {
         if options.recordType == Schema.usersType { throw ImportError.invalid("'Users' is CloudKit's own record type; choose another --type") }
-        do { try NameRules.checkTypeName(options.recordType) } catch let error as RecordError { throw ImportError.invalid(error.reason) }
         let existing = schema.types[options.recordType]
+        if existing == nil {
+            do { try NameRules.checkTypeName(options.recordType) } catch let error as RecordError { throw ImportError.invalid(error.reason) }
+        }
         var draft = Draft(options: options, existing: existing)
         try draft.take(profiles)
         fields = draft.fields
@@ -99,7 +101,8 @@ private struct Draft {
             if let coordinates, coordinates.contains(profile.name) { continue }
             if profile.name == options.nameField, SystemField(named: profile.name) == .recordID { continue }
             if let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
-            let name = try FieldNaming.fieldName(for: profile.name)
+            // A field that is there is meant by its name, also where a new one could not have it.
+            let name = existing?.fields[profile.name] == nil ? try FieldNaming.fieldName(for: profile.name) : profile.name
             guard let type = existing?.fields[name]?.type ?? profile.type else {
                 notes.append("column '\(profile.name)' has no value in any row and made no field")
                 continue
