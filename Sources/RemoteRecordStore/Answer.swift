@@ -15,6 +15,7 @@ struct Answer {
 
     /// What the answer, or an item of it, says went wrong; `nil` when it says no such thing.
     var error: RecordError? {
+        // What stands there in another form than the protocol's says nothing of an error.
         guard let name = try? optionalString("serverErrorCode") else { return nil }
         let reason = (try? optionalString("reason")) ?? nil
         // A code that this version does not know is not the caller's fault.

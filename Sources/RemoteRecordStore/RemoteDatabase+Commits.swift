@@ -20,6 +20,7 @@ extension RemoteDatabase: CommitSignalling {
                 }
                 if Task.isCancelled || !line.server.isOpen { break }
                 continuation.yield()
+                // Cancelled sleep ends at once, and so does the loop then.
                 try? await Task.sleep(for: Self.pause)
             }
             continuation.finish()

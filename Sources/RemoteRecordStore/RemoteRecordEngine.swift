@@ -67,6 +67,7 @@ extension RemoteRecordEngine: EnvironmentListing {
 extension RemoteRecordEngine: StoreHealthReporting {
     /// The stores that are open on the server; none when it can't be asked.
     public func health() async -> [StoreHealth] {
+        // Why it can't be asked is told by `checkHealth`, to those who ask for it.
         (try? await checkHealth()) ?? []
     }
 

@@ -71,6 +71,7 @@ final class Server: Sendable {
             return isClosed
         }
         if wasClosed { return }
+        // Fails only where it is shut down already, which is as well.
         try? await streamClient.shutdown()
         try? await client.shutdown()
     }

@@ -108,6 +108,7 @@ struct LooseJSON {
         index = min(index, text.count)
         let raw = text[(start + 1)..<index]
         index = min(index + 1, text.count)
+        // What was cut out of the middle of JSON may hold half an escape: then it is taken as it stands.
         guard raw.contains(UInt8(ascii: "\\")), case .string(let decoded)? = try? JSONReader.value(of: text[start..<index]) else {
             return String(decoding: raw, as: UTF8.self)
         }

@@ -46,6 +46,7 @@ extension PastedText {
         if members.isEmpty, !isWhole { return nil }
         let zones = json.zoneNames
         let tokens = members.prefix(tokenLimit).map { member in
+            // A token that is no form of bytes is shown as the text that it is.
             FoundToken(
                 tokenNames[member.name] ?? .changeToken, path: json.path(of: member), text: member.text,
                 bytes: try? value(trimmed(Array(member.text.utf8)), layers: 2).bytes, zoneName: zones[member.container])

@@ -157,6 +157,7 @@ struct PropertyListOutliner {
         } else if owner == Self.tokenClass {
             add([FoundToken(path: path, text: Base64.text(of: bytes), bytes: bytes)])
         }
+        // Bytes that only begin as a list does are shown as bytes.
         guard BinaryPropertyList.isOne(bytes), shown.insert(index).inserted, nesting < PropertyListOutline.nestingLimit, let inner = try? BinaryPropertyList(bytes) else { return }
         let outline = PropertyListOutline(of: inner, nesting: nesting + 1)
         let room = max(0, PropertyListOutline.lineLimit - lines.count)

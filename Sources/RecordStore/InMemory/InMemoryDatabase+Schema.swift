@@ -111,10 +111,7 @@ extension InMemoryDatabase: ReferenceTracing {
 extension InMemoryDatabase: RecordCounting {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         try store.read { state in
-            guard let rows = try? view.zone(zoneID, in: state).rows.values else {
-                if zoneID.isDefault, address.scope != .shared { return ZoneCounts(records: [:], deletions: 0) }
-                throw RecordError.zoneNotFound
-            }
+            guard let rows = try zoneUnlessDefault(zoneID, in: state)?.rows.values else { return ZoneCounts(records: [:], deletions: 0) }
             let living = rows.filter { !$0.isDeleted }
             return ZoneCounts(
                 records: Dictionary(grouping: living, by: \.record.recordType).mapValues(\.count), deletions: rows.count - living.count)

@@ -5,7 +5,7 @@ extension InMemoryDatabase: StorageMeasuring {
     func storage(limit: Int) async throws -> DatabaseStorage {
         try store.read { state in
             DatabaseStorage(
-                view.zones(in: state).map { DatabaseStorage.Zone(zoneID: view.zoneID(of: $0), types: $0.amounts) }, limit: limit)
+                try view.zones(in: state).map { DatabaseStorage.Zone(zoneID: view.zoneID(of: $0), types: try $0.amounts()) }, limit: limit)
         }
     }
 }
@@ -14,9 +14,9 @@ extension InMemoryRecordEngine: StorageReporting {
     public func storage(limit: Int) async throws -> [StoreStorage] {
         try openStores.flatMap { container, environment, store in
             try store.read { state in
-                [DatabaseScope.private, .public].map { scope in
+                try [DatabaseScope.private, .public].map { scope in
                     let zones = state.zones.values.filter { $0.end == nil && ($0.owner == nil) == (scope == .public) }
-                    let amounts = zones.flatMap { zone in zone.amounts.map { (type: $0.key, zoneName: zone.name, amount: $0.value) } }
+                    let amounts = try zones.flatMap { zone in try zone.amounts().map { (type: $0.key, zoneName: zone.name, amount: $0.value) } }
                     return StoreStorage(container: container, environment: environment, scope: scope, amounts, limit: limit)
                 }
             }
@@ -26,10 +26,10 @@ extension InMemoryRecordEngine: StorageReporting {
 
 extension InMemoryState.ZoneRow {
     /// What it holds by type.
-    fileprivate var amounts: [Name: StoredAmount] {
+    fileprivate func amounts() throws -> [Name: StoredAmount] {
         var amounts: [Name: StoredAmount] = [:]
         for row in rows.values where !row.isDeleted {
-            amounts[row.record.recordType, default: StoredAmount()] += StoredAmount(
+            amounts[row.record.recordType, default: StoredAmount()] += try StoredAmount(
                 records: 1, bytes: Int64(row.record.fields.bytes.count), assetBytes: row.assetBytes)
         }
         return amounts
@@ -39,13 +39,13 @@ extension InMemoryState.ZoneRow {
 extension InMemoryState.Row {
     /// Bytes of the files that its fields refer to, each once for a field.
     fileprivate var assetBytes: Int64 {
-        var known: Set<InMemoryState.AssetField> = []
-        return (try? record.fields.decoded())?.reduce(0) { sum, field in
-            field.value.assets.reduce(sum) { sum, asset in
-                guard let checksum = FileChecksum(asset.fileChecksum), known.insert(InMemoryState.AssetField(field: field.name, checksum: checksum)).inserted
+        get throws {
+            var known: Set<InMemoryState.AssetField> = []
+            return try record.fields.assets().reduce(0) { sum, held in
+                guard let checksum = FileChecksum(held.asset.fileChecksum), known.insert(InMemoryState.AssetField(field: held.field, checksum: checksum)).inserted
                 else { return sum }
-                return sum.addingSaturated(asset.size)
+                return sum.addingSaturated(held.asset.size)
             }
-        } ?? 0
+        }
     }
 }

@@ -5,7 +5,7 @@ extension InMemoryDatabase {
     func zones() async throws -> [Zone] {
         let now = store.clock()
         return try store.write { state in
-            if address.scope != .shared { view.makeDefaultZone(in: &state, now: now) }
+            if address.scope != .shared { try view.makeDefaultZone(in: &state, now: now) }
             return view.zones(in: state).map { view.zone($0, in: state, office: store.office) }
         }
     }
@@ -33,7 +33,7 @@ extension InMemoryDatabase {
                     try ZoneRules.check(operation, in: address, as: caller)
                     switch operation {
                     case .create(let zoneID):
-                        if (try? view.zone(zoneID, in: state)) == nil { view.makeZone(zoneID.zoneName, in: &state, now: now) }
+                        if try view.existingZone(zoneID, in: state) == nil { view.makeZone(zoneID.zoneName, in: &state, now: now) }
                         return .success(view.zone(try view.zone(zoneID, in: state), in: state, office: store.office))
                     case .delete(let zoneID):
                         return .success(try end(zoneID, as: .deleted, in: &state, now: now))

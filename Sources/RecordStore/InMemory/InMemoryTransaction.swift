@@ -20,7 +20,7 @@ final class InMemoryTransaction: RecordTransaction {
     var schema: Schema { state.schema }
 
     func zone(_ zoneID: ZoneID) throws -> TransactionZone {
-        if zoneID.isDefault, view.address.scope != .shared { view.makeDefaultZone(in: &state, now: now) }
+        if zoneID.isDefault, view.address.scope != .shared { try view.makeDefaultZone(in: &state, now: now) }
         let zone = try view.zone(zoneID, in: state)
         return TransactionZone(key: zone.number, zoneID: view.zoneID(of: zone), canWrite: view.canWrite(zone, in: state))
     }

@@ -16,14 +16,20 @@ struct InMemoryView: Sendable {
 
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zone(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow {
-        let owner = try owner(of: zoneID)
-        guard let zone = zones(in: state).first(where: { $0.name == zoneID.zoneName && $0.owner == owner }) else { throw RecordError.zoneNotFound }
+        guard let zone = try existingZone(zoneID, in: state) else { throw RecordError.zoneNotFound }
         return zone
     }
 
+    /// The zone, `nil` when it is not there.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND for a zone that this database can't have.
+    func existingZone(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
+        let owner = try owner(of: zoneID)
+        return zones(in: state).first { $0.name == zoneID.zoneName && $0.owner == owner }
+    }
+
     /// The default zone is there from the start, even before anything was saved in it.
-    func makeDefaultZone(in state: inout InMemoryState, now: Timestamp) {
-        guard (try? zone(.default, in: state)) == nil else { return }
+    func makeDefaultZone(in state: inout InMemoryState, now: Timestamp) throws {
+        guard try existingZone(.default, in: state) == nil else { return }
         makeZone(ZoneID.defaultZoneName, in: &state, now: now)
     }
 
@@ -37,7 +43,12 @@ struct InMemoryView: Sendable {
 
     /// Whether an identity means a zone of this database's owner.
     func isOwn(_ zoneID: ZoneID) -> Bool {
-        address.scope == .public || address.scope == .private && (try? owner(of: zoneID)) == caller.userRecordName
+        switch address.scope {
+        case .public: true
+        case .private:
+            zoneID.ownerRecordName.map { $0 == caller.userRecordName || ZoneID.currentOwnerNames.contains($0) } ?? true
+        case .shared: false
+        }
     }
 
     /// Whose zone an identity means; `nil` in the public database.

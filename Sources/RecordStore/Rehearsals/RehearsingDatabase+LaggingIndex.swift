@@ -21,7 +21,11 @@ extension RehearsingDatabase {
         // Whoever may save a record may not always read it, and others may.
         let found = try await unrestricted().fetch(recordIDs.compactMap(\.self), desiredKeys: nil)
         var before = found.makeIterator()
-        let images = recordIDs.map { $0 == nil ? nil : try? before.next()?.get() }
+        let images = recordIDs.map { recordID -> StoredRecord? in
+            // What was not there, or in no zone, has no image; the save says what is wrong with it.
+            guard recordID != nil, case .success(let record)? = before.next() else { return nil }
+            return record
+        }
         let outcomes = try await base.modify(request)
         let changed = zip(images, outcomes).compactMap { image, outcome in
             if case .success = outcome { image } else { nil }
@@ -86,7 +90,8 @@ extension RehearsingDatabase {
         let zones: [Zone]
         switch request.area {
         case .allZones: zones = try await base.zones()
-        case .zone(let zoneID): zones = try await base.fetchZones([zoneID]).compactMap { try? $0.get() }
+        // A zone that is not there has no past; the query itself says so.
+        case .zone(let zoneID): zones = try await base.fetchZones([zoneID]).compactMap { if case .success(let zone) = $0 { zone } else { nil } }
         }
         let zoneIDs = zones.map(\.zoneID).filter { rehearses(.laggingIndex, .zone($0)) }
         let places = zoneIDs.map { RecentSaves.Place(container: address.container, environment: address.environment, zoneID: $0) }
@@ -104,7 +109,9 @@ extension RehearsingDatabase {
     private func grants() async throws -> GrantRules {
         guard GrantRules.areAsked(of: caller, in: address) else { return GrantRules(address, caller) { [] } }
         let user = try await base.fetch([RecordID(recordName: caller.userRecordName)], desiredKeys: [UserRecords.rolesField]).first
-        let roleNumbers = try UserRecords.roleNumbers(in: try? user?.get())
+        // Whoever has no record has no roles.
+        let record: StoredRecord? = if case .success(let record)? = user { record } else { nil }
+        let roleNumbers = try UserRecords.roleNumbers(in: record)
         return GrantRules(address, caller) { roleNumbers }
     }
 

@@ -60,7 +60,7 @@ public struct BatchModifier {
             }
         }
         try checkEachRecordOnce(request.operations, zones)
-        let isAtomic = request.atomic && !zones.contains { (try? $0.get().zoneID.isDefault) ?? false }
+        let isAtomic = request.atomic && !zones.contains { if case .success(let zone) = $0 { zone.zoneID.isDefault } else { false } }
         return isAtomic ? try applyAtomically(request.operations, zones) : try applyOneByOne(request.operations, zones)
     }
 
@@ -120,7 +120,7 @@ public struct BatchModifier {
     private func checkEachRecordOnce(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws {
         var seen: [Int64: Set<Name>] = [:]
         for (operation, zone) in zip(operations, zones) {
-            guard let name = operation.recordName, let zone = try? zone.get() else { continue }
+            guard let name = operation.recordName, case .success(let zone) = zone else { continue }
             if !seen[zone.key, default: []].insert(name).inserted {
                 throw RecordError(.badRequest, "The record '\(name)' appears in two operations of one request; give each record one operation")
             }

@@ -13,6 +13,7 @@ public struct ContinuationMarker: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST when it is damaged or belongs to another query.
     public init(_ text: String, for query: ResolvedQuery, in area: QueryRequest.Area) throws {
         let bytes = ChangeToken(text: text).bytes
+        // Whatever can't be read of it, it is damaged.
         guard case .object(let object)? = try? JSONReader.value(of: bytes),
             case .string(let name)? = object["n"], case .array(let values)? = object["v"], values.count == query.sorts.count,
             let zone = object["z"], let zoneID = try? ZoneID(zone)
