@@ -15,18 +15,10 @@ extension SQLiteDatabase: QueryExplaining {
             let clock = ContinuousClock()
             let begin = clock.now
             // As a query runs, for the time; and once more to be watched, which takes time of its own.
-            _ = try prepared.page(of: prepared.zoneQueries(catalog, db).map { try $0.run(try $0.plan()) })
+            _ = try prepared.page(catalog, db)
             let duration = clock.now - begin
             let recorder = QueryRecorder()
-            var plans: [ZonePlan] = []
-            let page = try recorder.watch(db) {
-                let found = try prepared.zoneQueries(catalog, db, recorder: recorder).map { zoneQuery in
-                    let plan = try zoneQuery.plan()
-                    plans.append(plan)
-                    return try zoneQuery.run(plan)
-                }
-                return try prepared.page(of: found)
-            }
+            let (page, plans) = try recorder.watch(db) { try prepared.page(catalog, db, recorder: recorder) }
             let hasMore = page.continuationMarker != nil
             let weighing = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
             var explanation = QueryExplanation(

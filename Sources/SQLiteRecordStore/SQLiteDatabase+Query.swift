@@ -19,17 +19,10 @@ extension SQLiteDatabase {
             }
             let (query, request) = grants.narrowed(asked, request, to: reach, catalog.schema)
             let prepared = try PreparedQuery(query, request, view, catalog, db)
-            var composite: CompositeIndex?
-            var plans: [ZonePlan] = []
-            let found = try prepared.zoneQueries(catalog, db).map { zoneQuery in
-                let plan = try zoneQuery.plan()
-                if case .composite(let used, _, _) = plan.way { composite = used.index }
-                plans.append(plan)
-                return try zoneQuery.run(plan)
-            }
+            var (page, plans) = try prepared.page(catalog, db)
+            let composite = plans.lazy.compactMap { if case .composite(let used, _, _) = $0.way { used.index } else { nil } }.last
             // Pages that follow are of the same query.
             if request.continuationMarker == nil { store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
-            var page = try prepared.page(of: found)
             page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
                 .plan(hasMore: page.continuationMarker != nil)
             return page

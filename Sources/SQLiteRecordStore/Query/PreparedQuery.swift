@@ -30,24 +30,28 @@ struct PreparedQuery {
         after = try request.continuationMarker.map { [area] in try ContinuationMarker($0, for: query, in: area).place }
     }
 
-    /// The same query in each zone.
-    func zoneQueries(_ catalog: SchemaCatalog, _ db: Database, recorder: QueryRecorder? = nil) -> [ZoneQuery] {
-        zones.map { zone in
-            ZoneQuery(db: db, catalog: catalog, query: query, type: type, zone: zone, after: after, limit: request.limit, recorder: recorder)
-        }
-    }
-
-    /// The page that follows from what the zones have.
-    func page(of found: [[ZoneQuery.Found]]) throws -> QueryPage {
+    /// The page that follows. Zones are asked one after the other, and what is held are two pages at most, however many zones there are.
+    /// - Parameter recorder: watches the query being answered.
+    /// - Returns: also how each zone was searched.
+    func page(_ catalog: SchemaCatalog, _ db: Database, recorder: QueryRecorder? = nil) throws -> (page: QueryPage, plans: [ZonePlan]) {
+        let sources = query.filters.enumerated().flatMap { NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog) }
         var top = TopPlaces(query, limit: request.limit)
-        for found in found {
-            for one in found { top.offer(one) }
+        let plans = try zones.map { zone in
+            let zoneQuery = ZoneQuery(
+                db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after, limit: request.limit,
+                recorder: recorder)
+            let plan = try zoneQuery.plan()
+            try zoneQuery.run(plan, into: &top)
+            return plan
         }
         let found = top.finish()
         var fill = PageFill(request.limit)
         let page = found.prefix { fill.admits($0.record) }
-        return QueryPage(
-            records: try page.map { try $0.record.keeping(request.desiredKeys) },
-            continuationMarker: page.count < found.count ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil)
+        return (
+            QueryPage(
+                records: try page.map { try $0.record.keeping(request.desiredKeys) },
+                continuationMarker: page.count < found.count ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil),
+            plans
+        )
     }
 }

@@ -17,7 +17,6 @@ struct SortWalk {
     private let range: EntryRange
     private let probes: Probes
     private let lookup: NameLookup
-    private var found: [ZoneQuery.Found] = []
     private var fill: PageFill
     private var isFull = false
 
@@ -36,28 +35,27 @@ struct SortWalk {
         var names: [Name]
     }
 
-    mutating func run() throws -> [ZoneQuery.Found] {
+    mutating func run(into page: inout TopPlaces) throws {
         var bound: (comparison: String, value: DatabaseValue)?
         if let after = zoneQuery.after {
             let last = EntryValue.valueOrMissing(after.values.first.flatMap { $0 })
-            try finish(last, from: after.recordName)
+            try finish(last, from: after.recordName, into: &page)
             bound = (beyond, last)
         }
         // A full page, the record that tells of another, and the entry that tells that a value is done.
         var size = min(zoneQuery.limit.records + 2, Self.largestBatch)
         while !isFull {
             let (groups, isLast) = try batch(bound, limit: size)
-            for group in isLast ? groups[...] : groups.dropLast() where !isFull { try finish(group) }
+            for group in isLast ? groups[...] : groups.dropLast() where !isFull { try finish(group, into: &page) }
             guard !isFull, !isLast, let last = groups.last else { break }
             if groups.count == 1 {
-                try finish(last.value, from: nil)
+                try finish(last.value, from: nil, into: &page)
                 bound = (beyond, last.value)
             } else {
                 bound = (beyond + "=", last.value)
             }
             size = min(2 * size, Self.largestBatch)
         }
-        return found
     }
 
     private var beyond: String { zoneQuery.isAscending ? ">" : "<" }
@@ -106,23 +104,23 @@ struct SortWalk {
     // MARK: Records
 
     /// Takes the records of a value whose names are all known.
-    private mutating func finish(_ group: Group) throws {
+    private mutating func finish(_ group: Group, into page: inout TopPlaces) throws {
         zoneQuery.recorder?.note(NameLookup.sql, [zoneQuery.zone.number, group.names.first?.string])
         var top = isDecided(group.value) ? nil : TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
         for name in zoneQuery.isAscending ? group.names : group.names.reversed() {
             guard let record = try lookup.row(named: name, { try $0.record() }), let match = try zoneQuery.match(record) else { continue }
             if top == nil {
-                add(match)
+                add(match, to: &page)
                 if isFull { return }
             } else {
                 top?.offer(match)
             }
         }
-        for match in top?.finish() ?? [] where !isFull { add(match) }
+        for match in top?.finish() ?? [] where !isFull { add(match, to: &page) }
     }
 
     /// Takes the records of a value however many there are: from a name on where that is their order, else all.
-    private mutating func finish(_ value: DatabaseValue, from name: Name?) throws {
+    private mutating func finish(_ value: DatabaseValue, from name: Name?, into page: inout TopPlaces) throws {
         let (zoneQuery, isDecided) = (zoneQuery, isDecided(value))
         var top = TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
         try zoneQuery.eachRow(
@@ -137,14 +135,19 @@ struct SortWalk {
                 top.offer(match)
                 return .next
             }
-            add(match)
+            add(match, to: &page)
             return isFull ? .stop : .next
         }
-        for match in top.finish() where !isFull { add(match) }
+        for match in top.finish() where !isFull { add(match, to: &page) }
     }
 
-    private mutating func add(_ match: ZoneQuery.Found) {
-        found.append(match)
+    /// Offers a record to the page. Those that follow stand behind it.
+    private mutating func add(_ match: ZoneQuery.Found, to page: inout TopPlaces) {
+        if page.excludes(match.place) {
+            isFull = true
+            return
+        }
+        page.offer(match)
         isFull = !fill.admits(match.record)
     }
 }

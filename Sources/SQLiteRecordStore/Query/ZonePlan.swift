@@ -57,10 +57,9 @@ extension ZoneQuery {
         let composites = composites
         // Where nothing could be more telling, nothing has to be counted.
         if let first = composites.first, query.filters.count == 1 { return ZonePlan(way: first) }
-        let found = query.filters.enumerated().flatMap { NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog) }
-        if isOrderedByName, found.count == 1, let only = found.first, only.isSingleValue { return ZonePlan(way: .names(under: only)) }
-        let (sources, bound) = try ranked(found)
-        return ZonePlan(way: try way(sources, bound, composites), sources: sources, bound: bound)
+        if isOrderedByName, sources.count == 1, let only = sources.first, only.isSingleValue { return ZonePlan(way: .names(under: only)) }
+        let (counted, bound) = try ranked(sources)
+        return ZonePlan(way: try way(counted, bound, composites), sources: counted, bound: bound)
     }
 
     private func way(_ sources: [ZonePlan.Counted], _ bound: Int, _ composites: [ZonePlan.Way]) throws -> ZonePlan.Way {

@@ -6,6 +6,8 @@ internal import Records
 
 /// Answers one page of a query within one zone.
 ///
+/// What it finds it offers to the page that all zones share, and it stops where the page has no use for more: a zone holds nothing by itself.
+///
 /// All ways (``ZonePlan/Way``) check every filter against the record itself, so an index only has to find enough. ``plan()`` chooses between
 /// them.
 struct ZoneQuery {
@@ -13,6 +15,8 @@ struct ZoneQuery {
     let catalog: SchemaCatalog
     let query: ResolvedQuery
     let type: RecordType
+    /// What could narrow the search down, the same for all zones.
+    let sources: [NameSource]
     let zone: ZoneRow
     /// Where the page before ended.
     let after: QueryPlace?
@@ -23,19 +27,21 @@ struct ZoneQuery {
 
     typealias Found = (place: QueryPlace, record: StoredRecord)
 
-    func run(_ plan: ZonePlan) throws -> [Found] {
-        guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return [] }
+    /// Offers what the zone has to a page.
+    func run(_ plan: ZonePlan, into page: inout TopPlaces) throws {
+        guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return }
         switch plan.way {
-        case .lookUp(let names): return try lookUp(names)
-        case .names(let source): return try walkNames(under: source, also: plan.probes)
-        case .members: return try walkMembers(members)
-        case .collect(let source): return try collect(source)
-        case .nearest(let location): return try nearest(to: location, members)
-        case .sort(let field): return try walk(.field(field, zone: zone.number), also: plan.probes)
+        case .lookUp(let names): try lookUp(names, into: &page)
+        case .names(let source): try walkNames(under: source, also: plan.probes, into: &page)
+        case .members: try walkMembers(members, into: &page)
+        case .collect(let source): try collect(source, into: &page)
+        case .nearest(let location): try nearest(to: location, members, into: &page)
+        case .sort(let field): try walk(.field(field, zone: zone.number), also: plan.probes, into: &page)
         case .composite(let composite, let value, _):
-            return try walk(.composite(composite.number, under: value, zone: zone.number), also: plan.probes)
-        case .collectMembers: return try collectMembers(members)
+            try walk(.composite(composite.number, under: value, zone: zone.number), also: plan.probes, into: &page)
+        case .collectMembers: try collectMembers(members, into: &page)
         }
+        page.cut()
     }
 
     /// Whether the first sort, or the names where there is none, go up.
@@ -43,99 +49,103 @@ struct ZoneQuery {
 
     // MARK: Ways
 
-    private func lookUp(_ names: [Name]) throws -> [Found] {
-        var top = TopPlaces(query, limit: limit)
+    private func lookUp(_ names: [Name], into page: inout TopPlaces) throws {
         recorder?.note(NameLookup.sql, [zone.number, names.first?.string])
         for name in names {
             guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted, row.record.recordType == type.name,
                 let found = try match(row.record)
             else { continue }
-            top.offer(found)
+            page.offer(found)
         }
-        return top.finish()
     }
 
-    private func walkMembers(_ members: Int64) throws -> [Found] {
+    private func walkMembers(_ members: Int64, into page: inout TopPlaces) throws {
         let bounds = NameBounds(query, after: after, ascending: isAscending)
-        return try walk(
+        try walk(
             sql: """
                 SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
                 WHERE e.field = ? AND e.zone = ? AND e.value = 0 \(bounds.sql) \(counting("e.name")) ORDER BY e.name \(direction)
                 """,
-            StatementArguments([members.databaseValue, zone.number.databaseValue] + bounds.arguments))
+            StatementArguments([members.databaseValue, zone.number.databaseValue] + bounds.arguments), into: &page)
     }
 
-    private func walkNames(under source: NameSource, also others: [NameSource]) throws -> [Found] {
+    private func walkNames(under source: NameSource, also others: [NameSource], into page: inout TopPlaces) throws {
         let bounds = NameBounds(query, after: after, ascending: isAscending)
         let probes = Probes(others, in: self)
-        return try walk(
+        try walk(
             sql: """
                 SELECT \(RowReader.columns) FROM \(source.table.rawValue) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
                 WHERE e.field = ? AND e.zone = ? AND e.\(source.table.column) = ? \(bounds.sql) \(counting("e.name"))
                 \(probes.sql) ORDER BY e.name \(direction)
                 """,
             StatementArguments(
-                [source.field.databaseValue, zone.number.databaseValue] + source.arguments + bounds.arguments + probes.arguments))
+                [source.field.databaseValue, zone.number.databaseValue] + source.arguments + bounds.arguments + probes.arguments), into: &page)
     }
 
-    private func walk(_ range: EntryRange, also others: [NameSource]) throws -> [Found] {
+    private func walk(_ range: EntryRange, also others: [NameSource], into page: inout TopPlaces) throws {
         var walk = try SortWalk(self, range, also: others)
-        return try walk.run()
+        try walk.run(into: &page)
     }
 
-    private func walk(sql: String, _ arguments: StatementArguments) throws -> [Found] {
-        var found: [Found] = []
+    /// Offers records that come in the query's order, until the page has no use for more.
+    private func walk(sql: String, _ arguments: StatementArguments, into page: inout TopPlaces) throws {
         var fill = PageFill(limit)
         try eachRow(sql, arguments) { row in
             guard let match = try match(row.record()) else { return .next }
-            found.append(match)
+            if page.excludes(match.place) { return .stop }
+            page.offer(match)
             return fill.admits(match.record) ? .next : .stop
         }
-        return found
     }
 
-    private func collect(_ source: NameSource, where isWanted: (QueryPlace) -> Bool = { _ in true }) throws -> [Found] {
-        try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: false, where: isWanted)
+    private func collect(_ source: NameSource, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool = { _ in true }) throws {
+        try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: false, into: &page, where: isWanted)
     }
 
-    private func collectMembers(_ members: Int64) throws -> [Found] {
+    private func collectMembers(_ members: Int64, into page: inout TopPlaces) throws {
         let sql = "SELECT name FROM entries WHERE field = ? AND zone = ? AND value = 0\(counting("name"))"
-        return try collect(sql: sql, [members, zone.number], isCached: true) { _ in true }
+        try collect(sql: sql, [members, zone.number], isCached: true, into: &page) { _ in true }
     }
 
     private func collect(
-        sql: String, _ arguments: StatementArguments, isCached: Bool, where isWanted: (QueryPlace) -> Bool
-    ) throws -> [Found] {
-        var top = TopPlaces(query, limit: limit)
+        sql: String, _ arguments: StatementArguments, isCached: Bool, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool
+    ) throws {
         try eachRow(
             "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name", arguments + [zone.number],
             isCached: isCached
         ) { row in
-            if let found = try match(row.record()), isWanted(found.place) { top.offer(found) }
+            if let found = try match(row.record()), isWanted(found.place) { page.offer(found) }
             return .next
         }
-        return top.finish()
     }
 
-    /// Searches growing circles until one holds a full page.
-    private func nearest(to location: Location, _ members: Int64) throws -> [Found] {
-        guard let sort = query.sorts.first else { return [] }
+    /// Searches growing circles until one holds a full page, or all that the page has room for.
+    private func nearest(to location: Location, _ members: Int64, into page: inout TopPlaces) throws {
+        guard let sort = query.sorts.first else { return }
         var metres = 500.0
         if case .double(let reached)?? = after?.values.first { metres = max(metres, reached * 1.1) }
         while metres < Location.earthHalfCircumference {
             let circle = ResolvedQuery.Filter(key: sort.key, comparator: .near, operand: .near(location, metres: metres))
             guard let source = NameSource.sources(of: circle, number: -1, of: type, catalog: catalog).first else { break }
+            let isLast = page.reach.map { $0 <= metres } ?? false
             // Counting reads the index alone, so the first circles cost next to nothing.
-            if try source.count(upTo: limit.records + 1, in: self) > limit.records {
-                // What lies in the corners of the cover, beyond the circle, may have nearer rivals outside.
-                let found = try collect(source) { place in
-                    if case .double(let distance)?? = place.values.first { distance <= metres } else { false }
+            if try isLast || source.count(upTo: limit.records + 1, in: self) > limit.records {
+                var count = 0
+                var circled = TopPlaces(query, limit: limit)
+                try collect(source, into: &circled) { place in
+                    // What lies in the corners of the cover, beyond the circle, may have nearer rivals outside.
+                    guard case .double(let distance)?? = place.values.first, distance <= metres else { return false }
+                    count += 1
+                    return true
                 }
-                if found.count > limit.records { return found }
+                if isLast || count > limit.records {
+                    for found in circled.finish() { page.offer(found) }
+                    return
+                }
             }
             metres *= 2
         }
-        return try collectMembers(members)
+        try collectMembers(members, into: &page)
     }
 
     /// The record, if it satisfies every filter and comes after the page before.
