@@ -113,6 +113,9 @@ final class IndexWorker: Sendable {
         }
         do {
             if work.phase == .building { try await build(work, store) } else { try await remove(work, store) }
+        } catch is CancellationError {
+            // The store closes while the work waited for its turn to read. It goes on when the store is opened again.
+            return false
         } catch {
             note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work)
         }
@@ -164,7 +167,7 @@ final class IndexWorker: Sendable {
     /// Enters one chunk, for all indexes of the type that are as far.
     private func build(_ work: IndexWork, _ store: SQLiteStore) async throws {
         let alone = state.withLock { $0.alone }
-        let begun = try await store.readAtLength { db, catalog -> (group: Group, chunk: IndexChunk?)? in
+        let begun = try await store.readAtLength(for: .scan) { db, catalog -> (group: Group, chunk: IndexChunk?)? in
             guard catalog.works.contains(work), let place = try Self.place(of: work, db) else { return nil }
             let works = try catalog.works.filter { other in
                 if other.id == work.id { return true }
@@ -198,7 +201,7 @@ final class IndexWorker: Sendable {
         var isLeft = true
         while isLeft, !Task.isCancelled {
             await beforeStep?()
-            isLeft = try await store.readAtLength { db, catalog in
+            isLeft = try await store.readAtLength(for: .scan) { db, catalog in
                 try chunk.withLock { chunk in
                     let isLeft = try catalog.typeNumbers[chunk.type] != nil && chunk.read(catalog, db)
                     // Here, because it takes long too.

@@ -23,7 +23,8 @@ struct PreparedWords: Sendable {
     static let none = PreparedWords()
 
     /// Cuts the texts of a request that are to be saved in fields that are SEARCHABLE, or may be by then.
-    static func of(_ request: ModifyRequest, in schema: Schema) async -> PreparedWords {
+    /// - Throws: `CancellationError` when the task is cancelled before its turn, `RecordError` TRY_AGAIN_LATER when too many wait for one.
+    static func of(_ request: ModifyRequest, in schema: Schema) async throws -> PreparedWords {
         let texts = request.operations.flatMap { operation in
             operation.fields.compactMap { field, input -> String? in
                 guard case .string(let text)? = input.givenValue else { return nil }
@@ -32,7 +33,7 @@ struct PreparedWords: Sendable {
             }
         }
         guard texts.reduce(0, { $0 + $1.utf8.count }) >= shortest else { return .none }
-        return await turns.run {
+        return try await turns.run {
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     var prepared = PreparedWords()

@@ -32,7 +32,7 @@ struct SQLiteAssetLedger: AssetLedger {
     }
 
     func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
-        try await store.readAtLength { db, _ in
+        try await store.readAtLength(for: .scan) { db, _ in
             try AssetRows.entries(
                 try Row.fetchAll(
                     db,
@@ -47,7 +47,7 @@ struct SQLiteAssetLedger: AssetLedger {
     }
 
     func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
-        try await store.readAtLength { db, catalog in
+        try await store.readAtLength(for: .scan) { db, catalog in
             let rows = try Row.fetchAll(
                 db, cachedSQL: "SELECT id, zone, name, type, state, fields FROM records WHERE id > ? ORDER BY id LIMIT ?",
                 [place ?? 0, Self.recordsInPage])

@@ -17,14 +17,14 @@ extension SQLiteDatabase: SchemaMeasuring {
         var usage = meter.withLock { $0.usage }
         for slot in usage.fields.indices {
             let key = usage.fields[slot].key
-            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength { db, catalog in
+            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength(for: .scan) { db, catalog in
                 guard let number = catalog.fieldNumber(key, of: recordType) else { return (0, 0) }
                 return (try Self.bytes(of: number, in: "entries", key: "field", values: ["value"], db),
                     try Self.bytes(of: number, in: "tokens", key: "field", values: ["token"], db))
             }
         }
         for composite in try await store.read({ $1.composites[recordType] ?? [] }) {
-            usage.compositeBytes[composite.index] = try await store.readAtLength { db, _ in
+            usage.compositeBytes[composite.index] = try await store.readAtLength(for: .scan) { db, _ in
                 try Self.bytes(of: composite.number, in: "compositeEntries", key: "composite", values: ["filter", "sort"], db)
             }
         }
@@ -50,7 +50,7 @@ extension SQLiteDatabase: SchemaMeasuring {
         for zone in zones {
             var last: String? = ""
             while let after = last {
-                last = try await store.readAtLength { db, catalog in try Self.step(type, in: zone, after: after, catalog, db, body) }
+                last = try await store.readAtLength(for: .scan) { db, catalog in try Self.step(type, in: zone, after: after, catalog, db, body) }
             }
         }
     }

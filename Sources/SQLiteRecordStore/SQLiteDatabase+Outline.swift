@@ -8,7 +8,7 @@ extension SQLiteDatabase: FeedOutlining {
 
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
         try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)
-        return try await store.readAtLength { [view, office = try store.office] db, _ in
+        return try await store.readAtLength(for: .scan) { [view, office = try store.office] db, _ in
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)
             var outline = FeedOutline(position: feed.position, floor: feed.floor, stretches: [])

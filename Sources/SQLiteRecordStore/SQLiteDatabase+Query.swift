@@ -5,7 +5,7 @@ internal import Records
 
 extension SQLiteDatabase {
     func query(_ request: QueryRequest) async throws -> QueryPage {
-        try await store.readAtLength { [view, store] db, catalog in
+        try await store.readAtLength(for: .query) { [view, store] db, catalog in
             let grants = view.grants(db, catalog)
             let reach = try grants.reach(of: request.query, catalog.schema)
             let builds = try store.indexBuilds(catalog, db)

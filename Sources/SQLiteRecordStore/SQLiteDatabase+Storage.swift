@@ -5,7 +5,7 @@ internal import Records
 
 extension SQLiteDatabase: StorageMeasuring {
     func storage(limit: Int) async throws -> DatabaseStorage {
-        try await store.readAtLength { [view] db, catalog in
+        try await store.readAtLength(for: .scan) { [view] db, catalog in
             var types: [Int64: [Name: StoredAmount]] = [:]
             let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.amounts(of: view)), arguments: [view.isShared ? view.userNumber : view.ownerNumber])
             while let row = try rows.next() {

@@ -8,7 +8,7 @@ extension SQLiteDatabase: ZoneSummarizing {
     private static let rowsInStep = 20_000
 
     func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries {
-        try await store.readAtLength { [view] db, catalog in
+        try await store.readAtLength(for: .scan) { [view] db, catalog in
             let (zones, count) = try view.zones(limit: limit, db)
             let depth = ZoneSummaries.depth(of: changes, among: zones.count)
             return ZoneSummaries(zones: try zones.map { try Self.summary(of: $0, depth: depth, catalog, db) }, left: count - zones.count)
@@ -21,7 +21,7 @@ extension SQLiteDatabase: ZoneSummarizing {
         var last: Int64? = try StoredRow.id(zone: zone, position: 0)
         // A record that is saved between two steps stands further on then, with the date it always had.
         while let after = last {
-            let step = try await store.readAtLength { db, _ in
+            let step = try await store.readAtLength(for: .scan) { db, _ in
                 try Row.fetchOne(
                     db,
                     cachedSQL: """

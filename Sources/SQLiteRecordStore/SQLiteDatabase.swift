@@ -29,7 +29,7 @@ struct SQLiteDatabase: RecordDatabase {
     }
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
-        let words = await PreparedWords.of(request, in: store.latestSchema)
+        let words = try await PreparedWords.of(request, in: store.latestSchema)
         let now = store.clock()
         return try await write { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID, words: words)

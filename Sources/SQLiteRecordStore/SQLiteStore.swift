@@ -93,7 +93,7 @@ final class SQLiteStore: Sendable {
     static var configuration: Configuration {
         var configuration = Configuration()
         // One for each thread that runs tasks, beside those of long reads: no short read has to wait for a reader.
-        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + StoreReader.longReadLimit
+        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit
         configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")
@@ -163,10 +163,12 @@ final class SQLiteStore: Sendable {
         return try await reader.read(body)
     }
 
-    func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+    func readAtLength<Value: Sendable>(
+        for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value
+    ) async throws -> Value {
         guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
         defer { reader.gate.leave() }
-        return try await reader.readAtLength(body)
+        return try await reader.readAtLength(for: purpose, body)
     }
 
     /// - Parameter isAlone: whether it is committed without others, as what touches very much must be.

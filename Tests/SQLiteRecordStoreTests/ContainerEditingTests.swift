@@ -133,7 +133,7 @@ import Testing
         try await fill(other)
         let store = try #require(one as? SQLiteDatabase).store
         let (begun, end) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
-        async let read = store.readAtLength { _, catalog in
+        async let read = store.readAtLength(for: .scan) { _, catalog in
             begun.continuation.finish()
             end.wait()
             return catalog.schema.types["Note"] != nil

@@ -171,7 +171,7 @@ import Testing
         try await zone(try await database(engine, 2))
         let held = try #require(try await database(engine, 1) as? SQLiteDatabase).store
         let (begun, end) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
-        async let read = held.readAtLength { _, _ in
+        async let read = held.readAtLength(for: .query) { _, _ in
             begun.continuation.finish()
             end.wait()
             return true

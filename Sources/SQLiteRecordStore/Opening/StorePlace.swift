@@ -120,7 +120,7 @@ final class StorePlace: Sendable {
     func amounts() async -> [ZoneTypeAmount]? {
         guard let store = openStore else { return state.withLock { $0.amounts } }
         do {
-            let amounts = try await store.readAtLength { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+            let amounts = try await store.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
             state.withLock { $0.amounts = amounts }
             return amounts
         } catch {
@@ -139,10 +139,12 @@ final class StorePlace: Sendable {
     }
 
     /// The same for a read that may look at very much, on a thread that other requests don't need.
-    func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+    func readAtLength<Value: Sendable>(
+        for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value
+    ) async throws -> Value {
         let reader = try await enter()
         defer { leave(reader) }
-        return try await reader.readAtLength(body)
+        return try await reader.readAtLength(for: purpose, body)
     }
 
     /// How far the work on indexes is.
@@ -352,7 +354,7 @@ final class StorePlace: Sendable {
         case .open(let store):
             if state.withLock({ $0.amounts != nil }) {
                 // Where they can't be read, those of before stay.
-                let amounts = try? await store.reader.readAtLength { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+                let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
                 if let amounts { state.withLock { $0.amounts = amounts } }
             }
             last = await store.close()

@@ -7,8 +7,6 @@ internal import Synchronization
 
 /// What an open store is read through, whether or not it can be written to.
 final class StoreReader: Sendable {
-    /// Long reads at a time.
-    static let longReadLimit = 4
     /// Short reads after which a task makes way for others.
     private static let readsInTurn = 8
 
@@ -16,6 +14,7 @@ final class StoreReader: Sendable {
     let assetTickets: AssetTickets
     let journalLimits: JournalLimits
     let gate = ReadGate()
+    let longReads = LongReadTurns()
     let catalog: LatestCatalog
     var office: TokenOffice { tokens.withLock { $0 } }
     /// Why the file is not to be trusted, since something in it could not be read.
@@ -23,7 +22,6 @@ final class StoreReader: Sendable {
 
     private let connections: any DatabaseReader
     private let settings: StoreSettings
-    private let longReads = Turnstile(limit: longReadLimit)
     private let reads = Atomic<Int>(0)
     private let tokens: Mutex<TokenOffice>
     private let found = Mutex<StoreTrouble?>(nil)
@@ -68,10 +66,13 @@ final class StoreReader: Sendable {
         try connections.read { db in try body(db, try catalog.catalog(of: db)) }
     }
 
-    /// The same for a read that may look at very much, on a thread that other requests don't need.
-    func readAtLength<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+    /// The same for a read that may look at very much, on a thread that other requests don't need, when its turn comes.
+    /// - Throws: `CancellationError` when the task is cancelled before that.
+    func readAtLength<Value: Sendable>(
+        for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value
+    ) async throws -> Value {
         do {
-            return try await longReads.run { [self] in
+            return try await longReads[purpose].run { [self] in
                 try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
             }
         } catch {

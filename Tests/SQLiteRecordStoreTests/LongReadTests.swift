@@ -1,0 +1,109 @@
+import Dispatch
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Reads that take long: who waits for whom.
+@Suite struct LongReadTests {
+    /// Work that stays where it is until it is let go.
+    private final class Held: Sendable {
+        let begun = Atomic<Int>(0)
+        let end = DispatchSemaphore(value: 0)
+
+        func hold() {
+            begun.add(1, ordering: .relaxed)
+            end.wait()
+        }
+    }
+
+    private static func eventually(_ condition: () -> Bool) async throws {
+        for _ in 0..<20_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(condition())
+    }
+
+    @Test("Queries are answered while every turn of scans is held, and scans go on while queries hold theirs")
+    func queriesDoNotWaitForScans() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        try await database.save("a", ["number": .int64(1)])
+        let store = try #require(database as? SQLiteDatabase).store
+        let query = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(1)))])
+        for purpose in [LongReadTurns.Purpose.scan, .query] {
+            let held = Held()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // More than there are turns: some wait.
+                for _ in 0..<(2 * LongReadTurns.limit) {
+                    group.addTask { try await store.readAtLength(for: purpose) { _, _ in held.hold() } }
+                }
+                // Those that have their turns, and those that wait for one, are all there.
+                try await Self.eventually {
+                    store.longReads[purpose].waitingCount > 0
+                        && store.longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
+                }
+                if purpose == .scan {
+                    #expect(try await database.query(QueryRequest(query)).records.count == 1)
+                    #expect(try await database.explain(QueryRequest(query)).recordsReturned == 1)
+                } else {
+                    #expect(try await database.usage(of: "Item").records == 1)
+                }
+                // One who goes away while waiting leaves the others their turns.
+                let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
+                try await Self.eventually { store.longReads[purpose].waitingCount == others }
+                let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }
+                try await Self.eventually { store.longReads[purpose].waitingCount == others + 1 }
+                impatient.cancel()
+                await #expect(throws: CancellationError.self) { try await impatient.value }
+                for _ in 0..<(2 * LongReadTurns.limit) { held.end.signal() }
+                try await group.waitForAll()
+            }
+            #expect(store.longReads[purpose].waitingCount == 0)
+        }
+        await engine.close()
+    }
+
+    @Test("Turns are given in order, cancelled ones are passed over, and too many are sent away")
+    func turns() async throws {
+        let turnstile = Turnstile(limit: 1, waitingLimit: 3)
+        let order = Shared([Int]())
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let first = Task { try await turnstile.run { for await _ in gate.stream {} } }
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<3 {
+            tasks.append(Task { try await turnstile.run { order.withLock { $0.append(number) } } })
+            try await Self.eventually { turnstile.waitingCount == number + 1 }
+        }
+        await #expect { try await turnstile.run {} } throws: { ($0 as? RecordError)?.code == .tryAgainLater }
+        tasks[1].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[1].value }
+        #expect(turnstile.waitingCount == 2)
+        gate.continuation.finish()
+        try await first.value
+        for task in [tasks[0], tasks[2]] { try await task.value }
+        #expect(order.withLock { $0 } == [0, 2])
+        // The turn is free again.
+        try await turnstile.run { order.withLock { $0.append(9) } }
+        #expect(order.withLock { $0.last } == 9)
+    }
+
+    @Test("Whoever was cancelled before takes no turn")
+    func cancelledBefore() async throws {
+        let turnstile = Turnstile(limit: 1)
+        let runs = Shared(0)
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await turnstile.run { runs.withLock { $0 += 1 } }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(runs.withLock { $0 } == 0)
+        try await turnstile.run { runs.withLock { $0 += 1 } }
+        #expect(runs.withLock { $0 } == 1)
+    }
+}
