@@ -33,6 +33,7 @@ enum PublicKeyText {
         case "RSA PUBLIC KEY": throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
         default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is no public key: \(howTo)")
         }
+        // What is wrong with one that can't be read is found out below, in better words.
         if let key = try? P256.Signing.PublicKey(pemRepresentation: block(of: text, label)) { return key }
         throw RecordError(.badRequest, "\(reason(text, label)): \(howTo)")
     }
@@ -55,6 +56,7 @@ enum PublicKeyText {
     /// Which other key stands in a `PUBLIC KEY`.
     private static func reason(_ text: String, _ label: String) -> String {
         let block = block(of: text, label)
+        // Each is tried for: one that reads it says which curve the key is of.
         if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-384, and requests are signed with P-256" }
         if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-521, and requests are signed with P-256" }
         let lines = block.split(separator: "\n").dropFirst().dropLast().joined()

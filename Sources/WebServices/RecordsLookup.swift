@@ -32,6 +32,7 @@ struct RecordsLookup: Endpoint {
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
         try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })
         call.note?.items(records) { items[$0].recordID.recordName }
+        // An item that failed has no assets to fetch; its error is written below.
         let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in
             writer.name("records")

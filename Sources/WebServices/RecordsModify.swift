@@ -30,6 +30,7 @@ struct RecordsModify: Endpoint {
         let outcomes = try await database.modify(request)
         call.note?.items(outcomes) { items[$0].operation.recordName }
         let token = try await call.syncToken(of: zoneID, in: database)
+        // An item that failed has no assets to fetch; its error is written below.
         let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })
         try writer.object { writer in
             writer.name("records")

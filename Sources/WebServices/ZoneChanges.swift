@@ -31,6 +31,7 @@ struct ZoneChanges: Endpoint {
         }
         // Records were counted pull by pull.
         call.note?.items(pages, areRecords: false) { pulls[$0].request.zoneID.zoneName }
+        // A pull that failed has no assets to fetch; its error is written below.
         let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.map(\.record) })
         try writer.object { writer in
             writer.name("zones")

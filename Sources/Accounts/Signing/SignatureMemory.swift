@@ -26,6 +26,7 @@ struct SignatureMemory {
 
     mutating func publicKey(of key: ServerKey) -> P256.Signing.PublicKey? {
         if let known = keys[key.keyID] { return known }
+        // It was read when it was registered; a file that was altered since makes it a key that nothing is signed with.
         let read = try? P256.Signing.PublicKey(pemRepresentation: key.publicKeyPEM)
         keys[key.keyID] = read
         return read

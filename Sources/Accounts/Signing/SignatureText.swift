@@ -83,6 +83,7 @@ struct SignatureText {
     // MARK: Readings
 
     private static func signature(der: [UInt8]) -> P256.Signing.ECDSASignature? {
+        // Bytes that are no signature are looked at in other ways.
         try? P256.Signing.ECDSASignature(derRepresentation: der)
     }
 
@@ -96,6 +97,7 @@ struct SignatureText {
             // Any 64 bytes are read without a complaint.
             guard isNumber(bytes[..<32]), isNumber(bytes[32...]) else { return [] }
             let swapped = Array(bytes[32...] + bytes[..<32])
+            // 64 bytes are always r and s; whether they sign anything is tried next.
             return reading(try? P256.Signing.ECDSASignature(rawRepresentation: bytes), "as the 64 bytes of r and s and not as ASN.1 DER")
                 + reading(try? P256.Signing.ECDSASignature(rawRepresentation: swapped), "as the 64 bytes of s and r and not as ASN.1 DER")
         }

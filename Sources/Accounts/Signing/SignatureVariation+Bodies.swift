@@ -162,6 +162,7 @@ private struct BodyVariations {
             units.append(UInt8(truncatingIfNeeded: unit >> 8))
         }
         add(units, "the body in UTF-16", "Hash the body in UTF-8.")
+        // A body that is no JSON has no other forms.
         guard let value = try? JSONReader.value(of: body) else { return }
         for style in JSONStyle.all {
             // Lines of many levels may be far longer than what was sent.

@@ -11,6 +11,7 @@ extension RehearsalArea.Reach {
             self = .zones([ZoneID(zoneName: Name(zone), ownerRecordName: parameters["owner"].map { Name($0) })])
             return
         }
+        // A body, or a part of one, that can't be read is of no zone: the service says what is wrong with it.
         guard let object = try? RequestObject(body) else {
             self = .database
             return

@@ -36,7 +36,7 @@ struct RehearsalMiddleware: RouterMiddleware {
             guard let scope = try scope(of: request, context) else { return try await next(request, context) }
             return try await RehearsalScope.$current.withValue(scope) {
                 let isOfProtocol = !request.uri.path.hasPrefix(SkylightServices.root)
-                // Health and the like are of no container, and always told.
+                // Health and the like are of no container, and always told; so is what is wrong with a path.
                 let path = isOfProtocol ? nil : try? WebServicePath(request.uri.path)
                 var response =
                     if let path { try await rehearse(request, at: path, context) { try await next($0, context) } } else { try await next(request, context) }
@@ -132,6 +132,7 @@ struct RehearsalMiddleware: RouterMiddleware {
     /// Ends the connection.
     /// - Returns: the error that leaves nothing to be answered.
     private func dropped(_ context: ServingRequestContext) async -> ConnectionLost {
+        // One that is closed already is what is wanted.
         try? await context.channel.close().get()
         return ConnectionLost(cause: ChannelError.alreadyClosed)
     }

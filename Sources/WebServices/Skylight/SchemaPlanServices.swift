@@ -21,6 +21,7 @@ struct SchemaValidation: Endpoint {
                 for note in text.notes { writer.value(note) }
             }
             if text.moreNotes > 0 { writer.member("moreNotes", Int64(text.moreNotes)) }
+            // What is wrong with the text was written just before.
             guard let schema = try? text.schema() else { return }
             writer.member("types", Int64(schema.types.count))
             writer.member("fields", Int64(schema.types.values.reduce(0) { $0 + $1.fields.count }))
@@ -219,6 +220,7 @@ extension RequestObject {
     }
 
     /// Of the schema that a body may have, in bytes.
+    /// Something else than a string has none, and is refused where it is read.
     fileprivate var textSize: Int { (try? string("text"))??.utf8.count ?? 0 }
 
     /// - Throws: `RecordError` BAD_REQUEST naming line and column.

@@ -87,6 +87,7 @@ struct RequestNoting: RouterMiddleware {
         if noted.container != nil { return }
         if let path = AssetPath(request.uri.path) {
             (noted.container, noted.environment, noted.operation) = (path.container, path.environment, Self.fileOperation)
+            // A path that is none is of no place; what is wrong with it is the answer, which is noted.
         } else if let path = try? WebServicePath(request.uri.path) {
             noted.place(path)
             if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = request.uri.path }
