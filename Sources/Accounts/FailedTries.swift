@@ -25,7 +25,7 @@ struct FailedTries {
     private static let rightLimit = 256
 
     /// Who is bound together besides the places alone.
-    private enum Group { case first, repeated }
+    enum Group { case first, repeated }
 
     private var places = Budget<String>(atOnce: free, interval: interval, keyLimit: placeLimit)
     private var groups = Budget<Group>(atOnce: allFree, interval: interval, keyLimit: 2)

@@ -68,7 +68,7 @@ struct DiagnosisBudgets {
     /// Those of a key, and of all together: so many at once, and as many in each second.
     static let (limitOfKey, limit) = (5, 10)
 
-    private enum All { case all }
+    enum All { case all }
 
     private var all = Budget<All>(atOnce: limit, interval: .seconds(1) / limit, keyLimit: 1)
     private var ofKeys = Budget<String>(atOnce: limitOfKey, interval: .seconds(1) / limitOfKey, keyLimit: 2 * ServerKey.countLimit)
