@@ -27,7 +27,8 @@ struct CascadeState: Sendable {
 /// One task for each store does it, in steps, each a save among the others, and goes on where it was when the store is opened again: all it
 /// knows stands in `cascades`. A save waits for no more than the step under way, so the steps need no rest between them.
 final class CascadeWorker: Sendable {
-    private static let step = Duration.milliseconds(20)
+    /// Long enough that most of the time is not spent on syncing the commits, and short for a save that waits.
+    private static let step = Duration.milliseconds(30)
     private static let patienceAfterFailure = Duration.seconds(1)
 
     /// Sent after a commit with which something is left to fall.
