@@ -34,6 +34,7 @@ import Testing
         let database = try await engine.full(.private)
         try await database.save("a", ["number": .int64(1)])
         let store = try #require(database as? SQLiteDatabase).store
+        let longReads = try #require(store.openStore).reader.longReads
         let query = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(1)))])
         for purpose in [LongReadTurns.Purpose.scan, .query] {
             let held = Held()
@@ -44,8 +45,8 @@ import Testing
                 }
                 // Those that have their turns, and those that wait for one, are all there.
                 try await Self.eventually {
-                    store.longReads[purpose].waitingCount > 0
-                        && store.longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
+                    longReads[purpose].waitingCount > 0
+                        && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
                 }
                 if purpose == .scan {
                     #expect(try await database.query(QueryRequest(query)).records.count == 1)
@@ -55,15 +56,15 @@ import Testing
                 }
                 // One who goes away while waiting leaves the others their turns.
                 let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
-                try await Self.eventually { store.longReads[purpose].waitingCount == others }
+                try await Self.eventually { longReads[purpose].waitingCount == others }
                 let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }
-                try await Self.eventually { store.longReads[purpose].waitingCount == others + 1 }
+                try await Self.eventually { longReads[purpose].waitingCount == others + 1 }
                 impatient.cancel()
                 await #expect(throws: CancellationError.self) { try await impatient.value }
                 for _ in 0..<(2 * LongReadTurns.limit) { held.end.signal() }
                 try await group.waitForAll()
             }
-            #expect(store.longReads[purpose].waitingCount == 0)
+            #expect(longReads[purpose].waitingCount == 0)
         }
         await engine.close()
     }
