@@ -171,7 +171,9 @@ extension Accounts {
         return KnownUsers(users, seen: seen, removed: Set(removed))
     }
 
+    /// Writes a user, who is none of the removed from then on.
     static func write(_ user: User, seen: Timestamp?, _ database: Database) throws {
+        try database.execute(sql: "DELETE FROM removedUser WHERE userRecordName = ?", arguments: [user.userRecordName.string])
         try database.execute(
             sql: """
                 INSERT INTO user (handle, userRecordName, displayName, emailAddress, made, maker, lastSeen) VALUES (?, ?, ?, ?, ?, ?, ?)

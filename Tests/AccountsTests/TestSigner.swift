@@ -1,4 +1,4 @@
-import Accounts
+@testable import Accounts
 import Crypto
 import Foundation
 import JSON
@@ -52,8 +52,12 @@ struct TestSigner {
             environment: environment, origin: "http://localhost:8080")
     }
 
+    private static let start = ContinuousClock.now
+
     func verdict(_ request: SignedRequest, now: Date = now) -> SignatureVerdict {
-        accounts.verify(request, knownTargets: Self.knownTargets, now: now)
+        // What is measured goes on as the date does.
+        let moment = Self.start + .seconds(now.timeIntervalSince(Self.now))
+        return accounts.verify(request, knownTargets: Self.knownTargets, now: now, at: moment)
     }
 
     /// Why a request is refused.

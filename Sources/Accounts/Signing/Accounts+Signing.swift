@@ -12,6 +12,13 @@ extension Accounts {
     ///
     /// A right signature takes as long as it takes to hash the body, a wrong one up to some tens of milliseconds more.
     public func verify(_ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true) -> SignatureVerdict {
+        verify(request, knownTargets: knownTargets, now: now, isUse: isUse, at: .now)
+    }
+
+    /// - Parameter moment: what diagnoses are bounded by, of a clock that nobody can set.
+    func verify(
+        _ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true, at moment: ContinuousClock.Instant
+    ) -> SignatureVerdict {
         let (key, problem) = knownKey(of: request)
         guard let key, let publicKey = signatures.withLock({ $0.publicKey(of: key) }) else {
             return .refused(problem ?? .unknownKey(request.keyID, of: serverKeys(), for: request))
@@ -34,7 +41,7 @@ extension Accounts {
             return (diagnosis.signature.flatMap { memory.message(of: $0) }, others, memory.latest(of: key.keyID))
         }
         let found = diagnosis.problem(remembered: remembered, otherKeys: others, earlier: earlier) {
-            signatures.withLock { $0.diagnoses.take(keyID: key.keyID, at: .now) }
+            signatures.withLock { $0.diagnoses.take(keyID: key.keyID, at: moment) }
         }
         return .refused(found)
     }
