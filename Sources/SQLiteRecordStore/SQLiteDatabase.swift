@@ -42,7 +42,7 @@ struct SQLiteDatabase: RecordDatabase {
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         let found = try await read(recordIDs, desiredKeys, bytesLimit)
-        let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter { store.knows($0) || $0 == caller.userRecordName }
+        let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
         // Reading makes no container, and does not fail because nothing can be written.
         guard !missing.isEmpty, let open = store.openStore, open.failure == nil else { return found }
         let now = store.clock()
@@ -56,12 +56,15 @@ struct SQLiteDatabase: RecordDatabase {
 
     /// Makes the records of users who were asked for.
     private func make(_ missing: [Name], at now: Timestamp) async throws {
-        try await write { [tickets = try store.assetTickets] db, state, view in
+        let numbers = try await write { [tickets = try store.assetTickets] db, state, view in
+            let numbers = try missing.map { try UserNumbers.enter($0, db) }
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
             let zone = try transaction.zone(.default)
             for name in missing { _ = try transaction.record(orUser: name, in: zone, of: view.address.scope, at: now) }
             state = try transaction.finish()
+            return numbers
         }
+        for (name, number) in zip(missing, numbers) { store.note(number, of: name) }
     }
 
     private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {

@@ -62,6 +62,8 @@ public final class SQLiteRecordEngine: RecordEngine {
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         try GrantRules.checkDatabase(address, of: caller)
         let store = try await store(of: address.container, address.environment)
+        // Who is nobody is not known.
+        if caller.access != .anonymous { store.greet(caller.userRecordName) }
         return SQLiteDatabase(store: store, address: address, caller: caller)
     }
 

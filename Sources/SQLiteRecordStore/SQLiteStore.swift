@@ -131,9 +131,8 @@ final class SQLiteStore: Sendable {
         return opening.closed(at: state.position, isBegun: state.isBegun)
     }
 
-    /// Whether it may be closed without keeping anything up: nobody reads or saves, no index is being built, nothing is being removed or
-    /// is still to fall. One
-    /// that the disk failed stays as it is until the server is started anew.
+    /// Whether it may be closed without keeping anything up: nobody reads or saves, no index is being built, nothing is being removed or is
+    /// still to fall. One that the disk failed stays as it is until the server is started anew.
     var isIdle: Bool {
         writer.isIdle && writer.failure == nil && writer.present.catalog.works.isEmpty && writer.present.cascades.count == 0
             && upkeep.load(ordering: .relaxed) == 0

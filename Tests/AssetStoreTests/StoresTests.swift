@@ -11,6 +11,7 @@ import Testing
     @Test(arguments: AssetFixture.Engine.allCases)
     func toAskForAStoreThatIsNotThereMakesNone(engine: AssetFixture.Engine) async throws {
         let fixture = try await AssetFixture(engine)
+        _ = try await fixture.engine.withZone()
         let (here, stranger) = (try address(.private).container, try #require(ContainerID("iCloud.com.example.Stranger")))
         #expect(try await fixture.stores.existingStore(here, .development) === fixture.store)
         #expect(try await fixture.stores.existingStore(here, .production) == nil)
@@ -18,7 +19,7 @@ import Testing
         let listing = try #require(fixture.engine as? any EnvironmentListing)
         #expect(try await listing.environments(of: here) == [.development])
         #expect(try await fixture.engine.containers() == [here])
-        _ = try await fixture.engine.database(address(.private, .production), as: ada)
+        for result in try await fixture.engine.database(address(.private, .production), as: ada).modifyZones([.create(notes)]) { _ = try result.get() }
         #expect(try await fixture.stores.existingStore(here, .production) != nil)
         await fixture.close()
     }

@@ -45,12 +45,15 @@ struct CrashImageTests {
         disk.record()
         let workload = try await CrashWorkload.run(in: folder.url.appending(path: "data"), on: disk, seed: 99, openings: 1) { engine in
             let database = try await engine.full(.private)
-            let pool = try (database as? SQLiteDatabase)?.store.pool
+            let store = try #require(database as? SQLiteDatabase).store
+            // The first save makes the file.
+            try await store.write { _, _ in }
+            let pool = try store.pool
             switch lie {
             case .diskForgetsSyncs: disk.forgetSyncs()
-            case .storeDoesNotSync: try await pool?.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+            case .storeDoesNotSync: try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
             // The log is synced when it is moved into the file: nothing breaks, but what was acknowledged since is lost.
-            case .storeSyncsLater: try await pool?.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+            case .storeSyncsLater: try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
             }
         }
         var caught = 0

@@ -17,6 +17,9 @@ enum IndexRecount {
     /// Empty when the rows of complete indexes are those of the records, those of unfinished ones some of them, and nothing is left of others.
     static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
+        try await database.store.prepare()
+        // Nothing was saved, so there is nothing to count.
+        if database.store.isAbsent { return [] }
         let held = try await database.store.read { _, catalog in catalog }
         return try await database.store.pool.read { db in
             let read = try SchemaCatalog(db)

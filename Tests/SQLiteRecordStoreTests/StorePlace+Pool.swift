@@ -11,4 +11,7 @@ extension StorePlace {
             return store.pool
         }
     }
+
+    /// Whether nothing was saved yet, so that there is no file.
+    var isAbsent: Bool { (try? StoreInspection.look(at: key, in: folder)) == .nothing }
 }

@@ -8,6 +8,9 @@ enum StoreRecount {
     /// Empty when everything fits.
     static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
+        try await database.store.prepare()
+        // Nothing was saved, so there is nothing to count.
+        if database.store.isAbsent { return [] }
         return try await database.store.pool.read { try problems($0) }
     }
 

@@ -179,6 +179,8 @@ public enum RoleScenarios {
             let database = try await engine.full(.public, as: signedIn)
             let names = [signedIn.userRecordName, editors.userRecordName, "_ffffffffffffffffffffffffffffffff"].map { RecordID(recordName: $0) }
             _ = try await engine.full(.private, as: editors)
+            // In a container that is there: reading makes none.
+            _ = try await engine.withZone()
             clock.advance()
             let found = try await database.fetch(names, desiredKeys: nil)
             let own = try found[0].get()

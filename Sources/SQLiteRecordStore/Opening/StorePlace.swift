@@ -17,6 +17,8 @@ final class StorePlace: Sendable {
     var clock: @Sendable () -> Timestamp { settings.clock }
     /// Records that fall with those that a request deletes in its own transaction.
     var cascadeLimit: Int { settings.cascadeLimits.recordsInRequest }
+    /// The data folder.
+    var folder: URL { settings.folder }
 
     private let settings: StoreSettings
     private let open: OpenStores
@@ -87,7 +89,14 @@ final class StorePlace: Sendable {
         }
     }
 
-    /// Whether a user was ever entered.
+    /// Remembers who came, without writing anything.
+    func greet(_ name: Name) {
+        state.withLock { state in
+            if !state.users.knows(name) { state.users.greet(name) }
+        }
+    }
+
+    /// Whether a user was ever entered, or came of late.
     func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }
     /// The number of a user who was entered.
     func knownNumber(of name: Name) -> Int64? { state.withLock { $0.users.knownNumber(of: name) } }
@@ -96,7 +105,8 @@ final class StorePlace: Sendable {
 
     /// The name of a user, `nil` for a number never given out.
     func userName(of number: Int64, in db: Database) throws -> Name? {
-        try String.fetchOne(db, cachedSQL: "SELECT name FROM users WHERE number = ?", [number]).map { Name($0) }
+        if let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM users WHERE number = ?", [number]) { return Name(name) }
+        return state.withLock { $0.users.visitors[number] }
     }
 
     /// A signal after each commit.
@@ -286,8 +296,8 @@ final class StorePlace: Sendable {
                 state.phase = phase
                 state.reader = phase.reader
                 state.trouble = nil
-                if case .open(let store) = phase { state.users = UserNumbers(store.users) }
-                if case .absent = phase { state.users = UserNumbers() }
+                if case .open(let store) = phase { state.users = UserNumbers(store.users, visitors: state.users.visitors) }
+                if case .absent = phase { state.users = UserNumbers(visitors: state.users.visitors) }
             }
             if case .absent = phase { open.remove(self) }
         } catch {

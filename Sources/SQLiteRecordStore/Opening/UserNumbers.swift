@@ -10,14 +10,24 @@ internal import Records
 struct UserNumbers: Sendable {
     private var numbers: [Name: Int64]
     private var taken: Set<Int64>
+    /// Those who came since the engine was made and saved nothing, by the numbers that they will have.
+    private(set) var visitors: [Int64: Name]
+    /// Visitors beyond which later ones are not remembered.
+    private static let visitorLimit = 10_000
 
-    init(_ users: [Name: Int64] = [:]) {
+    init(_ users: [Name: Int64] = [:], visitors: [Int64: Name] = [:]) {
         numbers = users
         taken = Set(users.values)
+        self.visitors = visitors
     }
 
-    /// Whether the user was entered.
-    func knows(_ name: Name) -> Bool { numbers[name] != nil }
+    /// Whether the user was entered, or came of late.
+    func knows(_ name: Name) -> Bool { numbers[name] != nil || visitors[number(of: name)] == name }
+
+    /// Remembers who came, without writing anything.
+    mutating func greet(_ name: Name) {
+        if numbers[name] == nil, visitors.count < Self.visitorLimit { visitors[number(of: name)] = name }
+    }
 
     func knownNumber(of name: Name) -> Int64? { numbers[name] }
 

@@ -26,7 +26,7 @@ extension Scenario {
             get("/skylight/1/users/caller", 200, #"{"userRecordName":"$anna"}"#, as: "anna"),
             get("/skylight/1/users/caller?skylightUser=anna", 200, #"{"userRecordName":"$anna"}"#),
             get("/skylight/1/users", 200, #"{"users":[{"handle":"developer"},{"handle":"anna","userRecordName":"$anna"}]}"#),
-            get("private/zones/list"),
+            post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"One"}}}]}"#),
             get("/skylight/1/health", 200, #"{"status":"ok","stores":[{"container":"\#(ScenarioRunner.container)","environment":"development","status":"ok","reason":"<absent>"}]}"#),
             get("/skylight/1/containers", 200, #"{"containers":["\#(ScenarioRunner.container)"]}"#),
             get("/skylight/1/users/caller?skylightUser=%00", 400, #"{"serverErrorCode":"BAD_REQUEST"}"#),
