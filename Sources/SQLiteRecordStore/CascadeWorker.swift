@@ -10,6 +10,9 @@ struct CascadeLimits: Sendable {
     var recordsInRequest = BatchModifier.cascadeLimit
     /// Records that fall in one step beside the saves, however quick that is.
     var recordsInStep = 4096
+    /// How long one step may take of the writer's time: long enough that most of it is not spent on syncing the commits, and short for a save
+    /// that waits.
+    var step = Duration.milliseconds(30)
     /// Awaited before each step: a test can hold it there.
     var beforeStep: (@Sendable () async -> Void)?
 }
@@ -27,8 +30,6 @@ struct CascadeState: Sendable {
 /// One task for each store does it, in steps, each a save among the others, and goes on where it was when the store is opened again: all it
 /// knows stands in `cascades`. A save waits for no more than the step under way, so the steps need no rest between them.
 final class CascadeWorker: Sendable {
-    /// Long enough that most of the time is not spent on syncing the commits, and short for a save that waits.
-    private static let step = Duration.milliseconds(30)
     private static let patienceAfterFailure = Duration.seconds(1)
 
     /// Sent after a commit with which something is left to fall.
@@ -89,7 +90,7 @@ final class CascadeWorker: Sendable {
             }
             var cascade = Cascade(portion.targets, pass: portion.pass, followsUp: portion.isAll)
             let changes = RecordChanges(db, state: state, now: now, request: portion.request)
-            let end = ContinuousClock.now + Self.step
+            let end = ContinuousClock.now + limits.step
             _ = try cascade.run(in: changes) { count in count < limits.recordsInStep && ContinuousClock.now < end }
             state = try changes.finish()
             try CascadeRows.remove(portion.ids.prefix(cascade.doneCount), &state, db)
