@@ -289,12 +289,15 @@ struct ConnectionLost: Error {
     let cause: any Error
 
     /// What a body is read as.
-    /// - Throws: ``Refusal`` as the reading does, and otherwise that the connection is lost.
+    /// - Throws: ``Refusal`` and `RecordError` as the reading does, and otherwise that the connection is lost.
     static func reading<Value>(_ read: () async throws -> Value) async throws -> Value {
         do {
             return try await read()
         } catch let refusal as Refusal {
             throw refusal
+        } catch let error as RecordError {
+            // The server has too much to do to restore the body.
+            throw error
         } catch {
             throw ConnectionLost(cause: error)
         }

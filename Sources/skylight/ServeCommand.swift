@@ -193,8 +193,8 @@ struct ServeCommand: AsyncParsableCommand {
             // The last one is asked to end first.
             services: [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // A client that never finishes its request does not keep the server from ending.
-        configuration.maximumGracefulShutdownDuration = .seconds(5)
+        // A client that never finishes its request does not keep the server from ending. With what is to be closed after it, that takes five seconds.
+        configuration.maximumGracefulShutdownDuration = .seconds(4)
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as IOError {

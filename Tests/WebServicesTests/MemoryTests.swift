@@ -40,9 +40,11 @@ struct MemoryTests {
         try await Self.run(kind) { server, budget in
             let answerSize = try #require(try await server.client.exchange(Self.lookup).first).body.count
             try await Self.isGivenBack(budget)
-            try await server.client.withoutReading(Array(repeating: Self.lookup, count: 8)) {
-                // Three are held. For a fourth there is no room as long as it is made, which takes twice as much.
-                while budget.takenBytes != 3 * answerSize { try await Task.sleep(for: .milliseconds(5)) }
+            func isTaken(_ count: Int) async throws {
+                while budget.takenBytes != count * answerSize { try await Task.sleep(for: .milliseconds(5)) }
+            }
+            // Three are held. For a fourth there is no room as long as it is made, which takes twice as much.
+            try await server.client.withoutReading(Self.lookup, times: 3, isTaken) {
                 let refused = try #require(try await server.client.exchange(Self.lookup).first)
                 #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
                 #expect(Subset.differences(["serverErrorCode": "TRY_AGAIN_LATER", "retryAfter": "<any>", "reason": "<has --transfer-memory>"], try refused.json()).isEmpty)

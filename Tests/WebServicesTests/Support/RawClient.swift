@@ -53,15 +53,20 @@ struct RawClient: Sendable {
         try await channel.close()
     }
 
-    /// Sends requests, each on a connection of its own, and reads nothing of the answers until the body ends, which closes the connections.
-    func withoutReading<Value>(_ requests: [[UInt8]], _ body: () async throws -> Value) async throws -> Value {
+    /// Sends a request so many times, each on a connection of its own, and reads nothing of the answers until the body ends, which closes the
+    /// connections.
+    /// - Parameter taken: waits until the server has so many of them in hand.
+    func withoutReading<Value>(
+        _ request: [UInt8], times: Int, _ taken: (Int) async throws -> Void, _ body: () async throws -> Value
+    ) async throws -> Value {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.autoRead, value: false).channelOption(.socketOption(.so_rcvbuf), value: 64 << 10)
         var channels: [any Channel] = []
-        for request in requests {
+        for number in 1...times {
             let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
             channels.append(channel)
             try await channel.writeAndFlush(ByteBuffer(bytes: request))
+            try await taken(number)
         }
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
