@@ -74,7 +74,7 @@ import Testing
 
     @Test(arguments: [
         ("role=Nothing&user=_00000000000000000000000000000000", HTTPResponse.Status.notFound),
-        ("role=Editor&user=_00000000000000000000000000000000", .notFound), ("role=Editor&user=developer", .badRequest), ("role=Editor", .badRequest),
+        ("role=Editor&user=_00000000000000000000000000000000", .notFound), ("role=Editor&user=somebody", .badRequest), ("role=Editor", .badRequest),
     ])
     func rolesAreGivenToUsersAlone(form: String, status: HTTPResponse.Status) async throws {
         try await SchemaPageStage.with { stage in

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("name", "name"), ("Field Name", "Field_Name"), ("temp (°C)", "temp_C"), ("a.b", "a.b"), ("2019", "f_2019"), ("_id", "f_id"), ("größe", "gr_e"),
+        ("name", "name"), ("Field Name", "Field_Name"), ("temp (°C)", "temp_C"), ("a.b", "a_b"), ("2019", "f_2019"), ("_id", "f_id"), ("größe", "gr_e"),
         ("a--b", "a_b"), ("  x", "f_x"),
     ])
     func fieldNames(column: String, expected: String) throws {

@@ -364,6 +364,11 @@ private struct History {
     private mutating func reopen() async throws {
         await engine.close()
         engine = try Self.open(folder.url, cascadeLimits, clock)
+        // A file knows those who saved. Who only came is known until the engine is closed, so all come again.
+        for caller in [ada, grace] {
+            _ = try await model.full(.private, as: caller)
+            _ = try await engine.full(.private, as: caller)
+        }
     }
 
     // MARK: Choices

@@ -20,6 +20,8 @@ import Testing
     @Test func aNewTypeLooksAtNoOther() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
+        // The first save makes the file.
+        try await database.save("first")
         let store = try #require(database as? SQLiteDatabase).store
         let writer = StepCounter()
         try await store.pool.writeWithoutTransaction { writer.watch($0) }

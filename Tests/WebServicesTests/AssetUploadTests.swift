@@ -151,7 +151,7 @@ struct AssetUploadTests {
             let path = try await client.slot().path
             let cases: [([UInt8], String, Int, String, String)] = [
                 (form, "boundary=x7", 413, "QUOTA_EXCEEDED", "--asset-size-limit"),
-                (Self.form([1]).dropLast(6) + Self.form([2]), "boundary=x7", 400, "BAD_REQUEST", "more than one file"),
+                (Self.form([1]).dropLast(8) + Self.form([2]), "boundary=x7", 400, "BAD_REQUEST", "more than one file"),
                 (Array("--x7\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x7--".utf8), "boundary=x7", 400, "BAD_REQUEST", "has no file"),
                 ([], "boundary=x7", 400, "BAD_REQUEST", "has no end"), (Array("raw".utf8), "boundary=x7", 400, "BAD_REQUEST", "has no end"),
                 (Self.form([1]), "charset=utf-8", 400, "BAD_REQUEST", "without a sound boundary"),

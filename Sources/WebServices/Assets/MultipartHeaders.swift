@@ -14,7 +14,7 @@ struct MultipartBoundary: Equatable {
         guard let contentType, let header = ParameterizedHeader(contentType), header.value.lowercased() == "multipart/form-data" else { return nil }
         let boundary = header.parameters["boundary"] ?? ""
         bytes = Array(boundary.utf8)
-        guard (1...Self.limit).contains(bytes.count), bytes.last != UInt8(ascii: " "), bytes.allSatisfy(Self.isAllowed) else {
+        guard (1...Self.limit).contains(bytes.count), bytes.allSatisfy(Self.isAllowed) else {
             throw RecordError(
                 .badRequest,
                 "Content-Type is multipart/form-data without a sound boundary: expected 1 to \(Self.limit) letters, digits and '()+_,-./:=? such as "

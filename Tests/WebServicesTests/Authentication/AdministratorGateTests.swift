@@ -123,17 +123,20 @@ struct AdministratorGateTests {
     func tooMany() async throws {
         try await TestServer.run(requiring: .required) { server in
             _ = try await CredentialStage(server)
-            var statuses: [Int] = []
-            for _ in 0..<30 where statuses.last != 429 {
-                statuses.append(try await Self.send(server, "GET", "/skylight/1/users", [Self.basic("guess")]).status)
+            // One after the other they would wait in line. Side by side, most come to a line that is full. Requests of the protocol that try stand in it too.
+            let paths = ["/skylight/1/users", Self.database + "schema", "/database/1/\(CredentialStage.container)/development/private/zones/list"]
+            let answers = try await withThrowingTaskGroup(of: (path: String, answer: RawResponse).self) { group in
+                for path in Array(repeating: paths, count: 40).joined() {
+                    group.addTask { (path, try await Self.send(server, "GET", path, [Self.basic("guess")])) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(statuses.first == 401 && statuses.last == 429)
-            let refused = try await Self.send(server, "GET", Self.database + "schema", [Self.basic("guess")])
-            #expect(refused.status == 429 && refused.headers["retry-after"] != nil)
-            #expect(Subset.differences(["serverErrorCode": "THROTTLED", "retryAfter": "<any>"], try refused.json()) == [])
-            // And so are requests of the protocol that try.
-            let path = "/database/1/\(CredentialStage.container)/development/private/zones/list"
-            #expect(try await Self.send(server, "GET", path, [Self.basic("guess")]).status == 429)
+            #expect(answers.contains { $0.answer.status == 401 } && answers.allSatisfy { [401, 429].contains($0.answer.status) })
+            for path in paths {
+                let refused = try #require(answers.first { $0.path == path && $0.answer.status == 429 }, "\(path)").answer
+                #expect(refused.headers["retry-after"] != nil)
+                #expect(Subset.differences(["serverErrorCode": "THROTTLED", "retryAfter": "<any>"], try refused.json()) == [])
+            }
         }
     }
 
