@@ -44,6 +44,8 @@ struct HomeView: Page {
     private static let limit = 100
     /// Containers up to which each is opened, to say what is in it.
     private static let openedLimit = 12
+    /// Containers that are looked into for an example, where not each is opened.
+    private static let exampleLimit = 3
 
     static func load(_ fields: FormFields, console: Console) async throws -> HomeView {
         let stopwatch = Stopwatch()
@@ -59,7 +61,8 @@ struct HomeView: Page {
             let caller = all.count <= openedLimit ? Caller(userRecordName: developer.userRecordName) : nil
             rows.append(await Row(summary, caller: caller, engine: engine, stopwatch: stopwatch))
         }
-        let example = await Example(zip(summaries, rows).filter { $1.trouble == nil }.map(\.0.container).prefix(openedLimit), console: console)
+        let readable = zip(summaries, rows).filter { $1.trouble == nil }.map(\.0.container)
+        let example = await Example(readable.prefix(all.count <= openedLimit ? openedLimit : exampleLimit), console: console)
         func link(_ number: Int) -> String? { number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil }
         return HomeView(
             rows: rows, isEmpty: rows.isEmpty, example: example,
