@@ -43,7 +43,7 @@ public final class Accounts: Sendable {
         if let file {
             try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Self.protect(file)
-            queue = try DatabaseQueue(path: file.path)
+            do { queue = try DatabaseQueue(path: file.path) } catch { throw UnreadableAccounts(error) }
         } else {
             queue = try DatabaseQueue()
         }

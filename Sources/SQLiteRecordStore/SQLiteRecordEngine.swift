@@ -121,14 +121,15 @@ extension SQLiteRecordEngine: EnvironmentListing {
 }
 
 extension SQLiteRecordEngine: ContainerSummarizing {
-    public func containerSummaries() async throws -> [ContainerSummary] {
-        let trouble = Dictionary(grouping: await health().filter { $0.unreadableBecause != nil }, by: \.container)
+    public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
+        let places = stores.withLock { $0 ?? [:] }
         return try await DiskThreads.run { [folder] in
-            let containers = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).compactMap { ContainerID($0) }
-            return containers.sorted().map { container in
-                var summary = ContainerSummary(container: container, unreadableBecause: trouble[container]?.first?.unreadableBecause)
+            containers.map { container in
+                var summary = ContainerSummary(container: container)
                 for environment in Records.Environment.allCases {
-                    guard let extent = StoreInspection.extent(of: StoreKey(container: container, environment: environment), in: folder) else { continue }
+                    let key = StoreKey(container: container, environment: environment)
+                    summary.unreadableBecause = summary.unreadableBecause ?? places[key]?.health?.unreadableBecause ?? StoreInspection.problem(of: key, in: folder)
+                    guard let extent = StoreInspection.extent(of: key, in: folder) else { continue }
                     summary.bytes += extent.bytes
                     summary.lastSave = max(summary.lastSave ?? extent.lastSave, extent.lastSave)
                 }
@@ -157,13 +158,8 @@ extension SQLiteRecordEngine: StoreHealthReporting {
                     Records.Environment.allCases.compactMap { environment -> StoreHealth? in
                         let key = StoreKey(container: container, environment: environment)
                         if places[key]?.health != nil { return nil }
-                        do {
-                            _ = try StoreInspection.look(at: key, in: folder)
-                            return nil
-                        } catch {
-                            let reason = error as? RecordError ?? RecordError(.internalError, "\(key) can't be looked at: \(error)")
-                            return StoreHealth(container: container, environment: environment, unreadableBecause: reason, since: now)
-                        }
+                        guard let reason = StoreInspection.problem(of: key, in: folder) else { return nil }
+                        return StoreHealth(container: container, environment: environment, unreadableBecause: reason, since: now)
                     }
                 }
             }

@@ -2,8 +2,8 @@ public import Records
 
 /// An engine that can tell something of its containers without opening them: there may be thousands.
 public protocol ContainerSummarizing: RecordEngine {
-    /// By identifier.
-    func containerSummaries() async throws -> [ContainerSummary]
+    /// One for each of some containers, in their order.
+    func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary]
 }
 
 /// One container as it is seen from outside.

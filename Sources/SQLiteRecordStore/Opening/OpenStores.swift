@@ -27,6 +27,10 @@ final class OpenStores: Sendable {
         }
     }
 
+    /// How often, and after which pause, it is looked again whether one of those in use can be closed.
+    private static let tries = 20
+    private static let pause = Duration.milliseconds(10)
+
     let limits: Limits
     private let open = Mutex<[StoreKey: StorePlace]>([:])
 
@@ -41,12 +45,15 @@ final class OpenStores: Sendable {
     /// - Throws: `RecordError` TRY_AGAIN_LATER when as many are in use as there may be.
     func admit(_ place: StorePlace) async throws {
         open.withLock { $0[place.key] = place }
-        var excess = count - limits.unused
-        if excess <= 0 { return }
-        for other in places.filter({ $0 !== place }).sorted(by: { $0.lastUse < $1.lastUse }) where excess > 0 {
-            if await other.closeUnlessUsed() { excess -= 1 }
+        for _ in 0..<Self.tries {
+            var excess = count - limits.unused
+            for other in places.filter({ $0 !== place }).sorted(by: { $0.lastUse < $1.lastUse }) where excess > 0 {
+                if await other.closeUnlessUsed() { excess -= 1 }
+            }
+            if count <= limits.all { return }
+            // Most are in use for a moment only. Going away ends the wait.
+            try? await Task.sleep(for: Self.pause)
         }
-        guard count > limits.all else { return }
         remove(place)
         throw RecordError(
             .tryAgainLater,

@@ -39,6 +39,16 @@ enum StoreInspection {
         return .file
     }
 
+    /// Why a store can't be opened, as far as that shows from outside.
+    static func problem(of key: StoreKey, in data: URL) -> RecordError? {
+        do {
+            _ = try look(at: key, in: data)
+            return nil
+        } catch {
+            return error as? RecordError ?? RecordError(.internalError, "\(key) can't be looked at: \(error)")
+        }
+    }
+
     /// Bytes of the file and its log, and when something was last written to them; `nil` when there is no file.
     static func extent(of key: StoreKey, in data: URL) -> (bytes: Int64, lastSave: Timestamp)? {
         let path = key.file(in: data).path(percentEncoded: false)

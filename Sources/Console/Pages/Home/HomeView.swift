@@ -51,11 +51,11 @@ struct HomeView: Page {
         let stopwatch = Stopwatch()
         let engine = console.engine
         let developer = try People(console.accounts, actingAs: nil).actor
-        let all = try await stopwatch.measure { try await Self.listed(engine) }
+        let all = try await stopwatch.measure { try await engine.containers() }
         let last = max(1, (all.count + limit - 1) / limit)
         let page = min(max(fields["page"].flatMap { Int($0) } ?? 1, 1), last)
         let first = (page - 1) * limit
-        let summaries = Array(all.dropFirst(first).prefix(limit))
+        let summaries = try await stopwatch.measure { try await Self.summaries(of: Array(all.dropFirst(first).prefix(limit)), engine) }
         var rows: [Row] = []
         for summary in summaries {
             let caller = all.count <= openedLimit ? Caller(userRecordName: developer.userRecordName) : nil
@@ -70,9 +70,9 @@ struct HomeView: Page {
             previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
     }
 
-    private static func listed(_ engine: any RecordEngine) async throws -> [ContainerSummary] {
-        if let summarizing = engine as? any ContainerSummarizing { return try await summarizing.containerSummaries() }
-        return try await engine.containers().map { ContainerSummary(container: $0) }
+    private static func summaries(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [ContainerSummary] {
+        if let summarizing = engine as? any ContainerSummarizing { return try await summarizing.summaries(of: containers) }
+        return containers.map { ContainerSummary(container: $0) }
     }
 
     /// Makes a container and goes there.
