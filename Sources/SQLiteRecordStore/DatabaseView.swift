@@ -8,6 +8,8 @@ struct DatabaseView: Sendable {
     let address: DatabaseAddress
     let caller: Caller
     let userNumber: Int64
+    /// Whether a user came of late, who is entered with the first save that is about them.
+    var isVisitor: @Sendable (Name) -> Bool = { _ in false }
 
     /// The number that owns the zones of a public or private database.
     var ownerNumber: Int64 { address.scope == .public ? 0 : userNumber }

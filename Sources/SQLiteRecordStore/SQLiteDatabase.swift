@@ -20,9 +20,9 @@ struct SQLiteDatabase: RecordDatabase {
     ) async throws -> Value {
         if caller.access == .anonymous { return try await store.write(isAlone: isAlone) { [view] db, state in try body(db, &state, view) } }
         let known = store.knownNumber(of: caller.userRecordName)
-        let (value, number) = try await store.write(isAlone: isAlone) { [address, caller] db, state in
+        let (value, number) = try await store.write(isAlone: isAlone) { [address, caller, store] db, state in
             let number = try known ?? UserNumbers.enter(caller.userRecordName, db)
-            return (try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number)), number)
+            return (try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number, isVisitor: store.knows)), number)
         }
         if known == nil { store.note(number, of: caller.userRecordName) }
         return value

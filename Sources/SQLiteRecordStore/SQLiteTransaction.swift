@@ -127,7 +127,10 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     }
 
     func knowsUser(_ name: Name) throws -> Bool {
-        try Bool.fetchOne(db, cachedSQL: "SELECT 1 FROM users WHERE name = ?", [name.string]) ?? false
+        if try Bool.fetchOne(db, cachedSQL: "SELECT 1 FROM users WHERE name = ?", [name.string]) ?? false { return true }
+        guard view.isVisitor(name) else { return false }
+        _ = try UserNumbers.enter(name, db)
+        return true
     }
 
     func hasAsset(_ checksum: FileChecksum) throws -> Bool {
