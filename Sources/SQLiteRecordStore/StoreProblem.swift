@@ -68,12 +68,16 @@ struct StoreProblem {
     static func isOfWriting(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError, shortageOfFiles(error) == nil else { return false }
         // Where the disk is full, the index of the log can't be made: it is what fails first.
-        return [.SQLITE_FULL, .SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
+        return [.SQLITE_FULL, .SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) || isOfLogIndex(error)
+    }
+
+    private static func isOfLogIndex(_ error: DatabaseError) -> Bool {
+        [.SQLITE_IOERR_SHMOPEN, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
     }
 
     /// What savers are told of a store that can be read alone.
     static func readOnly(_ key: StoreKey, because error: any Error) -> RecordError {
-        if let error = error as? DatabaseError, error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE { return .diskFull }
+        if let error = error as? DatabaseError, error.resultCode == .SQLITE_FULL || isOfLogIndex(error) { return .diskFull }
         if (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace { return .diskFull }
         return RecordError(.internalError, "\(key) can't be written to (\(words(for: error))); let the server write to its folder and save again")
     }

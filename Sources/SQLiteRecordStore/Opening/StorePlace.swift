@@ -332,10 +332,15 @@ final class StorePlace: Sendable {
         do {
             return .open(try SQLiteStore(key, continuing: last, signals: signals, settings))
         } catch where StoreProblem.isOfWriting(error) {
-            // Where that fails too, it is the first error that says why.
-            guard let (reader, queue) = try? ReadOnlyOpening.open(key, continuing: last, settings) else { throw error }
-            settings.logger.warning("\(key) is open for reading alone: \(StoreProblem.details(of: error))")
-            return .readOnly(reader, queue, StoreProblem.readOnly(key, because: error))
+            do {
+                let (reader, queue) = try ReadOnlyOpening.open(key, continuing: last, settings)
+                settings.logger.warning("\(key) is open for reading alone: \(StoreProblem.details(of: error))")
+                return .readOnly(reader, queue, StoreProblem.readOnly(key, because: error))
+            } catch let another {
+                // It is the first error that says why.
+                settings.logger.error("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))")
+                throw error
+            }
         }
     }
 
