@@ -10,7 +10,7 @@ import SQLiteRecordStore
 /// The data that a command works on: a folder that this process has opened, or what a running server shows of its own.
 struct OpenStore: Sendable {
     private enum Way {
-        case local(Accounts, AssetStores)
+        case local(DataFolder.Store)
         case remote(RemoteRecordEngine)
     }
 
@@ -19,7 +19,7 @@ struct OpenStore: Sendable {
 
     init(_ store: DataFolder.Store) {
         engine = store.engine
-        way = .local(store.accounts, store.assets)
+        way = .local(store)
     }
 
     init(_ engine: RemoteRecordEngine) {
@@ -34,7 +34,7 @@ struct OpenStore: Sendable {
     /// Who is let in to the data, and by what.
     var accounts: AccountsPlace {
         switch way {
-        case .local(let accounts, _): .local(accounts)
+        case .local(let store): .local(store.accounts)
         case .remote(let engine): .remote(engine)
         }
     }
@@ -49,7 +49,7 @@ struct OpenStore: Sendable {
     /// The user of a handle or a user record name; `nil` for the developer. One who is not known yet is made.
     func caller(named handle: String?) async throws -> Caller {
         switch way {
-        case .local(let accounts, _): try accounts.caller(named: handle, deviceID: "skylight")
+        case .local(let store): try store.accounts.caller(named: handle, deviceID: "skylight")
         case .remote(let engine): try await engine.caller(named: handle, deviceID: "skylight")
         }
     }
@@ -58,7 +58,7 @@ struct OpenStore: Sendable {
     func handles() async throws -> [Name: String] {
         let pairs: [(Name, String)] =
             switch way {
-            case .local(let accounts, _): accounts.users().map { ($0.userRecordName, $0.handle) }
+            case .local(let store): store.accounts.users().map { ($0.userRecordName, $0.handle) }
             case .remote(let engine): try await engine.users().map { ($0.userRecordName, $0.handle) }
             }
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
@@ -81,15 +81,17 @@ struct OpenStore: Sendable {
 
     private func assetPlace(_ container: ContainerID, _ environment: Environment) -> AssetPlace {
         switch way {
-        case .local(_, let stores): AssetPlace(container, environment, of: stores)
+        case .local(let store): AssetPlace(container, environment, of: store.assets)
         case .remote(let engine): AssetPlace(container, environment, of: engine)
         }
     }
 
     /// Ends work that is under way and lets go of the data.
     func close() async {
-        if case .local(_, let stores) = way { await stores.close() }
-        await engine.close()
+        switch way {
+        case .local(let store): await store.close()
+        case .remote(let engine): await engine.close()
+        }
     }
 
     /// A database as a user sees it.
