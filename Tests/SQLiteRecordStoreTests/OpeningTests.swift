@@ -193,7 +193,7 @@ import Testing
         let database = try await database(first, 1)
         try await zone(database)
         try await database.save("one", in: notes)
-        let token = try await database.pull(notes).token
+        var token = try await database.pull(notes).token
         await first.close()
         for calls in [WatchedFolder.Calls.writes, [.writes, .truncates]] {
             disk.fail(calls, failing: nil, error: ENOSPC)
@@ -210,6 +210,7 @@ import Testing
             try await again.save("two", in: notes)
             #expect(try await again.pull(notes, since: token).changes.map(\.record.recordID.recordName) == ["two"])
             try await again.delete("two", in: notes)
+            token = try await again.pull(notes).token
             await engine.close()
         }
     }

@@ -24,8 +24,9 @@ enum ReadOnlyOpening {
         var configuration = Configuration()
         configuration.readonly = !isExclusive
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0")
+            // First of all: the cache's size looks at the file, and with the first look the index of the log is where it stays.
             if isExclusive { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON") }
+            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         let facts = try queue.read { try StoreFacts($0, journal: settings.journal) }
