@@ -2,7 +2,7 @@ import HTTPServing
 import JSON
 import Testing
 
-/// Large answers to clients that don't read them.
+/// Large answers to many clients at a time.
 @Suite("Memory for answers", .timeLimit(.minutes(5)))
 struct MemoryTests {
     private static let count = 12
@@ -33,35 +33,6 @@ struct MemoryTests {
     /// Waits until nothing is taken.
     private static func isGivenBack(_ budget: MemoryBudget) async throws {
         while budget.takenBytes > 0 { try await Task.sleep(for: .milliseconds(5)) }
-    }
-
-    @Test("Answers that nobody reads take so much and no more, and small ones find room beside them", arguments: EngineKind.allCases)
-    func unread(kind: EngineKind) async throws {
-        try await Self.run(kind) { server, budget in
-            let answerSize = try #require(try await server.client.exchange(Self.lookup).first).body.count
-            try await Self.isGivenBack(budget)
-            func isTaken(_ count: Int) async throws {
-                var turns = 0
-                while budget.takenBytes != count * answerSize, turns < 2000 {
-                    try await Task.sleep(for: .milliseconds(5))
-                    turns += 1
-                }
-                #expect(budget.takenBytes == count * answerSize)
-            }
-            // Three are held. For a fourth there is no room as long as it is made, which takes twice as much.
-            try await server.client.withoutReading(Self.lookup, times: 3, isTaken) {
-                let refused = try #require(try await server.client.exchange(Self.lookup).first)
-                #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
-                #expect(Subset.differences(["serverErrorCode": "TRY_AGAIN_LATER", "retryAfter": "<any>", "reason": "<has --transfer-memory>"], try refused.json()).isEmpty)
-                #expect(budget.takenBytes == 3 * answerSize)
-                #expect(try await server.client.exchange(Self.request(names: ["small"])).map(\.status) == [200])
-            }
-            // Who hangs up gives back, and the next one is answered.
-            try await Self.isGivenBack(budget)
-            let answer = try #require(try await server.client.exchange(Self.lookup).first)
-            #expect(answer.status == 200 && answer.body.count == answerSize)
-            try await Self.isGivenBack(budget)
-        }
     }
 
     @Test("Of many large answers at once each is made in the end")

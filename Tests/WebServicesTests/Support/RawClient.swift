@@ -53,27 +53,6 @@ struct RawClient: Sendable {
         try await channel.close()
     }
 
-    /// Sends a request so many times, each on a connection of its own, and reads nothing of the answers until the body ends, which closes the
-    /// connections.
-    /// - Parameter taken: waits until the server has so many of them in hand.
-    func withoutReading<Value>(
-        _ request: [UInt8], times: Int, _ taken: (Int) async throws -> Void, _ body: () async throws -> Value
-    ) async throws -> Value {
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.autoRead, value: false).channelOption(.socketOption(.so_rcvbuf), value: 64 << 10)
-        var channels: [any Channel] = []
-        for number in 1...times {
-            let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
-            channels.append(channel)
-            try await channel.writeAndFlush(ByteBuffer(bytes: request))
-            try await taken(number)
-        }
-        let result: Result<Value, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        for channel in channels { try await channel.close() }
-        return try result.get()
-    }
-
     /// Sends a request whose answer does not end, and returns what comes up to a mark.
     func beginning(of request: String, until mark: String, within limit: Duration = .seconds(60)) async throws -> String {
         try await withThrowingTaskGroup(of: String.self) { group in
