@@ -10,8 +10,8 @@ extension Accounts {
 
     /// Removes a user: name and e-mail address, and the sign-in sessions with their tokens, which end at once. The place is free for somebody else.
     ///
-    /// What the user has in containers stays there under the user record name. Nobody who signs in gets that name again; whoever administers the
-    /// server brings the user back by naming the handle.
+    /// The user's data stay in the containers under the user record name. A sign-in never gives that name to anybody again; an administrator
+    /// brings the user back by naming the handle.
     /// - Returns: the user, and how many sessions that were in force ended.
     /// - Throws: `RecordError` NOT_FOUND when there is no such user; BAD_REQUEST for the developer, who is always there, for the user of a server key
     ///   that is in force, and when ``removedLimit`` users were removed; an error of the file.
@@ -41,7 +41,7 @@ extension Accounts {
         }
     }
 
-    /// Whether a user of the name was removed and is not back.
+    /// True if the user with this name was removed and has not been brought back.
     public func wasRemoved(_ userRecordName: Name) -> Bool {
         known.withLock { $0.removed.contains(userRecordName) }
     }

@@ -155,7 +155,7 @@ extension Accounts {
 
     // MARK: The file
 
-    /// What the file holds.
+    /// Reads all users from the file.
     static func users(in database: Database) throws -> KnownUsers {
         let rows = try Row.fetchAll(database, sql: "SELECT handle, userRecordName, displayName, emailAddress, made, maker, lastSeen FROM user")
         var seen: [Name: Timestamp] = [:]

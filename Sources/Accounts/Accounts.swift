@@ -56,7 +56,7 @@ public final class Accounts: Sendable {
         } catch {
             throw UnreadableAccounts(error)
         }
-        // What is there is read without a write, so that a server starts where the disk is full.
+        // Existing values are read without a write, so that a server starts on a full disk.
         let developer = users[Name(User.developerHandle)] ?? User(handle: User.developerHandle)
         if users[Name(User.developerHandle)] == nil { try queue.write { try Self.write(developer, seen: nil, $0) } }
         let secret = try queue.read { try Self.sealingSecret(in: $0) } ?? queue.write { try Self.newSealingSecret(in: $0) }

@@ -21,7 +21,7 @@ public final class MemoryBudget: Sendable {
     /// Bytes that are taken now.
     public var takenBytes: Int { taken.load(ordering: .relaxed) }
 
-    /// - Returns: whether there is room. Who is alone may have more than there is: it would never find room.
+    /// - Returns: true if there is room. A request that is alone may take more than the limit, because it would never find room otherwise.
     func take(_ count: Int) -> Bool {
         var before = taken.load(ordering: .relaxed)
         while before + count <= limit || before == 0 {

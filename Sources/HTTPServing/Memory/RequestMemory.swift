@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// What one request holds of a server's ``MemoryBudget``.
 public final class RequestMemory: Sendable {
-    /// There is no room for an answer that is to be made of what was read. Who drops that can wait for room, and read again.
+    /// There is no room for an answer that is to be made of what was read. The request can drop what it read, wait for room, and read again.
     public struct Shortage: Error {
         let count: Int
     }
@@ -17,7 +17,7 @@ public final class RequestMemory: Sendable {
     static let uncounted = 64 << 10
     /// How long a request waits for others to give back, before it is sent away.
     private static let patience = Duration.seconds(3)
-    /// Who waits looks so often. To be told would take a list of those who wait, for the rare case that somebody does.
+    /// A waiting request looks for room this often. Waking it instead would need a list of waiting requests, for a rare case.
     private static let interval = Duration.milliseconds(20)
     /// Seconds.
     private static let retryAfter = 2
