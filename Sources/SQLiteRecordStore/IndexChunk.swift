@@ -92,14 +92,15 @@ struct IndexChunk: Sendable {
         return nil
     }
 
-    private static func hasMember(after place: Place, _ members: Int64, _ db: Database) throws -> Bool {
+    /// Whether the zone of a place has a record after it.
+    static func hasMember(after place: Place, _ members: Int64, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db, cachedSQL: "SELECT 1 FROM entries WHERE field = ? AND zone = ? AND value = 0 AND name > ? LIMIT 1",
             [members, place.zone, place.name.string]) ?? false
     }
 
     /// The position of a zone, `nil` when it has ended.
-    private static func position(of zone: Int64, _ db: Database) throws -> Int64? {
+    static func position(of zone: Int64, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(db, cachedSQL: "SELECT position FROM zones WHERE number = ? AND state = 0", [zone])
     }
 

@@ -92,42 +92,22 @@ enum IndexTarget: Sendable, Hashable {
 
     // MARK: Removing
 
+    var table: IndexTable {
+        switch self {
+        case .entries: .entries
+        case .tokens: .tokens
+        case .composite: .compositeEntries
+        }
+    }
+
     /// Removes all rows.
     func removeAll(_ db: Database) throws {
-        switch self {
-        case .entries: try db.run("DELETE FROM entries WHERE field = ?", [number])
-        case .tokens: try db.run("DELETE FROM tokens WHERE field = ?", [number])
-        case .composite: try db.run("DELETE FROM compositeEntries WHERE composite = ?", [number])
-        }
+        try db.run("DELETE FROM \(table.name) WHERE \(table.key[0]) = ?", [number])
     }
 
     /// Removes some rows.
     /// - Returns: how many.
     func remove(limit: Int, _ db: Database) throws -> Int {
-        switch self {
-        case .entries: try db.removeRows(of: "entries", key: ["field", "zone", "value", "name"], where: [number], limit: limit)
-        case .tokens: try db.removeRows(of: "tokens", key: ["field", "zone", "token", "name"], where: [number], limit: limit)
-        case .composite:
-            try db.removeRows(of: "compositeEntries", key: ["composite", "zone", "filter", "sort", "name"], where: [number], limit: limit)
-        }
-    }
-}
-
-extension Database {
-    /// Removes some rows of a table without row numbers.
-    ///
-    /// One by one: for all at once SQLite would look a list of keys up by the first two columns alone, and go through every row under them.
-    /// - Parameters:
-    ///   - key: the columns of the table's key.
-    ///   - values: what the first of them must be.
-    /// - Returns: how many.
-    func removeRows(of table: String, key: [String], where values: [Int64], limit: Int) throws -> Int {
-        let condition = key.prefix(values.count).map { "\($0) = ?" }.joined(separator: " AND ")
-        let rows = try Row.fetchAll(
-            self, cachedSQL: "SELECT \(key.joined(separator: ", ")) FROM \(table) WHERE \(condition) LIMIT ?",
-            StatementArguments(values + [Int64(limit)]))
-        let statement = "DELETE FROM \(table) WHERE " + key.map { "\($0) = ?" }.joined(separator: " AND ")
-        for row in rows { try run(statement, StatementArguments(row.databaseValues)) }
-        return rows.count
+        try table.removeRows(where: [number], limit: limit, db)
     }
 }

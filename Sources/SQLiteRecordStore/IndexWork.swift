@@ -37,31 +37,17 @@ struct IndexWork: Sendable, Hashable {
         }
     }
 
-    private enum Kind: Int {
-        case entries = 0
-        case tokens = 1
-        case composite = 2
-    }
-
     private static func target(_ row: Row) throws -> IndexTarget? {
         let number: Int64 = try row.value("number", in: "indexWork")
         let field: String? = try row.value("field", in: "fields")
         let key = field.map { FieldKey(schemaName: Name($0)) }
-        switch Kind(rawValue: try row.value("kind", in: "indexWork")) {
+        switch IndexTable(rawValue: try row.value("kind", in: "indexWork")) {
         case .entries: return key.map { .entries($0, number) }
         case .tokens: return key.map { .tokens($0, number) }
-        case .composite:
+        case .compositeEntries:
             guard let filter: String = try row.value("filter", in: "composites"), let sort: String = try row.value("sort", in: "composites") else { return nil }
             return .composite(CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort))), number)
         case nil: return nil
-        }
-    }
-
-    private var kind: Kind {
-        switch target {
-        case .entries: .entries
-        case .tokens: .tokens
-        case .composite: .composite
         }
     }
 
@@ -89,10 +75,9 @@ struct IndexWork: Sendable, Hashable {
     static func insert(
         _ phase: Phase, _ target: IndexTarget, _ indexes: Indexes, in type: Name, number: Int64, total: Int, _ db: Database
     ) throws -> IndexWork {
-        let draft = IndexWork(id: 0, type: type, target: target, indexes: indexes, phase: phase)
         try db.run(
             "INSERT INTO indexWork (type, kind, number, indexes, phase, zone, name, done, doneThere, total) VALUES (?, ?, ?, ?, ?, -1, '', 0, 0, ?)",
-            [number, draft.kind.rawValue, target.number, indexes.rawValue, phase.rawValue, total])
+            [number, target.table.rawValue, target.number, indexes.rawValue, phase.rawValue, total])
         return IndexWork(id: db.lastInsertedRowID, type: type, target: target, indexes: indexes, phase: phase)
     }
 

@@ -9,11 +9,6 @@ internal import Synchronization
 /// One task for each store does it, and goes on where it was when the store is opened again: all it knows stands in `indexWork`. It reads
 /// beside the writer and writes in steps, each a save among the others; while there are others it takes no more than a part of the time.
 final class IndexWorker: Sendable {
-    /// What one step may take of the writer's time while others save, and otherwise.
-    private static let busyStep = Duration.milliseconds(2)
-    private static let quietStep = Duration.milliseconds(20)
-    /// How long to rest after a step while others save, in times of the step.
-    private static let restFactor = 2
     /// Rows that are removed before the time is looked at.
     private static let rowsInRemoval = 256
     private static let patienceAfterFailure = Duration.seconds(1)
@@ -139,7 +134,7 @@ final class IndexWorker: Sendable {
 
     private func remove(_ work: IndexWork, _ store: SQLiteStore) async throws {
         state.withLock { $0.reached[work.id] = nil }
-        var pace = Pace(store)
+        var pace = WorkPace(store)
         while !Task.isCancelled {
             await beforeStep?()
             let isLeft = try await store.write { [budget = pace.budget] db, state -> Bool in
@@ -197,7 +192,7 @@ final class IndexWorker: Sendable {
     }
 
     private func enter(_ chunk: Shared<IndexChunk>, for group: Group, _ store: SQLiteStore) async throws {
-        var pace = Pace(store)
+        var pace = WorkPace(store)
         var isLeft = true
         while isLeft, !Task.isCancelled {
             await beforeStep?()
@@ -261,33 +256,6 @@ final class IndexWorker: Sendable {
                 else { continue }
                 try state.catalog.advance(work, db)
             }
-        }
-    }
-
-    /// How fast to go: slower while others save.
-    private struct Pace {
-        private let store: SQLiteStore
-        private let clock = ContinuousClock()
-        private var last: ContinuousClock.Instant
-        private var saves: Int
-        private var isBusy = true
-
-        init(_ store: SQLiteStore) {
-            self.store = store
-            last = clock.now
-            saves = store.writeCount
-        }
-
-        var budget: Duration { isBusy ? busyStep : quietStep }
-
-        mutating func rest() async {
-            let now = store.writeCount
-            // One of them was the step itself, where it was a write.
-            isBusy = now - saves > 1
-            saves = now
-            // Being closed ends the rest.
-            if isBusy { try? await Task.sleep(for: (clock.now - last) * restFactor) } else { await Task.yield() }
-            last = clock.now
         }
     }
 }

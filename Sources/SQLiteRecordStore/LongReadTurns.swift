@@ -1,3 +1,5 @@
+internal import Records
+
 /// The turns of a store's reads that may look at very much. Queries have turns of their own, so that nobody waits for an answer behind a scan.
 struct LongReadTurns: Sendable {
     /// What is read for.
@@ -13,10 +15,11 @@ struct LongReadTurns: Sendable {
     /// Long reads at a time. Each has a reader of the pool.
     static let limit = queryLimit + scanLimit
 
-    private let queries = Turnstile(limit: queryLimit)
-    private let scans = Turnstile(limit: scanLimit)
+    private let queries = AsyncSemaphore(limit: queryLimit, refusal: refusal)
+    private let scans = AsyncSemaphore(limit: scanLimit, refusal: refusal)
+    private static let refusal = RecordError(.tryAgainLater, "Too many requests wait for this container; try again soon", retryAfter: 1)
 
-    subscript(_ purpose: Purpose) -> Turnstile {
+    subscript(_ purpose: Purpose) -> AsyncSemaphore {
         switch purpose {
         case .query: queries
         case .scan: scans

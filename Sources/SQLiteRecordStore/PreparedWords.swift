@@ -11,7 +11,8 @@ struct PreparedWords: Sendable {
     /// Bytes of text up to which a request is not worth the way to another thread.
     private static let shortest = 16_384
     /// Requests whose texts are cut at a time; the others wait, without holding a thread.
-    private static let turns = Turnstile(limit: 2)
+    private static let turns = AsyncSemaphore(
+        limit: 2, refusal: RecordError(.tryAgainLater, "Too many requests with long texts wait; try again soon", retryAfter: 1))
 
     /// Those of each text, in the order of the index.
     private var words: [Name: [Name]] = [:]

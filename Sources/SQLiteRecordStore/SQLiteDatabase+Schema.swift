@@ -27,12 +27,15 @@ extension SQLiteDatabase: SchemaEditing {
         by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool, _ change: @escaping @Sendable (Schema) throws -> SchemaChange
     ) async throws -> Schema {
         let now = store.clock()
+        let planned = try change(try await schema())
+        let reached = planned.removesAnything ? try await store.removeBefore(planned, by: caller, at: now) : [:]
         let (schema, awaited) = try await write(isAlone: true) { [caller] db, state, _ in
             var editor = SchemaEditor(db, state, by: caller, at: now)
-            let awaited = try editor.apply(try change(state.catalog.schema), because: reason)
+            let awaited = try editor.apply(try change(state.catalog.schema), reached: reached, because: reason)
             state = editor.state
             return (state.catalog.schema, awaited.union(state.catalog.builds(namedBy: edits)))
         }
+        if planned.removesAnything { store.sweep() }
         if waitsForIndexes, !awaited.isEmpty { try await store.waitForIndexes(awaited) }
         return schema
     }
@@ -46,7 +49,7 @@ extension SQLiteDatabase: SchemaEditing {
             state = editor.state
             return state.catalog.schema
         }
-        store.sweepEndedZones()
+        store.sweep()
         return schema
     }
 

@@ -50,7 +50,7 @@ extension SQLiteDatabase {
                 }
             }
         }
-        store.sweepEndedZones()
+        store.sweep()
         return results
     }
 
@@ -71,7 +71,7 @@ extension SQLiteDatabase: ZonePurging {
             try ZoneRules.check(.delete(zoneID), in: view.address, as: view.caller)
             _ = try Self.end(zoneID, as: .purged, view, &state, now, db)
         }
-        store.sweepEndedZones()
+        store.sweep()
     }
 }
 

@@ -25,10 +25,10 @@ final class SQLiteStore: Sendable {
     private let purging = Mutex<Task<Void, Never>?>(nil)
     /// Sweeps and purges that are at work.
     private let upkeep = Atomic<Int>(0)
-    /// Whether rows of ended zones are being removed, and whether to look again when that is done.
-    private let sweep = Mutex(Sweep())
+    /// Whether rows of what was removed are being swept, and whether to look again when that is done.
+    private let sweepTurns = Mutex(SweepTurns())
 
-    fileprivate struct Sweep {
+    fileprivate struct SweepTurns {
         var isUnderWay = false
         var isAskedFor = false
     }
@@ -80,11 +80,11 @@ final class SQLiteStore: Sendable {
         ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
         // Looked at here, where a connection is at hand: mostly there is nothing to do, and each of these would open one of its own.
         let (isSweepDue, isPurgeDue) = try pool.read { [settings, clock = settings.clock] db in
-            (try ZoneSweep.isDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
+            (try Self.isSweepDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
         }
         indexing.start(on: self, hasWork: !facts.catalog.works.isEmpty)
         cascading.start(on: self, hasWork: facts.cascades > 0)
-        if isSweepDue { sweepEndedZones() }
+        if isSweepDue { sweep() }
         purgeOld(deletionsKept: settings.tokenLifetime, beginsNow: isPurgeDue)
         logger.debug("Opened")
     }
@@ -258,23 +258,31 @@ final class SQLiteStore: Sendable {
         while try await write({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
     }
 
-    /// Removes the rows of zones that ended, a few thousand at a time, so that saves don't wait behind a large zone.
-    func sweepEndedZones() {
-        let isNew = sweep.withLock { sweep in
-            sweep.isAskedFor = true
-            defer { sweep.isUnderWay = true }
-            return !sweep.isUnderWay
+    private static func isSweepDue(_ db: Database) throws -> Bool {
+        try ZoneSweep.isDue(db) || RetiredIndexRows.isDue(db)
+    }
+
+    /// Removes the rows of zones and indexes that ended, a few thousand at a time, so that saves don't wait behind a large one.
+    func sweep() {
+        let isNew = sweepTurns.withLock { turns in
+            turns.isAskedFor = true
+            defer { turns.isUnderWay = true }
+            return !turns.isUnderWay
         }
         guard isNew else { return }
         upkeep.add(1, ordering: .relaxed)
         Task.detached(priority: .low) { [self] in
             defer { upkeep.subtract(1, ordering: .relaxed) }
-            while sweep.withLock({ $0.takeTurn() }) {
+            while sweepTurns.withLock({ $0.takeTurn() }) {
                 do {
                     // Most often there is nothing, which a reader finds out without a commit.
-                    while try await read({ db, _ in try ZoneSweep.isDue(db) }) { _ = try await write { db, state in try ZoneSweep.step(db, &state) } }
+                    while try await read({ db, _ in try Self.isSweepDue(db) }) {
+                        try await write { db, state in
+                            if try !ZoneSweep.step(db, &state) { try RetiredIndexRows.step(db, &state) }
+                        }
+                    }
                 } catch {
-                    logUpkeep("Rows of zones that ended stay for now", error)
+                    logUpkeep("Rows of what was removed stay for now", error)
                 }
             }
         }
@@ -287,7 +295,7 @@ final class SQLiteStore: Sendable {
     }
 }
 
-extension SQLiteStore.Sweep {
+extension SQLiteStore.SweepTurns {
     /// - Returns: whether somebody asked since the last turn; else the sweep is over.
     fileprivate mutating func takeTurn() -> Bool {
         defer { isAskedFor = false }

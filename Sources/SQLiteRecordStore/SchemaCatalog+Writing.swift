@@ -7,7 +7,7 @@ extension SchemaCatalog {
     /// Writes what a schema has otherwise than this catalog, and takes it over. Indexes on few records are built, or removed, at once; for the
     /// others work begins that goes on in the background.
     ///
-    /// Records and values of what is not there any more were removed before, with ``forget(type:_:)`` and ``forget(field:of:_:)``.
+    /// Records and values of what is not there any more were removed before, with ``forget(type:_:)`` and ``forget(fields:of:_:)``.
     /// - Returns: the work that has to end before all indexes that were added are complete.
     mutating func store(_ new: Schema, in db: Database) throws -> Set<Int64> {
         for role in new.roles.subtracting(schema.roles) {
@@ -217,10 +217,7 @@ extension SchemaCatalog {
     /// Forgets a type without records.
     mutating func forget(type name: Name, _ db: Database) throws {
         guard let number = typeNumbers.removeValue(forKey: name) else { return }
-        for target in targets(of: name) {
-            try target.removeAll(db)
-            try end(target, db)
-        }
+        try retire(targets(of: name), db)
         try Self.retireFieldNumbers(db)
         try db.run("DELETE FROM composites WHERE type = ?", [number])
         try db.run("DELETE FROM indexWork WHERE type = ?", [number])
@@ -231,24 +228,33 @@ extension SchemaCatalog {
         listIndexes(of: name)
     }
 
-    /// Forgets a field without values, and the composite indexes that it is in.
-    mutating func forget(field: Name, of type: Name, _ db: Database) throws {
-        let key = FieldKey.custom(field)
-        for target in targets(of: type) where target.keys.contains(key) {
-            try target.removeAll(db)
-            try end(target, db)
-            if case .composite(let index, let number) = target {
-                try db.run("DELETE FROM composites WHERE number = ?", [number])
-                compositeNumbers[type]?[index] = nil
-                schema.types[type]?.compositeIndexes.remove(index)
-            }
+    /// Forgets fields without values, and the composite indexes that they are in.
+    mutating func forget(fields: Set<Name>, of type: Name, _ db: Database) throws {
+        let keys = Set(fields.map { FieldKey.custom($0) })
+        let targets = targets(of: type).filter { !keys.isDisjoint(with: $0.keys) }
+        try retire(targets, db)
+        for case .composite(let index, let number) in targets {
+            try db.run("DELETE FROM composites WHERE number = ?", [number])
+            compositeNumbers[type]?[index] = nil
+            schema.types[type]?.compositeIndexes.remove(index)
         }
-        if let number = fieldNumbers[type]?.removeValue(forKey: field) {
-            try Self.retireFieldNumbers(db)
-            try db.run("DELETE FROM fields WHERE number = ?", [number])
+        try Self.retireFieldNumbers(db)
+        for field in fields {
+            if let number = fieldNumbers[type]?.removeValue(forKey: field) { try db.run("DELETE FROM fields WHERE number = ?", [number]) }
+            schema.types[type]?.fields[field] = nil
         }
-        schema.types[type]?.fields[field] = nil
         listIndexes(of: type)
+    }
+
+    /// Ends indexes. Few rows go at once, the rest little by little.
+    private mutating func retire(_ targets: some Sequence<IndexTarget>, _ db: Database) throws {
+        var room = indexLimits.rowsInStep
+        for target in targets {
+            let removed = try target.remove(limit: room, db)
+            if removed == room { try RetiredIndexRows.insert(target, db) }
+            room -= removed
+            try end(target, db)
+        }
     }
 
     /// All that rows may be there for, of indexes that were dropped too.

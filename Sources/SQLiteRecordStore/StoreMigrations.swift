@@ -28,10 +28,20 @@ enum StoreMigrations {
         migrator.registerMigration("7") { db in
             try db.execute(sql: seventhVersion)
         }
+        migrator.registerMigration("8") { db in
+            try db.execute(sql: eighthVersion)
+        }
         return migrator
     }
 
-    // MARK: The seventh version
+    private static let eighthVersion = """
+        -- Indexes of fields and types that were removed, as long as they have rows.
+        CREATE TABLE retiredIndexes (
+            kind INTEGER NOT NULL,              -- as in indexWork
+            number INTEGER NOT NULL,
+            PRIMARY KEY (kind, number)
+        ) WITHOUT ROWID;
+        """
 
     private static let seventhVersion = """
         -- Records that were deleted, and whose DELETE_SELF referrers are still to go with them.

@@ -21,7 +21,7 @@ enum ZoneSweep {
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
         if journalBytes > 0, try removeJournals(of: zone, &state, db) { return true }
         if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
-        for table in tables {
+        for table in IndexTable.allCases {
             if try removeEntries(table, of: zone, db) { return true }
         }
         for table in ["typeCounts", "changeCounts"] { try db.run("DELETE FROM \(table) WHERE zone = ?", [zone]) }
@@ -55,21 +55,13 @@ enum ZoneSweep {
         return db.changesCount > 0
     }
 
-    /// A table of index rows, by the columns of its key.
-    private typealias Table = (name: String, key: [String])
-
-    private static let tables: [Table] = [
-        ("entries", ["field", "zone", "value", "name"]), ("tokens", ["field", "zone", "token", "name"]),
-        ("compositeEntries", ["composite", "zone", "filter", "sort", "name"]),
-    ]
-
     /// Looks at all indexes that have rows, for the fields of a type that was removed are not in the schema any more.
-    private static func removeEntries(_ table: Table, of zone: Int64, _ db: Database) throws -> Bool {
+    private static func removeEntries(_ table: IndexTable, of zone: Int64, _ db: Database) throws -> Bool {
         var last = Int64.min
         while let index = try Int64.fetchOne(
             db, cachedSQL: "SELECT \(table.key[0]) FROM \(table.name) WHERE \(table.key[0]) > ? ORDER BY \(table.key[0]) LIMIT 1", [last])
         {
-            if try db.removeRows(of: table.name, key: table.key, where: [index, zone], limit: rowsInStep) > 0 { return true }
+            if try table.removeRows(where: [index, zone], limit: rowsInStep, db) > 0 { return true }
             last = index
         }
         return false

@@ -157,7 +157,7 @@ import Testing
             return try Int64.fetchAll(db, sql: "SELECT f.number FROM fields f JOIN types t ON t.number = f.type WHERE t.name = 'New'").filter { numbers.contains($0) }
         }
         #expect(others == [])
-        store.sweepEndedZones()
+        store.sweep()
         await engine.close()
     }
 

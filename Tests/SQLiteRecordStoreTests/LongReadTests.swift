@@ -68,43 +68,4 @@ import Testing
         }
         await engine.close()
     }
-
-    @Test("Turns are given in order, cancelled ones are passed over, and too many are sent away")
-    func turns() async throws {
-        let turnstile = Turnstile(limit: 1, waitingLimit: 3)
-        let order = Shared([Int]())
-        let gate = AsyncStream.makeStream(of: Void.self)
-        let first = Task { try await turnstile.run { for await _ in gate.stream {} } }
-        var tasks: [Task<Void, any Error>] = []
-        for number in 0..<3 {
-            tasks.append(Task { try await turnstile.run { order.withLock { $0.append(number) } } })
-            try await Self.eventually { turnstile.waitingCount == number + 1 }
-        }
-        await #expect { try await turnstile.run {} } throws: { ($0 as? RecordError)?.code == .tryAgainLater }
-        tasks[1].cancel()
-        await #expect(throws: CancellationError.self) { try await tasks[1].value }
-        #expect(turnstile.waitingCount == 2)
-        gate.continuation.finish()
-        try await first.value
-        for task in [tasks[0], tasks[2]] { try await task.value }
-        #expect(order.withLock { $0 } == [0, 2])
-        // The turn is free again.
-        try await turnstile.run { order.withLock { $0.append(9) } }
-        #expect(order.withLock { $0.last } == 9)
-    }
-
-    @Test("Whoever was cancelled before takes no turn")
-    func cancelledBefore() async throws {
-        let turnstile = Turnstile(limit: 1)
-        let runs = Shared(0)
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            try await turnstile.run { runs.withLock { $0 += 1 } }
-        }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(runs.withLock { $0 } == 0)
-        try await turnstile.run { runs.withLock { $0 += 1 } }
-        #expect(runs.withLock { $0 } == 1)
-    }
 }

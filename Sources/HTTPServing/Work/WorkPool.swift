@@ -24,7 +24,7 @@ public final class WorkPool: TaskExecutor {
     private static let quickSize = 64 << 10
 
     private let threads: NIOThreadPool
-    private let places: Turnstile
+    private let places: AsyncSemaphore
     private let givesWay: Bool
 
     /// - Parameters:
@@ -35,7 +35,9 @@ public final class WorkPool: TaskExecutor {
     public init(threads count: Int, atATime places: Int? = nil, waiting waitingLimit: Int, givesWay: Bool = false) {
         threads = NIOThreadPool(numberOfThreads: count)
         threads.start()
-        self.places = Turnstile(places: places ?? count, waiting: waitingLimit)
+        self.places = AsyncSemaphore(
+            limit: places ?? count, waiting: waitingLimit,
+            refusal: RecordError(.tryAgainLater, "The server has too much to do; try again in a moment", retryAfter: 2))
         self.givesWay = givesWay
     }
 

@@ -23,7 +23,10 @@ public struct SchemaChange: Sendable, Hashable {
     }
 
     /// Whether there is nothing to do.
-    public var isEmpty: Bool { before == after && removedTypes.isEmpty && removedFields.isEmpty }
+    public var isEmpty: Bool { before == after && !removesAnything }
+
+    /// Whether records or values go with it.
+    public var removesAnything: Bool { !removedTypes.isEmpty || !removedFields.isEmpty }
 
     /// A line for each change, for the history.
     public var lines: [String] {

@@ -190,7 +190,15 @@ final class StorePlace: Sendable {
         try await store.waitForIndexes(works)
     }
 
-    func sweepEndedZones() { openStore?.sweepEndedZones() }
+    /// Removes the records and values that a change of the schema takes away, as far as they are too many for one transaction.
+    /// - Returns: by type, the position up to which saves have lost the values of the fields that go.
+    func removeBefore(_ change: SchemaChange, by caller: Caller, at now: Timestamp) async throws -> [Name: Int64] {
+        let store = try await enterForWriting()
+        defer { leave(store.reader) }
+        return try await SchemaRemoval(store: store, caller: caller, now: now, limits: settings.indexLimits).run(change)
+    }
+
+    func sweep() { openStore?.sweep() }
 
     /// The store while it is open for writing.
     var openStore: SQLiteStore? {

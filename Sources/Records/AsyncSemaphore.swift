@@ -1,8 +1,7 @@
-internal import Records
 internal import Synchronization
 
-/// Lets so much work in at a time. Some more waits for its turn, without holding a thread, and leaves when its task is cancelled; the rest is sent away.
-final class Turnstile: Sendable {
+/// Lets a number of tasks run some work at a time. Others wait for their turn in the order in which they came, without holding a thread.
+public final class AsyncSemaphore: Sendable {
     private typealias Turn = CheckedContinuation<Void, any Error>
 
     private struct State {
@@ -12,19 +11,24 @@ final class Turnstile: Sendable {
     }
 
     private let waitingLimit: Int
+    private let refusal: RecordError
     private let state: Mutex<State>
 
-    init(places: Int, waiting waitingLimit: Int) {
+    /// - Parameters:
+    ///   - limit: tasks that run at a time.
+    ///   - waitingLimit: tasks that may wait. Others are refused.
+    ///   - refusal: what those are told.
+    public init(limit: Int, waiting waitingLimit: Int = 1000, refusal: RecordError) {
         self.waitingLimit = waitingLimit
-        state = Mutex(State(free: places))
+        self.refusal = refusal
+        state = Mutex(State(free: limit))
     }
 
-    /// How many wait.
-    var waitingCount: Int { state.withLock { $0.waiting.count } }
+    /// Tasks that wait at the moment.
+    public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// - Throws: what the work throws; `RecordError` TRY_AGAIN_LATER when too many wait already; `CancellationError` when the task is cancelled before it
-    ///   is let in.
-    func run<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
+    /// - Throws: what `work` throws; the refusal when too many wait already; `CancellationError` when the task is cancelled before its turn comes.
+    public func run<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
         try await enter()
         defer { leave() }
         return try await work()
@@ -38,12 +42,13 @@ final class Turnstile: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (turn: Turn) in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
+                    // A task that is cancelled from now on finds its turn in the list.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if state.free > 0 {
                         state.free -= 1
                         return .success(())
                     }
-                    if state.waiting.count >= waitingLimit { return .failure(Self.isFull) }
+                    if state.waiting.count >= waitingLimit { return .failure(refusal) }
                     state.waiting.append((number, turn))
                     return nil
                 }
@@ -57,7 +62,7 @@ final class Turnstile: Sendable {
         }
     }
 
-    /// Hands the place to the one who waits longest.
+    /// Hands the place to the task that waits longest.
     private func leave() {
         let next: Turn? = state.withLock { state in
             if state.waiting.isEmpty {
@@ -68,6 +73,4 @@ final class Turnstile: Sendable {
         }
         next?.resume()
     }
-
-    private static let isFull = RecordError(.tryAgainLater, "The server has too much to do; try again in a moment", retryAfter: 2)
 }

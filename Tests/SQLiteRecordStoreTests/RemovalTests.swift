@@ -1,0 +1,155 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Removing a type or a field of many records: in steps, between which others save.
+@Suite struct RemovalTests {
+    private static let red = ZoneID(zoneName: "Red")
+    private let folder: TemporaryFolder
+    private let disk: WatchedFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
+    }
+
+    private func open(_ gate: WorkGate) throws -> SQLiteRecordEngine {
+        let limits = IndexLimits(recordsAtOnce: 10, rowsInStep: 20) { await gate.wait() }
+        return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
+    }
+
+    /// 120 records of `Item` in two zones, each with a file's worth of values, and one of `Other`.
+    private func filled(_ engine: SQLiteRecordEngine, _ gate: WorkGate) async throws -> any FullDatabase {
+        gate.open()
+        let database = try await engine.full(.private)
+        _ = try await database.modifyZones([.create(Self.red)])
+        let fields: [Name: FieldDefinition] = [
+            "number": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]), "text": FieldDefinition(type: .string, indexes: [.searchable, .queryable]),
+            "link": FieldDefinition(type: .reference),
+        ]
+        let type = RecordType(
+            name: "Item", fields: fields, systemIndexes: [.recordID: .queryable], compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))])
+        _ = try await database.edit([.addType(type)])
+        for zone in [ZoneID.default, Self.red] {
+            let operations = (0..<60).map { number in
+                RecordOperation(
+                    .create, recordName: Name("r\(number)"), recordType: "Item",
+                    fields: [
+                        "number": FieldInput(.int64(Int64(number))), "text": FieldInput(.string("word\(number % 5) here")),
+                        "link": FieldInput(.reference(Reference(recordName: "r0"))),
+                    ])
+            }
+            for outcome in try await database.modify(ModifyRequest(operations, zoneID: zone)) { _ = try outcome.get() }
+        }
+        _ = try await database.modify(ModifyRequest([RecordOperation(.create, recordName: "other", recordType: "Other", fields: [:])], zoneID: Self.red))
+        gate.close()
+        return database
+    }
+
+    private func items(_ database: any FullDatabase) async throws -> Int {
+        var count = 0
+        for zone in [ZoneID.default, Self.red] { count += try await database.counts(in: zone).records["Item"] ?? 0 }
+        return count
+    }
+
+    private func check(_ database: any FullDatabase) async throws {
+        #expect(try await IndexRecount.problems(of: database) == [])
+        #expect(try await StoreRecount.problems(of: database) == [])
+    }
+
+    /// Returns when no rows of removed indexes are left.
+    private func settleSweep(_ database: any FullDatabase) async throws {
+        guard let database = database as? SQLiteDatabase else { return }
+        while try await database.store.pool.read({ try RetiredIndexRows.isDue($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test func aTypeGoesInSteps() async throws {
+        let gate = WorkGate()
+        let engine = try open(gate)
+        let database = try await filled(engine, gate)
+        let token = try await database.pull(Self.red, pageSize: 200).token
+        let edit = Task { try await database.edit([.removeType("Item")]) }
+        try await gate.allow(2)
+        // Two steps of 20: the rest is there, and so is the type, which a save may use.
+        #expect(try await items(database) == 80)
+        try await check(database)
+        try await database.save("late", in: Self.red, ["number": .int64(7), "text": .string("late words")])
+        #expect(try await database.schema().types["Item"] != nil)
+        gate.open()
+        let schema = try await edit.value
+        #expect(schema.types["Item"] == nil)
+        #expect(try await items(database) == 0)
+        let changes = try await database.pull(Self.red, since: token, pageSize: 200).changes
+        #expect(changes.count == 61)
+        #expect(try await database.counts(in: Self.red).records == ["Other": 1])
+        try await settleSweep(database)
+        try await check(database)
+        await engine.close()
+    }
+
+    @Test func aFieldGoesInSteps() async throws {
+        let gate = WorkGate()
+        let engine = try open(gate)
+        let database = try await filled(engine, gate)
+        let token = try await database.pull(Self.red, pageSize: 200).token
+        let edit = Task { try await database.edit([.removeField("text", in: "Item"), .removeField("link", in: "Item")]) }
+        try await gate.allow(3)
+        try await check(database)
+        // Behind and before the record that the removal stands at, and in a zone of its own.
+        let late = ZoneID(zoneName: "Late")
+        _ = try await database.modifyZones([.create(late)])
+        for (name, zone) in [("r1", ZoneID.default), ("r59", Self.red), ("new", late)] as [(Name, ZoneID)] {
+            try await database.save(name, as: .forceUpdate, in: zone, ["text": .string("again"), "number": .int64(1)])
+        }
+        gate.open()
+        let schema = try await edit.value
+        #expect(schema.types["Item"].map { Set($0.fields.keys) } == ["number"])
+        for zone in [ZoneID.default, Self.red, late] {
+            let names = zone == late ? ["new"] : (0..<60).map { Name("r\($0)") }
+            for result in try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: nil) {
+                #expect(try result.get().fields.decoded().map(\.name) == ["number"])
+            }
+        }
+        // Nobody is told but of the save.
+        #expect(try await database.pull(Self.red, since: token, pageSize: 200).changes.count == 1)
+        try await settleSweep(database)
+        try await check(database)
+        // The name is free for a field of another type.
+        _ = try await database.edit([.addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .int64, indexes: .queryable)]))])
+        try await check(database)
+        await engine.close()
+    }
+
+    /// A server that stops in the middle leaves a store that fits together, and a removal that is done again.
+    @Test(arguments: [[SchemaEdit.removeType("Item")], [.removeField("text", in: "Item")]])
+    func oneThatDidNotEndIsDoneAgain(edits: [SchemaEdit]) async throws {
+        let gate = WorkGate()
+        var engine = try open(gate)
+        var database = try await filled(engine, gate)
+        let edit = Task { [database] in try await database.edit(edits) }
+        try await gate.allow(2)
+        async let closed: Void = engine.close()
+        gate.open()
+        await closed
+        #expect(await (edit.result).isFailure)
+        engine = try open(gate)
+        database = try await engine.full(.private)
+        #expect(try await database.schema().types["Item"]?.fields.count == 3)
+        try await check(database)
+        _ = try await database.edit(edits)
+        try await settleSweep(database)
+        try await check(database)
+        await engine.close()
+    }
+}
+
+extension Result {
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+}
