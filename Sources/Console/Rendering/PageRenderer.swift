@@ -20,7 +20,7 @@ struct PageRenderer: Sendable {
         self.folder = folder
         self.staticFiles = staticFiles
         self.rehearsals = rehearsals
-        library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates.map { ($0.name, $0.bytes) })
+        library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates)
     }
 
     /// - Throws: an error of a template that is read from the folder; `RecordError` INTERNAL_ERROR when there is none of that name.
@@ -35,23 +35,26 @@ struct PageRenderer: Sendable {
     }
 
     private static func library(in folder: String) throws -> MustacheLibrary {
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mustache") }
-        return try library(
-            of: names.map { name in
-                guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
-                    throw RecordError(.internalError, "The template '\(name)' can't be read")
-                }
-                return (String(name.dropLast(".mustache".count)), [UInt8](data))
-            })
+        var files: [String: [UInt8]] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
+                throw RecordError(.internalError, "The template '\(name)' can't be read")
+            }
+            files[name] = [UInt8](data)
+        }
+        return try library(of: files)
     }
 
-    private static func library(of templates: [(name: String, bytes: [UInt8])]) throws -> MustacheLibrary {
+    /// - Parameter files: texts by file name, of which the templates count.
+    private static func library(of files: [String: [UInt8]]) throws -> MustacheLibrary {
         var library = MustacheLibrary()
-        for (name, bytes) in templates {
-            try library.register(prepared(String(decoding: bytes, as: UTF8.self)), named: name)
+        for (name, bytes) in files where name.hasSuffix(fileSuffix) {
+            try library.register(prepared(String(decoding: bytes, as: UTF8.self)), named: String(name.dropLast(fileSuffix.count)))
         }
         return library
     }
+
+    private static let fileSuffix = ".mustache"
 
     /// Every template escapes bytewise. Indentation and the last line break are for readers of the source; they would also get into
     /// texts of several lines and between words. Every form that is posted gets the ``FormSecret``, so that no template can forget it.

@@ -15,7 +15,7 @@ struct StaticFiles: Sendable {
 
     init(folder: String?) {
         self.folder = folder
-        files = Dictionary(EmbeddedFiles.staticFiles.map { ($0.name, File(bytes: $0.bytes, tag: Self.tag(of: $0.bytes))) }) { first, _ in first }
+        files = EmbeddedFiles.staticFiles.mapValues { File(bytes: $0, tag: Self.tag(of: $0)) }
     }
 
     /// The address of a file, with its version in it, so that browsers need not ask again.
