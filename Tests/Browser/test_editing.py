@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from looks import check_looks
 from pictures import keep
 
 BASE = "iCloud.com.example.Editing"
@@ -44,16 +44,8 @@ def box(page, name):
 
 
 def check(page, picture=None):
-    """Axe finds nothing, and nothing sticks out, in either light and at either width; a picture is kept of states that no address has."""
-    for scheme in ["light", "dark"]:
-        for width in [1440, 390]:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            page.set_viewport_size({"width": width, "height": 860})
-            results = Axe().run(page)
-            assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            if picture and (scheme, width) in [("light", 1440), ("dark", 390)]:
-                keep(page, f"{picture} {scheme} {width}")
+    """A picture is kept of states that no address has."""
+    check_looks(page, picture=picture)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 860})
 

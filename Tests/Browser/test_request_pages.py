@@ -9,9 +9,10 @@ import urllib.request
 import uuid
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from page_server import Server
 from playwright.sync_api import expect
+
+from looks import check_looks
 
 CONTAINER = "iCloud.com.example.Watched"
 THERE = f"/c/{CONTAINER}/development/private"
@@ -60,17 +61,6 @@ class Client:
 
 def rows(page):
     return page.locator("tbody[data-rows] tr")
-
-
-def check(page):
-    """Accessible and no wider than the window, in both colours and on both kinds of screen."""
-    for scheme in ["light", "dark"]:
-        for width in [1600, 380]:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            page.set_viewport_size({"width": width, "height": 860})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            results = Axe().run(page)
-            assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
 
 
 def test_a_request_appears_within_a_second_with_its_item_errors(open_page, watched):
@@ -302,7 +292,7 @@ def test_pages_are_accessible_and_fit(open_page, watched, path):
     client = Client(watched, "looker")
     client.pull(limit=2)
     client.pull(limit=2)
-    check(open_page(f"{THERE}/{path}", at=watched))
+    check_looks(open_page(f"{THERE}/{path}", at=watched), widths=(1600, 380))
 
 
 def test_the_page_of_one_request_is_accessible_and_fits(open_page, watched):
@@ -316,4 +306,4 @@ def test_the_page_of_one_request_is_accessible_and_fits(open_page, watched):
         if operation == "changes/zone":
             page.get_by_role("button", name="Replay").click()
             page.get_by_text("Both answers side by side").click()
-        check(page)
+        check_looks(page, widths=(1600, 380))
