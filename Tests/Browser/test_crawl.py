@@ -10,6 +10,8 @@ import urllib.parse
 # Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
 MILLISECONDS = 100
+# On a slow or busy machine, so many times what the start page takes there instead.
+START_PAGES = 20
 # Pages that say what every record of a type holds look at all of them.
 MEASURING = re.compile(r"/type\?.*usage=1|/(type|field)/remove\?|/reset\?.*count=1|/query\?.*count=all|/query\.[a-z]+\?.*all=1")
 BYTES_BEFORE_DATA = 100_000
@@ -68,14 +70,15 @@ def test_every_page_that_links_lead_to(server):
             assert answer.headers["Content-Disposition"].startswith("attachment"), path
             assert len(body) == int(answer.headers["X-Skylight-Size"]), path
             continue
-        # A machine that is busy with other things gets three more tries.
-        limit = MILLISECONDS * (40 if MEASURING.search(path) else 1)
-        for _ in range(3):
-            if milliseconds <= limit:
+        # A machine that is busy with other things gets more tries, and is measured by what the start page takes there.
+        times, start = 40 if MEASURING.search(path) else 1, 0
+        for _ in range(10):
+            if milliseconds <= times * max(MILLISECONDS, START_PAGES * start):
                 break
+            start = get("/")[2]
             milliseconds = min(milliseconds, get(path)[2])
-        assert milliseconds <= limit, f"{path}: {milliseconds} ms"
-        if limit == MILLISECONDS:
+        assert milliseconds <= times * max(MILLISECONDS, START_PAGES * start), f"{path}: {milliseconds} ms, and the start page {start} ms"
+        if times == 1:
             slowest.append((milliseconds, path))
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"], path
         assert answer.headers["X-Content-Type-Options"] == "nosniff", path
