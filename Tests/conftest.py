@@ -4,15 +4,17 @@ import os
 
 import pytest
 
-# Tests that find all they need on a server with demo data, and leave it as it was: any process may take any of them.
-SPREAD = {"test_accessibility.py", "test_page_weight.py"}
+# Tests that share nothing but a server with demo data, which they leave as it was, or that have a server for themselves: any process may take any.
+SPREAD = {"test_accessibility.py", "test_page_weight.py", "test_schemathesis.py"}
 # What takes longest begins first, so that no process is still busy when the others are done.
-FIRST = ["test_kill_uploads.py", "test_kill.py"]
+FIRST = ["test_schemathesis.py", "test_kill_uploads.py", "test_kill.py"]
+# Many small pieces come last.
+LAST = ["test_accessibility.py", "test_page_weight.py"]
 
 
 def pytest_xdist_auto_num_workers():
     """One more than there are processors: much of the time is spent waiting, for browsers and servers."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items):
@@ -20,4 +22,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.name not in SPREAD:
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(item.config.rootpath))))
-    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST) + (item.path.name in SPREAD))
+    items.sort(key=lambda item: place(item.path.name))
+
+
+def place(name: str) -> int:
+    if name in FIRST:
+        return FIRST.index(name)
+    return len(FIRST) + (LAST.index(name) + 1 if name in LAST else 0)

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from chromium import chromium
 from page_server import Server
 from slow_line import SlowLine
+from waiting import until
 
 CONTAINER = "iCloud.com.example.Files"
 THERE = f"/c/{CONTAINER}/development/private"
@@ -33,13 +34,6 @@ def row(page, name):
 
 def received(row) -> int:
     return row.locator("progress").evaluate("it => it.value")
-
-
-def until(condition):
-    end = time.monotonic() + 15
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def kept(page) -> list:
@@ -173,7 +167,7 @@ def test_a_server_without_ranges_starts_over_and_it_is_said(open_page, files, li
     page.get_by_role("button", name="Resume part-4.bin").click()
     expect(part.locator("[data-now]")).to_contain_text("from the start, the server had no part of it")
     line.rate = None
-    expect(part).to_have_attribute("data-state", "done", timeout=15_000)
+    expect(part).to_have_attribute("data-state", "done")
 
 
 def test_wrong_bytes_are_not_taken(open_page, files, line):

@@ -104,7 +104,7 @@ def test_a_check_names_what_it_finds(open_page, plans, scripts):
     if not scripts:
         # The page renews itself every two seconds while the check goes on.
         page.wait_for_timeout(2500)
-    expect(page.get_by_role("button", name="Check again")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("button", name="Check again")).to_be_visible()
     findings = page.locator(".findings")
     expect(findings.filter(has_text="References to nothing").locator("tbody tr")).to_have_count(1)
     expect(findings.filter(has_text="Parents that are not there").locator("tbody")).to_contain_text("attic")
@@ -120,4 +120,4 @@ def test_a_check_of_a_zone_in_order_says_so(open_page, plans):
     page = open_page(f"{THERE}/check?zone=Tidy")
     expect(page.get_by_role("heading", name="What it looks for")).to_be_visible()
     page.get_by_role("button", name="Check now").click()
-    expect(page.get_by_text("Nothing is wrong with these records.")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Nothing is wrong with these records.")).to_be_visible()

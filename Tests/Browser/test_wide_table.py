@@ -69,7 +69,8 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
 
 
 def test_it_is_accessible_and_fits(open_page, wide):
-    page = open_page(QUESTION, reduced_motion="reduce")
+    # Axe finds in forty rows what it would find in two hundred: they alternate in what they leave out.
+    page = open_page(QUESTION.replace("limit=200", "limit=40"), reduced_motion="reduce")
     for scheme, width in [("light", 1600), ("dark", 380)]:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 860})
