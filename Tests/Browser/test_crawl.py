@@ -7,6 +7,10 @@ import os
 import re
 import urllib.parse
 
+import pytest
+
+from page_server import Server
+
 # Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
 MILLISECONDS = 100
@@ -44,6 +48,14 @@ def kind(url: str) -> tuple:
     # A page of one container is made as that of another is; databases differ in what they can.
     _, _, page = parts.path.removeprefix("/c/").partition("/")
     return (page if parts.path.startswith("/c/") and page else parts.path), tuple(names)
+
+
+@pytest.fixture
+def server():
+    """A server of its own: what other tests have left on the shared one is another thing each time."""
+    server = Server("--demo")
+    yield server
+    server.stop()
 
 
 def test_every_page_that_links_lead_to(server):
