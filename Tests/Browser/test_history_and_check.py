@@ -101,9 +101,7 @@ def test_a_change_leads_to_its_request(open_page, plans):
 def test_a_check_names_what_it_finds(open_page, plans, scripts):
     page = open_page(f"{THERE}/check?zone=Plans", java_script_enabled=scripts)
     page.get_by_role("button", name="Check").click()
-    if not scripts:
-        # The page renews itself every two seconds while the check goes on.
-        page.wait_for_timeout(2500)
+    # Without scripts the page renews itself every two seconds while the check goes on.
     expect(page.get_by_role("button", name="Check again")).to_be_visible()
     findings = page.locator(".findings")
     expect(findings.filter(has_text="References to nothing").locator("tbody tr")).to_have_count(1)
