@@ -8,6 +8,8 @@ ARGS ?=
 
 # Tests in Swift that run side by side. More would keep each other from answering in time on a small machine.
 TESTS_AT_A_TIME ?= 8
+# Processes that run the tests in Python side by side: auto is one more than there are processors, 0 is one after the other.
+PYTHON_TESTS_AT_A_TIME ?= auto
 
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
@@ -34,7 +36,7 @@ test: system-packages test-packages $(VENV)/installed
 	@echo "==> Running the tests in Swift"
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build
 	@echo "==> Running the tests in Python: clients and pages against the running server, and servers that are killed"
-	SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" $(VENV)/bin/python -m pytest -p no:cacheprovider -q $(wildcard Tests/Clients Tests/Browser Tests/Durability)
+	SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" $(VENV)/bin/python -m pytest -p no:cacheprovider -q -n $(PYTHON_TESTS_AT_A_TIME) $(wildcard Tests/Clients Tests/Browser Tests/Durability)
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
@@ -55,7 +57,7 @@ system-packages:
 	@Scripts/install-packages libsqlite3-dev zlib1g-dev
 
 test-packages:
-	@Scripts/install-packages chromium curl gzip openssl python3
+	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl python3
 
 bench-packages:
 	@Scripts/install-packages gcc libc6-dev libssl-dev nginx python3 wrk

@@ -7,7 +7,9 @@ import pytest
 
 
 def chromium() -> str:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    # The first one is Chromium without its windows: it makes of pages what the second one does, and opens them three times as fast.
+    names = ["chromium-headless-shell", "chromium", "chromium-browser"]
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not path:
         pytest.exit("There is no Chromium: run 'make test', or install the package chromium", returncode=2)
     return path

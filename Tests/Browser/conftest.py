@@ -3,7 +3,10 @@
 import pytest
 from chromium import chromium
 from page_server import Server
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
+
+# Whoever waits goes on as soon as there is what was waited for; only a machine that is busy with other things takes so long.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")
@@ -33,28 +36,58 @@ def browser(playwright):
     browser.close()
 
 
+def listen(page, address: str, complaints: list):
+    """What a page says to the console, or asks of another site, is an error."""
+    page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: None if request.url.startswith(address) else complaints.append(f"request to {request.url}"))
+
+
 @pytest.fixture
 def open_page(browser, server):
-    """Opens pages in contexts of their own. What a page says to the console, or asks of another site, is an error."""
+    """Opens pages in contexts of their own."""
     contexts = []
     complaints = []
 
     def open_page(path: str = "/", at=None, **options):
         options.setdefault("viewport", {"width": 1440, "height": 860})
-        context = browser.new_context(base_url=(at or server).address, **options)
+        address = (at or server).address
+        context = browser.new_context(base_url=address, **options)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith((at or server).address) else complaints.append(f"request to {request.url}"),
-        )
+        listen(page, address, complaints)
         page.goto(path)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def window(browser, server):
+    """A page for all who only look, and its complaints: what it has once fetched and compiled serves them all."""
+    context = browser.new_context(base_url=server.address, reduced_motion="reduce")
+    page = context.new_page()
+    complaints = []
+    listen(page, server.address, complaints)
+    yield page, complaints
+    context.close()
+
+
+@pytest.fixture
+def look(window):
+    """Opens pages that are looked at and left as they are."""
+    page, complaints = window
+    complaints.clear()
+
+    def look(path: str = "/"):
+        page.set_viewport_size({"width": 1440, "height": 860})
+        page.emulate_media(color_scheme="light")
+        page.goto(path)
+        return page
+
+    yield look
     assert complaints == []

@@ -27,14 +27,14 @@ READ = """async lists => {
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [3], [55], [56], [63, 1], [64], [65, 63, 1], [119], [120], [1000, 7, 64, 1], [200_000, 1]])
-def test_checksums_piece_by_piece(open_page, sizes):
-    page = open_page("/")
+def test_checksums_piece_by_piece(look, sizes):
+    page = look("/")
     pieces = [random.Random(size).randbytes(size) for size in sizes]
     assert page.evaluate(HASH, [list(piece) for piece in pieces]) == hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
-def test_damaged_property_lists_are_errors_and_end(open_page):
-    page = open_page("/")
+def test_damaged_property_lists_are_errors_and_end(look):
+    page = look("/")
     values = {"a": [1, 2.5, True, b"\1\2", "ü" * 20], "b": {"c": {"d": list(range(30))}}}
     whole = plistlib.dumps(values, fmt=plistlib.FMT_BINARY)
     source = random.Random(3)
@@ -54,27 +54,27 @@ def test_damaged_property_lists_are_errors_and_end(open_page):
     "text",
     ['{"a":9007199254740993,"b":[],"c":{ },"d":[1,{"x":"a,}\\"b"},[]],"e":1.0}', "[]", '"alone"', "[[[[]]]]", '{"":{"":""}}', " [ 1 , 2 ] ", "null"],
 )
-def test_json_laid_out_means_the_same(open_page, text):
-    page = open_page("/")
+def test_json_laid_out_means_the_same(look, text):
+    page = look("/")
     laid_out = page.evaluate("async text => (await import('/static/json.js')).laidOut(text)", text)
     assert json.loads(laid_out, parse_float=str) == json.loads(text, parse_float=str)
 
 
-def test_what_is_no_json_is_left(open_page):
-    page = open_page("/")
+def test_what_is_no_json_is_left(look):
+    page = look("/")
     assert page.evaluate("async () => (await import('/static/json.js')).laidOut('{nope')") is None
 
 
-def test_sizes_are_written_as_on_the_server(open_page):
-    page = open_page("/")
+def test_sizes_are_written_as_on_the_server(look):
+    page = look("/")
     write = "async counts => { const { bytes } = await import('/static/sizes.js'); return counts.map(bytes) }"
     counts = [0, 1, 999, 1000, 8_800_000, 412_000, 999_999, 52_428_800, 10**12]
     assert page.evaluate(write, counts) == ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "8.8 MB", "412 kB", "1.0 MB", "52.4 MB", "1.0 TB"]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[" * 201 + "]" * 201, "[" * 199 + "1," * 20_000 + "1" + "]" * 199])
-def test_json_that_would_grow_is_left(open_page, text):
-    page = open_page("/")
+def test_json_that_would_grow_is_left(look, text):
+    page = look("/")
     assert page.evaluate("async text => (await import('/static/json.js')).laidOut(text)", text) is None
     assert page.evaluate("async text => (await import('/static/json.js')).laidOut(text)", "[" * 200 + "]" * 200) is not None
 
@@ -113,8 +113,8 @@ def timed(page, list_: bytes) -> str:
     return said
 
 
-def test_a_text_that_is_referred_to_often_is_read_once(open_page):
-    page = open_page("/")
+def test_a_text_that_is_referred_to_often_is_read_once(look):
+    page = look("/")
     text = sized(5, 1_900_000) + b"x" * 1_900_000
     often = sized(10, 20_000) + (1).to_bytes(2, "big") * 20_000
     assert timed(page, property_list([often, text])) == "Laid out, the property list is longer than 1000000 letters"
@@ -138,8 +138,8 @@ def archived(objects: list) -> bytes:
     return plistlib.dumps(content, fmt=plistlib.FMT_BINARY)
 
 
-def test_an_archive_that_would_grow_is_left(open_page):
-    page = open_page("/")
+def test_an_archive_that_would_grow_is_left(look):
+    page = look("/")
     reference = plistlib.UID
     array = {"$class": reference(2)}
     objects = ["$null", array | {"NS.objects": [reference(3)] * 9_000}, {"$classname": "NSArray"}, array | {"NS.objects": [True] * 20_000}]
@@ -150,8 +150,8 @@ def test_an_archive_that_would_grow_is_left(open_page):
     assert timed(page, archived(objects)) == "Written out, the archive's addresses have more than 1000000 letters"
 
 
-def test_names_that_no_header_can_hold(open_page):
-    page = open_page("/")
+def test_names_that_no_header_can_hold(look):
+    page = look("/")
     encoded = "async names => { const { encodedName } = await import('/static/upload.js'); return names.map(encodedName) }"
     assert page.evaluate(encoded, ["größe 1.txt", "🙂"]) == ["gr%C3%B6%C3%9Fe%201.txt", "%F0%9F%99%82"]
     half = "async () => (await import('/static/upload.js')).encodedName('a\\ud800b')"

@@ -6,11 +6,12 @@ import urllib.parse
 import urllib.request
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from axe import problems
 from page_server import Server
 from slow_line import SlowLine
+from waiting import until
 
 CONTAINER = "iCloud.com.example.Uploads"
 PRIVATE = f"/{CONTAINER}/development/private"
@@ -52,6 +53,8 @@ def names(field: dict) -> list:
 
 def drop(page, field: str, *files: tuple[str, str]):
     """Drops files onto a field, as the system does."""
+    # A page that was loaded anew after an upload takes files when its scripts are there.
+    page.wait_for_load_state()
     transfer = page.evaluate_handle(
         "files => { const all = new DataTransfer(); for (const [name, text] of files) all.items.add(new File([text], name)); return all }", list(files)
     )
@@ -71,6 +74,7 @@ def test_a_file_is_chosen_replaced_and_removed(open_page, stage):
     expect(field.locator(".filename")).to_have_text("Grüße & more.txt")
     assert names(lookup(stage, "chosen")["file"]) == ["Grüße & more.txt"]
     assert lookup(stage, "chosen")["title"]["value"] == "x"
+    page.wait_for_load_state()
     page.get_by_label("File for file").set_input_files({"name": "second.txt", "mimeType": "text/plain", "buffer": b"hello again"})
     expect(field.locator(".filename")).to_have_text("second.txt")
     assert names(lookup(stage, "chosen")["file"]) == ["second.txt"]
@@ -123,22 +127,23 @@ def test_a_file_that_is_too_large_is_not_sent(open_page, stage, tmp_path):
     page.get_by_label("File for file").set_input_files(large)
     expect(page.get_by_role("alert")).to_contain_text("large.bin has 30,000,000 bytes; this server takes files of up to 20 MB, 20,971,520 bytes. Nothing was sent.")
     assert asked == []
-    assert Axe().run(page).violations_count == 0
+    assert not problems(page)
 
 
-def test_progress_grows_and_an_upload_is_cancelled(open_page, stage, line):
-    line.rate = 3_000_000
+def test_progress_grows_and_an_upload_is_cancelled(open_page, stage, line, tmp_path):
+    line.rate = 1_000_000
     page = open_page(make(stage, "slow"), at=line)
-    file = {"name": "slow.bin", "mimeType": "application/octet-stream", "buffer": random.Random(1).randbytes(16_000_000)}
+    file = tmp_path / "slow.bin"
+    file.write_bytes(random.Random(1).randbytes(16_000_000))
     page.get_by_label("File for file").set_input_files(file)
     bar = page.get_by_role("progressbar", name="Upload of slow.bin")
     expect(bar).to_be_visible()
     seen = set()
-    for _ in range(30):
-        seen.add(bar.evaluate("it => it.value"))
+    while len(seen) < 3:
+        # An error if the upload comes to its end before that.
+        seen.add(bar.evaluate("it => it.value", timeout=5000))
         page.wait_for_timeout(60)
-    assert len(seen) >= 3, seen
-    assert Axe().run(page).violations_count == 0
+    assert not problems(page)
     page.get_by_role("button", name="Cancel the upload of slow.bin").click()
     expect(bar).to_have_count(0)
     assert "file" not in lookup(stage, "slow")
@@ -147,13 +152,15 @@ def test_progress_grows_and_an_upload_is_cancelled(open_page, stage, line):
     expect(page.locator("[data-field='file'] .filename")).to_have_text("slow.bin")
 
 
-def test_a_broken_line_leaves_the_record_as_it_was(browser, stage, line):
+def test_a_broken_line_leaves_the_record_as_it_was(browser, stage, line, tmp_path):
     line.rate = 2_000_000
     context = browser.new_context(base_url=line.address)
     page = context.new_page()
     page.goto(make(stage, "broken"))
-    page.get_by_label("File for file").set_input_files({"name": "lost.bin", "mimeType": "application/octet-stream", "buffer": bytes(16_000_000)})
-    page.wait_for_timeout(800)
+    file = tmp_path / "lost.bin"
+    file.write_bytes(bytes(16_000_000))
+    page.get_by_label("File for file").set_input_files(file)
+    until(lambda: line.requests)
     # A browser tries again by itself.
     line.is_down = True
     line.cut()
@@ -169,10 +176,11 @@ def test_a_conflict_says_so_and_loads_the_record(open_page, stage):
     note = page.get_by_role("alert")
     expect(note).to_contain_text("The record was saved by someone else meanwhile")
     expect(note).to_contain_text("CONFLICT")
-    assert Axe().run(page).violations_count == 0
+    assert not problems(page)
     assert "file" not in lookup(stage, "contested")
     page.get_by_role("button", name="Load the record as it is now").click()
     expect(page.locator(".fields")).to_contain_text("theirs")
+    page.wait_for_load_state()
     page.get_by_label("File for file").set_input_files({"name": "mine.txt", "mimeType": "text/plain", "buffer": b"mine"})
     expect(page.locator("[data-field='file'] .filename")).to_have_text("mine.txt")
 

@@ -7,9 +7,15 @@ import os
 import re
 import urllib.parse
 
+import pytest
+
+from page_server import Server
+
 # Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
 MILLISECONDS = 100
+# On a slow or busy machine, so many times what the start page takes there instead.
+START_PAGES = 20
 # Pages that say what every record of a type holds look at all of them.
 MEASURING = re.compile(r"/type\?.*usage=1|/(type|field)/remove\?|/reset\?.*count=1|/query\?.*count=all|/query\.[a-z]+\?.*all=1")
 BYTES_BEFORE_DATA = 100_000
@@ -44,6 +50,14 @@ def kind(url: str) -> tuple:
     return (page if parts.path.startswith("/c/") and page else parts.path), tuple(names)
 
 
+@pytest.fixture
+def server():
+    """A server of its own: what other tests have left on the shared one is another thing each time."""
+    server = Server("--demo")
+    yield server
+    server.stop()
+
+
 def test_every_page_that_links_lead_to(server):
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=20)
 
@@ -68,14 +82,15 @@ def test_every_page_that_links_lead_to(server):
             assert answer.headers["Content-Disposition"].startswith("attachment"), path
             assert len(body) == int(answer.headers["X-Skylight-Size"]), path
             continue
-        # A machine that is busy with other things gets three more tries.
-        limit = MILLISECONDS * (40 if MEASURING.search(path) else 1)
-        for _ in range(3):
-            if milliseconds <= limit:
+        # A machine that is busy with other things gets more tries, and is measured by what the start page takes there.
+        times, start = 40 if MEASURING.search(path) else 1, 0
+        for _ in range(10):
+            if milliseconds <= times * max(MILLISECONDS, START_PAGES * start):
                 break
+            start = get("/")[2]
             milliseconds = min(milliseconds, get(path)[2])
-        assert milliseconds <= limit, f"{path}: {milliseconds} ms"
-        if limit == MILLISECONDS:
+        assert milliseconds <= times * max(MILLISECONDS, START_PAGES * start), f"{path}: {milliseconds} ms, and the start page {start} ms"
+        if times == 1:
             slowest.append((milliseconds, path))
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"], path
         assert answer.headers["X-Content-Type-Options"] == "nosniff", path

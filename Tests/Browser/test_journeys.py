@@ -270,6 +270,7 @@ def test_the_main_ways(open_page, server, screen):
     def look(title: str):
         """Each page one comes to is what it should be, and all of it is in sight."""
         visited.append(title)
+        page.wait_for_load_state()
         if screen == "narrow":
             assert page.evaluate("document.documentElement.scrollWidth") <= 380, f"{title} sticks out"
             out = page.evaluate("[...document.querySelectorAll('main button, main .button, main input, main select')].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > 381).length")

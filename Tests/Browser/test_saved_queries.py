@@ -1,8 +1,8 @@
 """Queries kept under a name, and those that this browser asked of late."""
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from axe import problems
 from rows import names, notes
 
 
@@ -18,7 +18,7 @@ def test_queries_are_saved_and_remembered(open_page, server):
     menu = page.locator(".saved .menu")
     expect(menu).to_contain_text("Asked in this browser")
     expect(menu.locator("[data-recent-list] a").first).to_have_attribute("href", first)
-    assert Axe().run(page).violations_count == 0
+    assert not problems(page)
     page.get_by_role("link", name="All <of> them").click()
     expect(page.get_by_label("Value of filter 1")).to_have_value("0")
     assert names(page) == [f"note{number}" for number in range(5)]

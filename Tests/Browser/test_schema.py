@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from looks import check_looks
 from page_server import Server
 
 BOTH = pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -36,14 +36,7 @@ def there(stage, request):
 
 
 def accessible(page):
-    for scheme in ["light", "dark"]:
-        for width in [1360, 420]:
-            page.emulate_media(color_scheme=scheme)
-            page.set_viewport_size({"width": width, "height": 860})
-            results = Axe().run(page)
-            assert results.violations_count == 0, f"{page.url}, {scheme}, {width} wide\n{results.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate("(main => main.scrollWidth - main.clientWidth)(document.querySelector('main'))") <= 0, f"{page.url}, {width} wide"
+    check_looks(page, widths=(1360, 420))
     page.set_viewport_size({"width": 1360, "height": 860})
 
 

@@ -40,3 +40,14 @@ def test_every_attribute_is_set_somewhere(attribute):
     words = attribute.removeprefix("data-").split("-")
     in_scripts = words[0] + "".join(word.capitalize() for word in words[1:])
     assert attribute in SOURCES or f"dataset.{in_scripts}" in SOURCES
+
+
+def test_light_and_dark_differ_in_colours_alone():
+    """So that where axe looked at a page in the one, its rules about colours are enough in the other (axe.py)."""
+    assert "prefers-color-scheme" not in SHEET + SOURCES
+    colour = r"(?:#[0-9a-f]{6}|rgb\([^()]*\))"
+    made = re.findall(rf"--[\w-]+:\s*light-dark\({colour}, {colour}\);", SHEET)
+    assert len(made) == SHEET.count("light-dark(") > 10
+    # A theme that was chosen is no more than the choice between them, but for the button that shows it.
+    themed = [rule for rule in re.findall(r"[^{}]*theme[^{}]*\{[^{}]*\}", SHEET) if "[data-themes" not in rule]
+    assert {re.sub(r"\s+", " ", rule).strip() for rule in themed} == {f":root[data-theme={name}] {{ color-scheme: {name} }}" for name in ("light", "dark")}

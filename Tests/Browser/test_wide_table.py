@@ -3,9 +3,9 @@
 import urllib.request
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from axe import problems
 from pictures import keep
 
 CONTAINER = "iCloud.com.example.WideTable"
@@ -69,11 +69,12 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
 
 
 def test_it_is_accessible_and_fits(open_page, wide):
-    page = open_page(QUESTION, reduced_motion="reduce")
+    # Axe finds in forty rows what it would find in two hundred: they alternate in what they leave out.
+    page = open_page(QUESTION.replace("limit=200", "limit=40"), reduced_motion="reduce")
     for scheme, width in [("light", 1600), ("dark", 380)]:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 860})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        results = Axe().run(page)
-        assert results.violations_count == 0, f"{scheme}, {width} wide\n{results.generate_report()}"
+        found = problems(page)
+        assert not found, f"{scheme}, {width} wide\n{found}"
         keep(page, f"wide table {scheme} {width}")

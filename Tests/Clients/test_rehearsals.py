@@ -375,7 +375,12 @@ def test_playback_and_follow_rehearse_as_well(server):
 
 
 def test_lagging_index(server, rehearsing):
-    zone = "Lagging" + rehearsing.how
+    # What has to be seen within three seconds is not seen by a machine that is busy with other things; it gets more tries.
+    assert any(lags(server, rehearsing, f"Lagging{rehearsing.how}{number}") for number in range(5)), "This machine is too slow to tell"
+
+
+def lags(server, rehearsing, zone) -> bool:
+    """Whether there was time to see it."""
     plain = indexed(server, zone)
     time.sleep(3.1)
     client = rehearsing("lagging-index", zone)
@@ -386,17 +391,20 @@ def test_lagging_index(server, rehearsing):
     done = time.monotonic()
     # The index knows what it knew before; everything else knows better.
     queried = client.query()
-    assert client.shaped == "lagging-index"
+    shaped = client.shaped
     paged = client.query(limit=1)
     looked_up = client.lookup("new", "b")
     changed = {record["recordName"]: record.get("deleted", False) for page in client.pages() for record in page["records"]}
-    assert time.monotonic() - began < 3, "This machine is too slow to tell"
+    if time.monotonic() - began >= 3:
+        return False
+    assert shaped == "lagging-index"
     assert queried == paged == ["a", "b", "c"]
     assert looked_up == ["new", None]
     assert changed == {"a": False, "c": False, "new": False}
     assert plain.lookup("c") == ["c"]
     time.sleep(max(0, 3.2 - (time.monotonic() - done)))
     assert client.query() == ["c", "a", "new"]
+    return True
 
 
 def test_a_deleted_zone_is_listed_as_changed(server):

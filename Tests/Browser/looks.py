@@ -1,0 +1,25 @@
+"""Whether a page is accessible and fits, in both lights and at each width."""
+
+from axe import problems
+from pictures import keep
+
+
+def check_looks(page, widths=(1440, 390), picture: str | None = None, height: int = 860):
+    """Axe finds nothing, and nothing sticks out. Pictures are kept under a name: light and wide, dark and narrow."""
+    page.emulate_media(reduced_motion="reduce")
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ["light", "dark"]:
+            page.emulate_media(color_scheme=scheme)
+            found = problems(page, colours_alone=scheme == "dark")
+            assert not found, f"{page.url}, {scheme}, {width} wide\n{found}"
+            if picture and (scheme, width) in [("light", widths[0]), ("dark", widths[-1])]:
+                keep(page, f"{picture} {scheme} {width}")
+        check_fits(page, width)
+
+
+def check_fits(page, width: int):
+    """Nothing of a page sticks out of a window of a width, nor of its main part."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url}, {width} wide"
+    main = "document.querySelector('main')"
+    assert page.evaluate(f"{main} ? {main}.scrollWidth - {main}.clientWidth : 0") <= 0, f"{page.url}, {width} wide"
