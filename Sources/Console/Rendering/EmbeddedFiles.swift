@@ -1,4 +1,4 @@
-/// The files of `Templates` and `Public`, compiled into the binary. A test compares the lists with the folders.
+/// The files of `Templates` and `Public`, embedded in the binary. A test compares the lists with the folders.
 enum EmbeddedFiles {
     static let templates: [(name: String, bytes: [UInt8])] = [
         ("admin_sign_in", PackageResources.admin_sign_in_mustache),
