@@ -42,7 +42,8 @@ extension AssetStore {
 
     /// Opens a file without blocking, if its properties are known and its metadata is
     /// cached. This avoids the switch to a blocking thread, which would take longer.
-    /// \n - Returns: `nil` on any failure. The caller then opens the file on a blocking thread, which reports the error.
+    ///
+    /// - Returns: `nil` on any failure. The caller then opens the file on a blocking thread, which reports the error.
     private static func openAtHand(
         _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
     ) -> AssetFile? {

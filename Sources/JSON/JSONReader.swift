@@ -1,4 +1,4 @@
-/// Reads JSON text (RFC 8259), strictly: UTF-8 only, no trailing text, no member named twice, bounded depth.
+/// Reads JSON text (RFC 8259) strictly: UTF-8 only, no trailing text, no duplicate member names, bounded depth.
 public struct JSONReader {
     /// The maximum nesting depth. The limit protects the stack from malicious requests.
     public static let depthLimit = 64

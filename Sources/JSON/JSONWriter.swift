@@ -1,6 +1,6 @@
 /// Writes compact JSON text directly into a byte array.
 ///
-/// Commas are placed by the writer; names and values are given in order:
+/// The writer inserts commas. The caller writes names and values in order:
 /// ```swift
 /// var writer = JSONWriter()
 /// writer.object { $0.member("zoneName", "Chats"); $0.member("atomic", true) }

@@ -12,7 +12,7 @@ struct FilterValueReader {
     let field: QueryField
     let comparator: Records.Comparator
 
-    /// - Throws: ``FilterValueProblem``.
+    /// - Throws: ``FilterValueProblem`` if the text is not a value of the field's type.
     func input(_ text: String) throws -> FieldInput {
         if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(text)) }
         let type = field.definition.type.valueType

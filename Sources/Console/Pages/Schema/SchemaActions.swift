@@ -47,7 +47,7 @@ enum SchemaActions {
         _ = try await visit.measure { try await editing.edit(edits, because: .edit, waitingForIndexes: false) }
     }
 
-    /// - Throws: `RecordError` NOT_FOUND.
+    /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.
     static func type(named name: Name, visit: Visit) throws -> RecordType {
         guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
         return type
