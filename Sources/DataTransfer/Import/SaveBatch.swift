@@ -5,7 +5,7 @@ internal import Records
 struct SaveBatch: Sendable {
     /// Operations per request, CloudKit's maximum.
     static let operationLimit = 200
-    /// The size limit in bytes, which is that of requests to a server.
+    /// The approximate size in bytes above which a batch is full, well below the 32 MiB that a server accepts per request.
     static let sizeLimit = 4 << 20
 
     let zoneID: ZoneID
