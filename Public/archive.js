@@ -1,15 +1,15 @@
-// Makes archives of NSKeyedArchiver readable: what refers by number stands in its place, collections, strings, dates and
-// UUIDs are themselves again, and other objects are members with their class.
+// Makes NSKeyedArchiver archives readable: resolves references, converts collections, strings,
+// dates and UUIDs to plain values, and shows other objects as members with their class.
 import { Reference } from './plist.js'
 
 const depthLimit = 64
 const objectLimit = 20_000
-// Elements and members, each as often as something refers to what it is in.
+// The maximum number of elements and members, counted once per reference to their container.
 const elementLimit = 50_000
-// Letters of addresses that are put together.
+// The size limit of combined URLs, in characters.
 const joinedLimit = 1_000_000
 
-// Returns null when the property list is no archive.
+// Returns null if the property list is not a keyed archive.
 export function readableArchive(list) {
   if (!(list instanceof Map) || !list.has('$archiver') || !Array.isArray(list.get('$objects')) || !(list.get('$top') instanceof Map)) return null
   const objects = list.get('$objects')

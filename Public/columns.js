@@ -1,4 +1,4 @@
-// Columns of a large table: which are shown, and how wide each is. A browser remembers both for tables of the same caption.
+// The visibility and width of the columns in a large table. The browser stores them for tables with the same caption.
 
 const step = 24
 const least = 48
@@ -29,7 +29,7 @@ class Columns {
 
   name(head) { return head.firstChild.textContent.trim() }
 
-  // A menu of all columns but the first, which says which record a row is.
+  // A menu of all columns except the first, which identifies the record.
   offer(foot) {
     const menu = document.createElement('details')
     menu.className = 'pick'
@@ -59,7 +59,7 @@ class Columns {
     else foot.append(menu)
   }
 
-  // What is dragged, or moved with the arrow keys; twice pressed it forgets the width.
+  // The handle that resizes a column by dragging or with the arrow keys. A double click resets the width.
   grip(head) {
     const grip = document.createElement('span')
     grip.className = 'grip'
@@ -113,10 +113,10 @@ class Columns {
     try {
       if (this.hidden.size + this.widths.size === 0) localStorage.removeItem(this.storageKey)
       else localStorage.setItem(this.storageKey, JSON.stringify({ hidden: [...this.hidden], widths: Object.fromEntries(this.widths) }))
-    } catch { /* Storage is switched off: the choice holds for this page. */ }
+    } catch { /* Without storage, the choice applies only to this page. */ }
   }
 
-  // Whatever is stored may be of another version, or of somebody who played with it.
+  // The stored data may be from another version, or invalid.
   load() {
     const nothing = { hidden: [], widths: {} }
     try {

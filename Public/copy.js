@@ -1,4 +1,4 @@
-// A button beside everything that is worth copying.
+// A copy button for every copyable value.
 
 export function enableCopying(root) {
   if (!navigator.clipboard) return

@@ -1,28 +1,28 @@
-// Files that come down, a few at a time, each with its own progress. What shows them listens; nothing here knows of the page.
+// Downloads a few files at a time, each with its own progress. Reports to a listener and does not depend on the page.
 import { Pace } from './sizes.js'
 
-// Files that are fetched at the same time. Others wait.
+// The maximum number of concurrent downloads.
 export const limit = 3
 
-// One file: new, waiting, fetching, paused, failed or done.
+// One file. Its state is new, waiting, fetching, paused, failed or done.
 export class Download {
   state = 'new'
   received = 0
   reason = ''
-  // The server sent the file from its beginning though only the rest was asked for.
+  // True if the server sent the whole file although only the rest was requested.
   isOver = false
   isStopped = false
   pace = new Pace()
   worker = null
   digest = undefined
-  // An address is renewed once each time, then it is the file that is not there.
+  // An address is renewed only once per attempt. After that, the file is treated as missing.
   isRenewed = false
-  // Ends the request for another address.
+  // Aborts the request for another address.
   renewal = null
 
   constructor({ name, url, size, checksum, number }) {
     Object.assign(this, { name, url, size, checksum })
-    // In the private file system; the file's own name might be none there.
+    // The name in the private file system, where the file's own name might be invalid.
     this.keptAs = String(number)
   }
 
@@ -36,8 +36,8 @@ export class Downloads {
   #waiting = []
   #active = new Set()
 
-  // changed: called after every turning point of a file. renew: gives a new address of a file whose address has expired, or none when
-  // it can't or is told to stop.
+  // changed: called after every state change of a file. renew: returns a new address
+  // for a file whose address has expired, or nothing if it fails or is aborted.
   constructor(files, { changed, renew }) {
     this.#files = files
     this.#changed = changed
@@ -52,7 +52,7 @@ export class Downloads {
     this.#next()
   }
 
-  // Keeps what has come so far.
+  // Keeps the received bytes.
   stop(download) {
     if (!download.isUnderWay) return
     download.isStopped = true
@@ -87,7 +87,7 @@ export class Downloads {
     this.#next()
   }
 
-  // Resolves with what the worker says last.
+  // Resolves with the last message of the worker.
   async #run(download) {
     let folder
     try {
@@ -106,7 +106,7 @@ export class Downloads {
       })
       worker.addEventListener('error', event => {
         event.preventDefault()
-        // How much of it was written is not known for sure.
+        // The number of written bytes is unknown.
         download.received = 0
         resolve({ end: 'failed', reason: event.message || 'The browser stopped fetching' })
       })

@@ -1,6 +1,6 @@
-// A text file dropped on a text box becomes its text.
+// Dropping a text file on a text box inserts its text.
 
-// Characters that a dropped file may have: keys and certificates are far shorter.
+// The maximum size of a dropped file in characters. Keys and certificates are far smaller.
 const limit = 65536
 
 export function enableDropping() {

@@ -1,5 +1,5 @@
-// Forms of records work without this; it shows moments on this clock too, suggests names while one types a reference, writes bytes
-// anew in the other notation, and takes files that are dropped.
+// Additions to record forms, which also work without this script: times in the local time
+// zone, suggestions for references, conversion between notations of bytes, and dropped files.
 
 export function enableEditing() {
   for (const form of document.querySelectorAll('[data-editor]')) {
@@ -14,7 +14,7 @@ export function enableEditing() {
   }
   for (const select of document.querySelectorAll('select[data-choose]')) {
     const button = select.form.querySelector('button[data-choose-go]')
-    // Each step of the arrow keys is a change, and no choice yet: the button is.
+    // Each arrow key causes a change event, but does not confirm the choice. The button does.
     let isKeyed = false
     select.addEventListener('keydown', () => { isKeyed = true })
     select.addEventListener('pointerdown', () => { isKeyed = false })
@@ -23,7 +23,7 @@ export function enableEditing() {
   for (const form of document.querySelectorAll('[data-import]')) enableDropping(form)
 }
 
-// The moment in UTC and the same on this clock, in step.
+// Keeps an input in UTC and an input in local time synchronized.
 function enableClock(input) {
   const local = input.parentElement.querySelector('[data-local]')
   const clock = local?.querySelector('input')
@@ -41,7 +41,7 @@ function enableClock(input) {
   local.hidden = false
 }
 
-// What the server reads as a moment, as far as a clock can show it.
+// Parses a time like the server does, if a time input can show it.
 function utc(text) {
   const match = text.trim().match(/^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3})\d*)?)?)?Z?$/)
   if (!match) return null
@@ -56,14 +56,14 @@ function inputText(moment) {
   return `${date}T${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}.${String(moment.getMilliseconds()).padStart(3, '0')}`
 }
 
-// Names of records that begin with what was typed.
+// Suggests record names that begin with the typed text.
 function enableNames(input) {
   const list = document.createElement('datalist')
   list.id = `names-of-${input.name}`
   input.after(list)
   input.setAttribute('list', list.id)
   let waiting, asked
-  // Names are suggested from the database that the page was made for.
+  // The suggestions are from the database of the loaded page.
   const places = [...input.form.querySelectorAll('select[data-names-place]')]
   const isElsewhere = () => places.some(select => !select.selectedOptions[0]?.defaultSelected)
   const ask = async () => {
@@ -85,7 +85,7 @@ function enableNames(input) {
         return option
       }))
     } catch {
-      // Without the server there are no suggestions.
+      // Without the server, there are no suggestions.
     }
   }
   input.addEventListener('input', () => {
@@ -93,7 +93,7 @@ function enableNames(input) {
     waiting = setTimeout(ask, 150)
   })
   input.addEventListener('focus', ask)
-  // Somebody who was quicker than this script has typed already.
+  // The user may have typed before the script was loaded.
   if (document.activeElement === input) ask()
   for (const place of places) {
     place.addEventListener('change', () => {
@@ -103,7 +103,7 @@ function enableNames(input) {
   }
 }
 
-// Bytes are written anew in the notation that is chosen, as far as they can be read.
+// Converts bytes to the chosen notation, if they are valid.
 function enableNotation(select) {
   const area = select.closest('.entry').querySelector('[data-bytes]')
   if (!area) return
@@ -112,7 +112,7 @@ function enableNotation(select) {
   area.addEventListener('input', () => { written = select.value })
   select.addEventListener('change', () => {
     const bytes = written === 'hex' ? bytesOfHex(area.value) : bytesOfBase64(area.value)
-    // What is not written anew here the server writes anew, by the notation that it was shown in.
+    // The server converts the remaining cases, based on the notation in which it rendered the bytes.
     if (!bytes) return
     written = select.value
     area.value = written === 'hex' ? bytes.map(byte => byte.toString(16).padStart(2, '0')).join('') : btoa(String.fromCharCode(...bytes))
@@ -120,7 +120,7 @@ function enableNotation(select) {
   })
 }
 
-// Spread into arguments later on, so longer ones are left as they are written.
+// The bytes become function arguments, whose number is limited, so longer text is not converted.
 const rewritable = 1 << 15
 
 function bytesOfHex(text) {
@@ -138,7 +138,7 @@ function bytesOfBase64(text) {
   }
 }
 
-// A file dropped anywhere on the page is the one to import.
+// A file dropped anywhere on the page is imported.
 function enableDropping(form) {
   const input = form.querySelector('input[type=file]')
   const place = form.querySelector('[data-drop-file]')

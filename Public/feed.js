@@ -1,10 +1,10 @@
-// Plays a feed back as one stream, and follows it as it grows. Both show their latest changes above those of the page.
+// Plays a feed back as one stream, and follows it live. Both show the latest changes above those of the page.
 import { bytes } from './sizes.js'
 import { enableTimes } from './times.js'
 
 const shown = 200
 const number = new Intl.NumberFormat('en')
-// Milliseconds between looks at the counters: a feed is faster than eyes.
+// The interval between display updates in milliseconds, because a feed is faster than a reader.
 const pause = 200
 
 export function enableFeed() {
@@ -27,7 +27,7 @@ export function enableFeed() {
   panel.turn.addEventListener('click', () => panel.activity.turn())
 }
 
-// The line of counters, the table, and the new token in the foot of the page.
+// The counters, the table, and the new token in the footer of the page.
 class Panel {
   constructor(root) {
     this.root = root
@@ -38,7 +38,7 @@ class Panel {
     this.token = root.dataset.start
   }
 
-  // An activity takes the panel: what it does now, in a word, and what its button does next.
+  // An activity takes over the panel. Shows its state in a word, and the next action of its button.
   show(activity, state, tone, turn, reason = '') {
     const { part } = this
     this.activity = activity
@@ -53,10 +53,10 @@ class Panel {
     this.say(`${state} ${reason}`)
   }
 
-  // Said aloud at turning points only; numbers that run would drown everything else.
+  // Announces only turning points to screen readers, because running numbers would drown everything else.
   say(text) { this.part.said.textContent = text.trim() }
 
-  // Where the body of live rows is; the rows of the page stay below it, or make room.
+  // The table body for live rows. The rows of the page stay below, or are replaced.
   body(isAlone) {
     const answer = document.querySelector('.answer')
     let table = answer.querySelector('table')
@@ -78,7 +78,7 @@ class Panel {
     return body
   }
 
-  // Puts changes on top, the last one first.
+  // Inserts changes at the top, the latest first.
   prepend(body, changes) {
     body.prepend(...changes.slice(-shown).reverse().map(change => this.made(change)))
     while (body.rows.length > shown) body.rows[body.rows.length - 1].remove()
@@ -112,7 +112,7 @@ class Panel {
     return row
   }
 
-  // The new token, with the same links as the page gave its own.
+  // Shows the new token with its links, like the page does.
   reach(token) {
     this.token = token
     const { again, explain } = this.root.dataset
@@ -126,7 +126,7 @@ class Panel {
   }
 }
 
-// Files that a row leads to.
+// The number of file links per row.
 const shownAssets = 3
 
 function assets(fields) {
@@ -144,7 +144,7 @@ function assetLink(name, href) {
   return link
 }
 
-// Only what a row shows, so that large records don't stay.
+// Keeps only the values that a row shows, so that large records can be released.
 function summary({ change, position, record }) {
   const { modified = {} } = record
   return {
@@ -165,7 +165,7 @@ function since(address, token) {
   return token ? `${address}&since=${encodeURIComponent(token)}` : address
 }
 
-// What an answer that is an error says.
+// The message of an error response.
 async function reason(answer) {
   try {
     return (await answer.json()).reason ?? `Status ${answer.status}`
@@ -177,15 +177,15 @@ async function reason(answer) {
 class Playback {
   #panel
   #abort = null
-  // The last token of the stream, and how many changes there were up to it.
+  // The last token of the stream, and the number of changes up to it.
   #token = ''
   #reached = 0
   #done = 0
   #total = null
-  // Changes on the page that came after the last token: they come again.
+  // Changes on the page after the last token, which the stream sends again.
   #again = 0
   #latest = []
-  // Milliseconds of earlier streams that broke, and when this one began.
+  // The duration of earlier interrupted streams in milliseconds, and the start of this one.
   #spent = 0
   #began = 0
   #drawn = 0
@@ -232,7 +232,7 @@ class Playback {
       for (; this.#again > 0 && body.rows.length > 0; this.#again -= 1) body.rows[0].remove()
       this.#again = 0
       for await (const line of lines(answer.body)) {
-        // What was under way when it was stopped is of no use any more.
+        // Ignores data of an aborted stream.
         if (abort.signal.aborted) return
         isFinished = this.#take(JSON.parse(line)) || isFinished
         if (performance.now() - this.#drawn > pause) this.#draw()
@@ -250,7 +250,7 @@ class Playback {
     else this.#end('Interrupted', 'bad', 'Resume', failure)
   }
 
-  // Returns whether it was the last line.
+  // Returns true for the last line.
   #take(line) {
     if (line.change) {
       this.#done += 1
@@ -259,7 +259,7 @@ class Playback {
       return false
     }
     if (line.playback === 'failed') throw new Refusal(line.reason)
-    // A stream that goes on counts anew; the total stays what it was at first.
+    // A resumed stream starts a new count. The total keeps its first value.
     if (line.playback === 'started') this.#total ??= line.total ?? null
     if (line.syncToken) {
       this.#token = line.syncToken
@@ -267,12 +267,12 @@ class Playback {
       this.#panel.reach(this.#token)
     }
     if (line.playback !== 'finished') return false
-    // What was saved or deleted on the way makes the total another one.
+    // Saves and deletions during the playback change the total.
     this.#total = this.#done
     return true
   }
 
-  // Nothing came, so there is nothing to count.
+  // The stream failed without data, so there is nothing to count.
   #refuse(why) {
     const { part } = this.#panel
     part.progress.hidden = true
@@ -294,7 +294,7 @@ class Playback {
     const total = this.#total === null ? null : Math.max(this.#total, this.#done)
     part.progress.hidden = false
     if (total === null) part.progress.removeAttribute('value')
-    // Nothing of nothing is all of it.
+    // An empty total counts as complete.
     else Object.assign(part.progress, total === 0 ? { max: 1, value: 1 } : { max: total, value: this.#done })
     part.count.textContent = total === null ? number.format(this.#done) : `${number.format(this.#done)} of ${number.format(total)}`
     const rate = seconds > 0.05 ? ` · ${number.format(Math.round(this.#done / seconds))} a second` : ''
@@ -307,7 +307,7 @@ class Playback {
 
 class Refusal extends Error {}
 
-// The lines of a stream, one at a time.
+// The lines of a stream, one by one.
 async function* lines(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
@@ -384,7 +384,7 @@ class Follow {
     return text
   }
 
-  // An event source doesn't tell why it was refused; the same question asked plainly does.
+  // An event source does not expose its error, so a plain request finds the reason.
   async #explain(address) {
     this.#panel.show(this, 'Stopped', 'bad', 'Resume')
     const abort = new AbortController()

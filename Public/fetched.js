@@ -1,5 +1,5 @@
-// Files that were fetched lie in the origin's private file system, on disk, until the page is left: one folder for each page.
-// A lock says that the page is still there; folders without one are left over and removed.
+// Stores downloaded files in the origin's private file system until the page is closed, in one
+// folder per page. Each open page holds a lock. Folders without a lock are left over and removed.
 
 const prefix = 'fetched-'
 
@@ -7,7 +7,7 @@ export function canKeepFiles() {
   return Boolean(navigator.storage?.getDirectory && navigator.locks && globalThis.Worker && globalThis.FileSystemFileHandle)
 }
 
-// Removes what pages left that are gone.
+// Removes the folders of closed pages.
 export async function removeLeftovers() {
   if (!canKeepFiles()) return
   try {
@@ -21,7 +21,7 @@ export async function removeLeftovers() {
   } catch {}
 }
 
-// A folder for this page, made at first use and gone with it.
+// A folder for this page, created on first use and removed with the page.
 export class FetchedFiles {
   name = prefix + crypto.randomUUID()
   #folder = null
@@ -36,7 +36,7 @@ export class FetchedFiles {
     return (await folder.getFileHandle(name)).getFile()
   }
 
-  // How many bytes there is room for.
+  // The available space, in bytes.
   async room() {
     const { quota = Infinity, usage = 0 } = await navigator.storage.estimate()
     return quota - usage
@@ -44,7 +44,7 @@ export class FetchedFiles {
 
   async #make() {
     await new Promise(resolve => {
-      // Held as long as the page lives.
+      // Held as long as the page exists.
       navigator.locks.request(this.name, () => new Promise(() => resolve()))
     })
     const root = await navigator.storage.getDirectory()

@@ -1,8 +1,8 @@
-// A worker that fetches one file into the private file system, from where it stopped, and adds up its checksum on the way.
-// What is in memory is one piece at a time.
+// A worker that downloads one file into the private file system, resumes interrupted
+// downloads, and computes the checksum. Only one chunk is in memory at a time.
 import { SHA256 } from './sha256.js'
 
-// Milliseconds between two reports.
+// The interval between progress reports, in milliseconds.
 const pause = 100
 
 const abort = new AbortController()
@@ -17,7 +17,7 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
   let hash = new SHA256(digest)
   let isOver = false
   const end = (kind, more) => ({ end: kind, received, digest: hash.snapshot(), ...more })
-  // Another beginning: what was received does not fit to what comes.
+  // Restarts the download, because the received bytes do not match the response.
   const startOver = () => {
     received = 0
     hash = new SHA256()
@@ -29,7 +29,7 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
     access = await file.createSyncAccessHandle()
     if (access.getSize() < received) startOver()
     access.truncate(received)
-    // A file that is all there was stopped just before it was checked.
+    // Skips the download if the file is complete and only its check is missing.
     if (received < size || size === 0) {
       let answer = await ask(url, received, checksum)
       if (answer.status === 416 && received > 0) {
@@ -71,13 +71,13 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
     if (error.name === 'QuotaExceededError') return end('failed', { reason: "There is no room for it in the browser's storage" })
     return end('failed', { reason: error instanceof TypeError ? 'The connection was lost' : String(error.message ?? error) })
   } finally {
-    // Whatever still comes is of no use.
+    // Remaining data is not needed.
     abort.abort()
     access?.close()
   }
 }
 
-// A range is asked for without compression, and only of the very same bytes.
+// Requests a range without compression, and only if the content is unchanged.
 function ask(url, received, checksum) {
   const headers = received > 0 ? { Range: `bytes=${received}-`, 'If-Range': `"${checksum}"` } : {}
   return fetch(url, { headers, signal: abort.signal, cache: 'no-store' })

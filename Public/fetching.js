@@ -1,10 +1,10 @@
-// The tab Fetch with assets: every record shows how much of its files has come, as perRecordProgressBlock of
-// CKFetchRecordsOperation tells it, and the foot shows all of them together.
+// The tab Fetch with assets. Each record shows the progress of its files, like
+// perRecordProgressBlock of CKFetchRecordsOperation. The footer shows the total progress.
 import { Download, Downloads, limit } from './downloads.js'
 import { FetchedFiles, canKeepFiles } from './fetched.js'
 import { bytes, part, percent, seconds, Pace } from './sizes.js'
 
-// Milliseconds between looks at the counters.
+// The interval between display updates, in milliseconds.
 const pause = 200
 
 export function enableFetching() {
@@ -52,13 +52,13 @@ class Fetching {
   }
 
   stop(downloads) {
-    // Those that wait first, so that they don't begin in the place of others.
+    // Stops the waiting files first, so that they do not start when others stop.
     for (const state of ['waiting', 'fetching']) {
       for (const download of downloads) if (download.state === state) this.#downloads.stop(download)
     }
   }
 
-  // Hands files over to be saved where downloads go. They are on disk already.
+  // Saves files to the downloads folder. They are already on the disk.
   async save(downloads) {
     for (const download of downloads) {
       const file = await this.#files.file(download.keptAs)
@@ -90,7 +90,7 @@ class Fetching {
   }
 }
 
-// What several files are together. A group that is fetched in part waits for the rest.
+// The combined state of several files. A partly downloaded group waits for the rest.
 function stateOf(downloads) {
   for (const state of ['fetching', 'waiting', 'failed', 'paused', 'new']) if (downloads.some(download => download.state === state)) return state
   return 'done'
@@ -109,11 +109,11 @@ function setText(element, text) {
 }
 
 function setProgress(progress, done, total) {
-  // Nothing of nothing is all of it.
+  // An empty total counts as complete.
   Object.assign(progress, total === 0 ? { max: 1, value: 1 } : { max: total, value: done })
 }
 
-// A line of the table: a file, or a record with several.
+// A table row: a file, or a record with several files.
 class Row {
   #part
   #progress
@@ -174,7 +174,7 @@ function pace(rate, left) {
   return `${bytes(Math.round(rate))}/s · ${seconds(left / rate)} left`
 }
 
-// The foot: all records together.
+// The footer with the total of all records.
 class Whole {
   #root
   #part
@@ -230,7 +230,7 @@ class Whole {
   }
 }
 
-// The page, asked for again, has new addresses of the same files.
+// Reloading the page gives new addresses for the same files.
 async function renewedAddress(download, signal) {
   try {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' }, cache: 'no-store', signal })

@@ -1,4 +1,4 @@
-// The key / leads to the find box.
+// The key / focuses the search box.
 
 import { keysAreOn } from './keys.js'
 

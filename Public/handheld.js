@@ -1,15 +1,15 @@
-// What a narrow screen needs: the page one is on in sight among all pages, and tables that are wider than the screen as cards, a row each, with
-// the names of the columns in them. Without scripts such a table is pushed sideways.
+// Adaptations to narrow screens: scrolls the current page into view in the navigation, and shows wide tables
+// as cards, one per row, with the column names in them. Without scripts, such a table scrolls horizontally.
 
 const narrow = matchMedia('(max-width: 640px)')
 
-// A table of more columns stays one: as cards, two hundred rows of forty values would have no end.
+// Tables with more columns stay tables, because cards would become too long.
 const most = 16
 
 export function enableHandheld() {
   const main = document.querySelector('main')
   if (!main) return
-  // A page that is live changes often: once for each picture that is drawn is enough, and only rows in which something changed are dealt anew.
+  // A live page changes often. Updates run at most once per frame, and only for changed rows.
   let waiting = 0
   const rows = new MutationObserver(changes => {
     for (const { target } of changes) target.closest('.cards tr')?.removeAttribute('role')
@@ -49,7 +49,7 @@ function isTooWide(table) {
 function deal(table) {
   const names = [...table.tHead?.rows[0]?.cells ?? []].flatMap(head => Array(head.colSpan).fill(name(head)))
   table.classList.add('cards')
-  // What is laid out as no table is none to some readers unless it says so.
+  // Screen readers need explicit roles, because the layout as cards removes the table semantics.
   table.setAttribute('role', 'table')
   for (const group of [table.tHead, ...table.tBodies]) group?.setAttribute('role', 'rowgroup')
   for (const row of table.querySelectorAll(':scope > * > tr:not([role])')) {
@@ -65,7 +65,7 @@ function deal(table) {
   }
 }
 
-// The first thing in a head is its name, unless that is for readers alone.
+// The name of a column is the first node of its header, unless that is for screen readers only.
 function name(head) {
   return head.firstElementChild?.matches('.hidden') ? '' : head.firstChild?.textContent.trim() ?? ''
 }

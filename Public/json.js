@@ -1,10 +1,10 @@
-// Lays JSON out, two spaces for each level. Numbers stay as they are written: JavaScript's own would round large ones.
+// Formats JSON with two spaces per level. Keeps numbers unchanged, because JavaScript would round large ones.
 
-// Levels, and letters that are put out: indentation can make a small text a thousand times as long.
+// Limits of depth and output length in characters: indentation can enlarge a small text a thousand times.
 const depthLimit = 200
 const lengthLimit = 4_000_000
 
-// Returns null when the text is no JSON, or too deep or too long when it is laid out.
+// Returns null if the text is not JSON, or its output exceeds the limits.
 export function laidOut(text) {
   try {
     JSON.parse(text)
@@ -28,7 +28,7 @@ export function laidOut(text) {
       next()
     } else if (token === '}' || token === ']') {
       depth -= 1
-      // Nothing between the brackets: they stay together.
+      // Empty brackets stay on one line.
       if (/^ *$/.test(line) && /[{[]$/.test(lines.at(-1) ?? '') && line.length === 2 * (depth + 1)) line = lines.pop() + token
       else {
         next()

@@ -1,7 +1,7 @@
-// Whether single letters are commands: who speaks to the computer, or touches keys by accident, switches them off (WCAG 2.1.4).
+// True if single-letter shortcuts are on. Users of speech input, or users who press keys by accident, can turn them off (WCAG 2.1.4).
 
 let isOn = true
-try { isOn = localStorage.getItem('keys') !== 'off' } catch { /* Storage is switched off: they are on. */ }
+try { isOn = localStorage.getItem('keys') !== 'off' } catch { /* Without storage, shortcuts are on. */ }
 
 export function keysAreOn() { return isOn }
 
@@ -10,5 +10,5 @@ export function turnKeys(on) {
   try {
     if (on) localStorage.removeItem('keys')
     else localStorage.setItem('keys', 'off')
-  } catch { /* Storage is switched off: the choice holds for this page. */ }
+  } catch { /* Without storage, the choice applies only to this page. */ }
 }

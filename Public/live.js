@@ -1,5 +1,5 @@
-// A region that shows work under way keeps up with it: the page is asked again, and only the region is exchanged. When the work is
-// done, a page that waited for it (data-reload) is loaded anew. Without scripts the page loads itself anew.
+// Updates a region that shows work in progress: requests the page again and replaces only the region. At
+// the end of the work, a page with data-reload is reloaded. Without scripts, the page reloads itself.
 import { enableCopying } from './copy.js'
 import { enableTimes } from './times.js'
 
@@ -19,7 +19,7 @@ async function renew(said) {
   if (!document.hidden) {
     try {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
-      // The page says what is no longer there, or that the session is over.
+      // The reloaded page reports missing data, or an expired session.
       if (answer.status === 404 || answer.status === 401) return location.reload()
       if (!answer.ok) throw new Error('no page')
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
@@ -27,18 +27,18 @@ async function renew(said) {
       if (regions.some(region => region.matches('[data-reload]') && isDone(region))) return location.replace(location.href)
       for (const region of regions) exchange(region, page.getElementById(region.id), said)
     } catch {
-      // The next look may find the server again.
+      // The next attempt may succeed.
     }
   }
   if (document.querySelector('[data-live][id]')) setTimeout(renew, pause, said)
 }
 
 function exchange(region, fresh, said) {
-  // Nobody's typing is lost: the region waits.
+  // The update waits while the user types in the region.
   const active = region.contains(document.activeElement) ? document.activeElement : null
   if (active?.matches('input:not([type=checkbox]), select, textarea')) return
   if (!fresh) return region.removeAttribute('data-live')
-  // What is as it was is not announced again.
+  // Unchanged content is not announced again.
   if (fresh.matches('[data-live]') && fresh.textContent === region.textContent) return
   const scrolled = [...region.querySelectorAll('.scroll')].map(area => area.scrollLeft)
   document.adoptNode(fresh)
@@ -50,7 +50,7 @@ function exchange(region, fresh, said) {
   if (!fresh.matches('[data-live]')) said.textContent = region.dataset.live
 }
 
-// What was in focus, as it is now: what can be done with an index changes when it is complete.
+// The element that corresponds to the focused one. The actions on an index change when it is complete.
 function same(element, region) {
   const find = (...names) => {
     const wanted = names.filter(name => element.hasAttribute(name))

@@ -1,4 +1,4 @@
-// Menus close when something else is clicked, and with the key Escape.
+// Closes menus on a click outside and on the key Escape.
 
 const menus = 'details.at, details.pick'
 

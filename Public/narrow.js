@@ -1,12 +1,12 @@
-// A filter box that narrows the table below it with every key. Without scripts its form asks the server.
+// A filter box that filters the table below it while typing. Without scripts, its form asks the server.
 
 export function enableNarrowing() {
   const box = document.querySelector('input[data-narrow]')
   if (!box) return
   box.addEventListener('input', () => narrow(box))
-  // A browser that comes back fills the box in by itself.
+  // When the user navigates back, the browser restores the text of the box.
   narrow(box)
-  // Rows that were exchanged meanwhile are all there again.
+  // Replaced rows are unfiltered.
   const observer = new MutationObserver(() => narrow(box))
   observer.observe(document.querySelector('main'), { childList: true })
 }

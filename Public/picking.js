@@ -1,4 +1,4 @@
-// Ticked rows: how many there are, all at once, and many in a stretch. What is done with them is a form like any other.
+// Ticked rows: their count, a box that ticks all, and ranges. The actions are normal forms.
 
 export function enablePicking() {
   const bar = document.querySelector('[data-picking]')
@@ -9,7 +9,7 @@ export function enablePicking() {
   const all = document.createElement('input')
   all.type = 'checkbox'
   all.setAttribute('aria-label', 'Pick all records of this page')
-  // Behind the name, which other scripts read as the first thing in a head.
+  // After the name, because other scripts read the first node of a header.
   head.append(all)
 
   const show = () => {
@@ -36,6 +36,6 @@ export function enablePicking() {
     })
     box.addEventListener('change', show)
   }
-  // A browser that comes back ticks again what was ticked.
+  // When the user navigates back, the browser restores the ticks.
   show()
 }

@@ -1,16 +1,16 @@
-// Reads binary property lists (CFBinaryPList.c describes the format) and writes them as text. Files are anybody's: sizes, depth and
-// the number of values are limited, and whatever points outside of the file is an error.
+// Parses binary property lists (CFBinaryPList.c describes the format) and formats them as text. The input is
+// untrusted: size, depth and the number of values are limited, and references outside of the file are errors.
 import { readableArchive } from './archive.js'
 
 const depthLimit = 64
 const valueLimit = 50_000
 const textLimit = 1_000_000
-// Bytes of texts: two places of the file may share them.
+// The size limit of decoded texts, because several references can share the same bytes.
 const decodedLimit = 4_000_000
-// Seconds from 1970 to 2001, where property lists count from.
+// The seconds from 1970 to 2001, the reference date of property lists.
 const epoch = 978_307_200
 
-// A UID: what archives refer to each other by.
+// A UID, which refers to an object in a keyed archive.
 export class Reference {
   constructor(index) { this.index = index }
 }
@@ -33,13 +33,13 @@ export function propertyList(bytes) {
   if (count > 10 * valueLimit || offsetSize < 1 || indexSize < 1 || table + count * offsetSize > trailer) throw damaged()
   let made = 0
   let decoded = 0
-  // Texts by their place in the file: they can be referred to again and again.
+  // Decoded texts by their offset, because they can be referenced repeatedly.
   const texts = new Map()
   const open = new Set()
 
   function integer(place, size) {
     if (place < 0 || place + size > trailer || size > 16) throw damaged()
-    // Eight bytes are signed, sixteen hold what is larger.
+    // 8-byte integers are signed, 16-byte integers hold larger values.
     if (size === 8) return view.getBigInt64(place)
     if (size === 16) return view.getBigInt64(place) << 64n | view.getBigUint64(place + 8)
     let value = 0n
@@ -118,7 +118,7 @@ function damaged() {
   return new Error('The property list is damaged')
 }
 
-// The form of the tool plutil -p: members with =>, indented.
+// The format of plutil -p: indented members with =>.
 function text(value) {
   const pieces = []
   let length = 0
@@ -159,9 +159,9 @@ function plain(value) {
     const digits = [...value.subarray(0, 24)].map(byte => byte.toString(16).padStart(2, '0')).join(' ')
     return `{length = ${value.length}, bytes = ${digits}${value.length > 24 ? ' …' : ''}}`
   }
-  // As a name of something else.
+  // A short description for use as a key.
   if (value instanceof Map || Array.isArray(value)) return 'a collection'
-  // What an archive's object is, said by archive.js.
+  // A description of an archived object, from archive.js.
   if (value?.note) return value.note
   return String(value)
 }

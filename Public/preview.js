@@ -1,7 +1,7 @@
-// Shows what is in a file without leaving the page. Text is only ever text here: no file is read as HTML, and none is framed.
+// Previews a file within the page. Text is always shown as plain text: no file is interpreted as HTML or framed.
 import { bytes } from './sizes.js'
 
-// Bytes of a text that are shown, and of a file that is laid out whole.
+// Limits in bytes: of the text that is shown, and of files that are formatted as a whole.
 const textLimit = 65_536
 const layoutLimit = 2_000_000
 
@@ -25,11 +25,11 @@ class Preview {
     this.#dialog = dialog
     this.#part = Object.fromEntries(['name', 'facts', 'content', 'download', 'close'].map(name => [name, dialog.querySelector(`[data-${name}]`)]))
     this.#part.close.addEventListener('click', () => dialog.close())
-    // A click beside it.
+    // A click outside closes the dialog.
     dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
     dialog.addEventListener('close', () => {
       this.#abort?.abort()
-      // Ends what plays.
+      // Stops audio and video.
       this.#part.content.replaceChildren()
     })
   }
@@ -85,7 +85,7 @@ async function shown({ name, url, size, signal }) {
   return { element: code(text), facts }
 }
 
-// Bytes of the file, from one place up to another, and what the server says they are.
+// A byte range of the file, with its content type.
 async function read(url, from, to, signal) {
   const answer = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` }, signal, cache: 'no-store' })
   if (!answer.ok) throw new Error(await reason(answer))
@@ -93,7 +93,7 @@ async function read(url, from, to, signal) {
   const wanted = to - from
   const pieces = []
   let count = 0
-  // What sends more than was asked for is not read to its end.
+  // Stops reading if the server sends more than requested.
   for (const reader = answer.body.getReader(); count < wanted;) {
     const { value, done } = await reader.read()
     if (done) break
@@ -130,7 +130,7 @@ function isPropertyList(text) {
   return /^\s*(<\?xml[^>]*>\s*)?(<!DOCTYPE plist|<plist)/.test(text.slice(0, 500))
 }
 
-// A letter that the end cuts through is left out.
+// Omits a truncated character at the end.
 function decoded(head, encoding) {
   try {
     return new TextDecoder(encoding).decode(head, { stream: true })

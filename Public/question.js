@@ -1,12 +1,12 @@
-// The form of a query: rows come and go, and comparisons fit their field, without loading the page anew.
-// The server makes the form in every case; here only its place in the page is exchanged.
+// The query form: adds and removes rows, and adapts comparators to the field, without a
+// page load. The server always renders the form. This script only replaces it in the page.
 
 import { Typing } from './typing.js'
 
 let latest = 0
 let told = 0
 
-// The selection whose value the arrow keys change: each step is a change, and no choice yet.
+// The selection that the arrow keys are changing. Each step causes a change event, but does not confirm the choice.
 let keyed = null
 
 export function enableQuestion() {
@@ -37,7 +37,7 @@ export function enableQuestion() {
 async function redraw(form, control) {
   const number = ++latest
   const parameters = new URLSearchParams(new FormData(form, control.type === 'submit' ? control : undefined))
-  // Another field has other comparisons and other values.
+  // Another field has other comparators and values.
   const changed = control.name.match(/^filter(\d+)$/)
   if (changed) for (const part of ['is', 'value', 'within']) parameters.delete(part + changed[1])
   parameters.set('draft', '1')
@@ -64,7 +64,7 @@ async function redraw(form, control) {
   }
 }
 
-// A value was typed: only the text beside the form changes.
+// After input in a value, only the text beside the form changes.
 async function retell(form) {
   const [number, drawn] = [++told, latest]
   const parameters = new URLSearchParams(new FormData(form))
@@ -74,10 +74,10 @@ async function retell(form) {
     const answer = await fetch(`${form.getAttribute('action')}?${parameters}`, { headers: { Accept: 'text/html' } })
     if (!answer.ok) return
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-    // A form that is exchanged meanwhile brings its text along.
+    // A form that was replaced meanwhile already has its text.
     if (number === told && drawn === latest) tellAsText(page, text)
   } catch {
-    // The text stays as it was; sending the form says it anew.
+    // The text stays outdated. A submitted form renders it again.
   }
 }
 
@@ -85,11 +85,11 @@ function writtenForm() {
   return document.querySelector('[data-written] form')
 }
 
-// The text beside the form, and what it would take along, say what the form says now; a text that is being written stays.
+// Updates the text beside the form and its hidden fields, but not while the user edits the text.
 function tellAsText(page, typing) {
   const fresh = page.querySelector('[data-written] form')
   const shown = writtenForm()
-  // Another one came meanwhile, which says what this one would, or something newer.
+  // A newer form has arrived meanwhile and replaces this one.
   if (!fresh || !shown || shown !== typing.form) return
   typing.goOn(fresh)
   const focus = typing.focus(fresh)
@@ -97,7 +97,7 @@ function tellAsText(page, typing) {
   focus()
 }
 
-// Where to go on: the control that was used, or the row that came.
+// The control to focus: the one that was used, or the new row.
 function place(control, fresh) {
   if (control.name === 'add') return [...fresh.querySelectorAll(`select[name^="${control.value}"]`)].at(-1)
   if (control.name === 'remove') return fresh.querySelector('button[name="add"]') ?? fresh.querySelector('select[name^="filter"]')

@@ -1,4 +1,4 @@
-// The queries that were asked last. They stay in this browser: the server keeps only what is saved under a name.
+// The recent queries. They are stored only in this browser. The server stores only saved queries.
 
 const storageKey = 'queries asked'
 const most = 12
@@ -10,14 +10,14 @@ export function enableRecent() {
   const entries = load().filter(entry => entry.href !== here)
   show(entries, menu.querySelector('[data-recent-list]'))
   const asked = new URLSearchParams(location.search)
-  // Later pages are of a query that is in the list already, and a form that is only being filled in asks nothing.
+  // Skips further pages of a listed query, and forms that are not submitted yet.
   if (!asked.has('type') || ['marker', 'draft', 'where', 'notice', 'count'].some(name => asked.has(name)) || !location.pathname.endsWith('/query')) return
   const text = document.querySelector('#where')?.value ?? ''
   keep([{ href: here, type: asked.get('type'), text }, ...entries].slice(0, most))
 }
 
 function show(entries, list) {
-  // Addresses of other places than the console's own pages are not followed.
+  // Ignores addresses outside of the console.
   const own = entries.filter(entry => /^\/c\/[^/]+\/(development|production)\//.test(entry.href))
   list.hidden = own.length === 0
   list.querySelector('ul').replaceChildren(...own.map(entry => {
@@ -48,6 +48,6 @@ function keep(entries) {
   try {
     localStorage.setItem(storageKey, JSON.stringify(entries))
   } catch {
-    // Without storage there is no list; nothing else depends on it.
+    // Without storage there is no list, and nothing else is affected.
   }
 }

@@ -1,11 +1,11 @@
-// New requests come to the top of the table by themselves. The server makes their rows: the page is asked for what came after the last
-// request it shows, so that nothing is missed and nothing comes twice, however long it was paused.
+// Inserts new requests at the top of the table. The server renders the rows: each update asks for the
+// requests after the last one shown, so that none are missed or repeated, even after a long pause.
 import { enableTimes } from './times.js'
 
 const number = new Intl.NumberFormat('en')
-// Milliseconds between looks while nothing happens.
+// The interval between updates without new requests, in milliseconds.
 const pause = 500
-// Rows that stay; older ones are on the pages further down.
+// The maximum number of rows. Older ones are on later pages.
 const shown = 500
 
 export function enableRequests() {
@@ -66,14 +66,14 @@ class Live {
     clearTimeout(this.#timer)
     if (this.#isPaused) return
     if (document.hidden) return this.#wait()
-    // One question at a time, so that no answer is put in twice.
+    // Runs only one request at a time, so that no answer is inserted twice.
     this.#abort?.abort()
     const abort = this.#abort = new AbortController()
     try {
       let hasMore = true
       while (hasMore) {
         const answer = await fetch(this.root.dataset.from + encodeURIComponent(this.after), { headers: { Accept: 'text/html' }, signal: abort.signal })
-        // The session is over.
+        // The session has expired.
         if (answer.status === 401) return location.reload()
         if (!answer.ok) throw new Error('no page')
         const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
@@ -88,7 +88,7 @@ class Live {
     if (this.#abort === abort) this.#wait()
   }
 
-  // Puts the rows of an answer on top. Returns whether more of them wait.
+  // Inserts the rows of an answer at the top. Returns true if more rows are available.
   #take(fresh) {
     if (!fresh) throw new Error('no rows')
     const rows = [...fresh.rows]
@@ -111,14 +111,14 @@ class Live {
         while (this.body.rows.length > shown) this.body.rows[this.body.rows.length - 1].remove()
         this.#leadOn(this.body.rows[shown - 1])
       }
-      // Who reads further down stays there.
+      // Keeps the scroll position of a reader further down.
       if (height > 0) area.scrollTop += area.scrollHeight - height
     }
     this.#draw()
     return fresh.hasAttribute('data-more')
   }
 
-  // Lets 'Older' begin behind the last row that is left.
+  // Points 'Older' to the requests after the last remaining row.
   #leadOn(row) {
     const id = new URL(row.querySelector('th a').href).searchParams.get('id')
     const address = new URL(location.href)

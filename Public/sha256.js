@@ -1,9 +1,9 @@
-// SHA-256 (FIPS 180-4), fed piece by piece: crypto.subtle wants everything at once.
+// Incremental SHA-256 (FIPS 180-4), because crypto.subtle requires the whole input at once.
 
 const constants = new Int32Array(64)
 const start = new Int32Array(8)
 
-// The constants are the fractions of the square and cube roots of the first primes, exact by integer arithmetic.
+// The constants are the fractional parts of the square and cube roots of the first primes, computed with exact integers.
 {
   const primes = []
   for (let number = 2n; primes.length < 64; number += 1n) if (primes.every(prime => number % prime !== 0n)) primes.push(number)
@@ -31,14 +31,14 @@ export class SHA256 {
   #length = 0
   #words = new Int32Array(64)
 
-  // Goes on from what `snapshot` gave.
+  // Resumes from a `snapshot`.
   constructor(snapshot) {
     this.#state = Int32Array.from(snapshot?.state ?? start)
     this.#length = snapshot?.length ?? 0
     if (snapshot) this.#block.set(snapshot.block)
   }
 
-  // All that is needed to go on later, as plain values.
+  // The state for a later resume, as plain values.
   snapshot() {
     return { state: [...this.#state], block: this.#block.slice(0, this.#length % 64), length: this.#length }
   }
@@ -59,7 +59,7 @@ export class SHA256 {
     return this
   }
 
-  // In hexadecimal digits. The hash can't be fed afterwards.
+  // The digest in hexadecimal digits. Ends the hash: no more input is possible.
   digest() {
     const bits = BigInt(this.#length) * 8n
     const held = this.#length % 64

@@ -1,8 +1,8 @@
-// Keys for what is done often, and the list of them under ?. They are off while something is typed, and leave the browser's own alone.
+// Keyboard shortcuts for frequent actions, with a list under ?. Inactive during text input, and without conflicts with the browser's own shortcuts.
 
 import { keysAreOn, turnKeys } from './keys.js'
 
-// Milliseconds between g and the letter that follows it.
+// The maximum time in milliseconds between g and the following letter.
 const patience = 1500
 
 export function enableShortcuts() {
@@ -14,7 +14,7 @@ export function enableShortcuts() {
   button.hidden = false
   button.addEventListener('click', () => dialog.showModal())
   dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close())
-  // A click beside the list closes it.
+  // A click outside closes the list.
   dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
 
   const keys = dialog.querySelector('[data-keys]')
@@ -43,7 +43,7 @@ export function enableShortcuts() {
   })
 }
 
-// The pages' keys stand on their links; the list is made of these, so that it can't be out of date.
+// The links declare their own shortcuts. The list is built from them, so it is always up to date.
 function list(pages, dialog) {
   const place = dialog.querySelector('[data-pages]')
   for (const [key, link] of pages) {
@@ -62,7 +62,7 @@ function list(pages, dialog) {
   place.closest('section').hidden = pages.size === 0
 }
 
-// From row to row: the link in the row's head takes the focus.
+// Moves the focus between the links in row headers.
 function step(by) {
   const links = [...document.querySelectorAll('main tbody th a')].filter(link => link.offsetParent !== null)
   if (links.length === 0) return

@@ -1,4 +1,4 @@
-// Bytes, rates and times as the pages write them: powers of 1000, as Digits does on the server.
+// Formats sizes, rates and durations like the pages do: in powers of 1000, as Digits on the server.
 
 export function bytes(count) {
   if (count === 1) return '1 byte'
@@ -11,7 +11,7 @@ export function bytes(count) {
   }
 }
 
-// '214 of 419 MB': the unit of the whole for both, so that the first number grows evenly.
+// '214 of 419 MB': both numbers use the unit of the total, so that the first number grows evenly.
 export function part(done, total) {
   if (total < 1000) return `${done} of ${bytes(total)}`
   const [, unit] = bytes(total).split(' ')
@@ -20,7 +20,7 @@ export function part(done, total) {
   return `${(done / scale).toFixed(digits)} of ${bytes(total)}`
 }
 
-// Never 100 before all is there.
+// Shows 100 only when everything is complete.
 export function percent(done, total) {
   if (total === 0) return '100 %'
   return `${Math.floor(done / total * 100)} %`
@@ -34,7 +34,7 @@ export function seconds(count) {
   return `${(count / 3600).toFixed(1)} h`
 }
 
-// How fast something grows, over the last few seconds.
+// The current rate, over the last few seconds.
 export class Pace {
   #samples = []
 
@@ -43,7 +43,7 @@ export class Pace {
     while (this.#samples.length > 2 && now - this.#samples[0][0] > 3000) this.#samples.shift()
   }
 
-  // Bytes a second; 0 while nothing can be said.
+  // Bytes per second; 0 if the rate is unknown.
   rate(now = performance.now()) {
     const [first] = this.#samples
     const last = this.#samples.at(-1)

@@ -1,4 +1,4 @@
-// Everything works without scripts; these make it quicker.
+// All pages work without scripts. These scripts only improve them.
 import { enableColumns } from './columns.js'
 import { enableCopying } from './copy.js'
 import { enableDropping } from './dropping.js'
@@ -47,5 +47,5 @@ enableFetching()
 removeLeftovers()
 enableCopying(document)
 
-// Examples name the address that this page came from.
+// Examples contain the origin of this page.
 for (const origin of document.querySelectorAll('[data-origin]')) origin.textContent = location.origin

@@ -1,6 +1,6 @@
-// The theme that was chosen in this browser, set before anything is drawn: the only script that pages wait for.
+// Applies the stored theme before the first rendering. This is the only script that blocks rendering.
 {
   let theme = null
-  try { theme = localStorage.getItem('theme') } catch { /* Storage is switched off: the system's preference stands. */ }
+  try { theme = localStorage.getItem('theme') } catch { /* Without storage, the system preference applies. */ }
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 }

@@ -1,4 +1,4 @@
-// A button that turns from the system's preference to light, to dark and back. theme.js sets what was chosen on the next page.
+// A button that cycles through the system, light and dark themes. theme.js applies the choice on the next page.
 
 const names = { system: 'as the system', light: 'light', dark: 'dark' }
 const next = { system: 'light', light: 'dark', dark: 'system' }
@@ -22,7 +22,7 @@ export function enableThemes() {
     try {
       if (chosen === 'system') localStorage.removeItem('theme')
       else localStorage.setItem('theme', chosen)
-    } catch { /* Storage is switched off: the choice holds for this page. */ }
+    } catch { /* Without storage, the choice applies only to this page. */ }
     say()
   })
 }

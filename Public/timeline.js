@@ -1,4 +1,5 @@
-// A click on the timeline shows the changes that lie there, as the link of the stretch does. All stretches have one width, the last may be narrower.
+// A click on the timeline shows the changes at that position, like the link of the
+// stretch. All stretches have the same width, except that the last may be narrower.
 
 export function enableTimeline() {
   const figure = document.querySelector('[data-timeline]')

@@ -1,4 +1,4 @@
-// Moments stand there in UTC; this adds what they are on this clock.
+// The page shows times in UTC. This script adds the local time.
 
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 

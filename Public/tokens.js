@@ -1,4 +1,4 @@
-// Who pastes a token means changes since that token.
+// Pasting a token selects the changes since that token.
 
 export function enableTokens() {
   const token = document.querySelector('[data-token]')

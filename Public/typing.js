@@ -1,9 +1,9 @@
-// A form that is exchanged while somebody types into it: what was typed since goes on in the new one, and so does the cursor.
+// Replaces a form during input: newer input and the cursor position carry over to the new form.
 
 const kinds = { filter: 'filter', is: 'filter', value: 'filter', within: 'filter', sort: 'sort', order: 'sort', from: 'sort' }
 
 export class Typing {
-  // The form as it is when the new one is asked for, and the control that was used for it.
+  // The state of the form when the new one is requested, and the control that caused the request.
   constructor(form, control) {
     this.form = form
     this.control = control
@@ -11,14 +11,14 @@ export class Typing {
     this.rows = new Map(['filter', 'sort'].flatMap(kind => this.numbered(kind)))
   }
 
-  // Rows are numbered anew: those without a field are gone, and so is the one that was removed.
+  // Maps to the new row numbers: rows without a field and the removed row are gone.
   numbered(kind) {
     const fields = [...this.said.keys()].filter(element => element.matches(`select[name^="${kind}"]`) && element.value !== '')
     const kept = fields.filter(field => this.control?.name !== 'remove' || field.name !== this.control.value)
     return kept.map((field, index) => [field.name, kind + (index + 1)])
   }
 
-  // Says in the new form what was said in the old one since, and whether that was anything.
+  // Applies newer input to the new form. Returns true if there was any.
   goOn(fresh) {
     let isAnything = false
     for (const [element, before] of this.said) {
@@ -32,7 +32,7 @@ export class Typing {
     return isAnything
   }
 
-  // What takes the focus when the new form is there: where somebody went meanwhile comes before where the form would lead.
+  // The control to focus in the new form: a control that the user has focused meanwhile takes precedence.
   focus(fresh, next) {
     const active = document.activeElement
     if (!this.form?.contains(active)) return () => { if (active === document.body) next?.focus() }
@@ -46,7 +46,7 @@ export class Typing {
     }
   }
 
-  // The control of the new form that stands for one of the old.
+  // The corresponding control in the new form.
   same(element, fresh) {
     if (!element.name) return null
     const [, part, number] = element.name.match(/^(filter|is|value|within|sort|order|from)(\d+)$/) ?? []

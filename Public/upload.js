@@ -1,8 +1,8 @@
-// Puts files into the asset fields of a record, chosen or dropped, and takes them out again: through the server's own web services,
-// as any client does. A file is read from disk while it is sent.
+// Uploads chosen or dropped files to the asset fields of a record, and removes files. Uses
+// the server's web services like any client. Reads a file from the disk while sending it.
 import { bytes, part, percent, seconds, Pace } from './sizes.js'
 
-// Files that are sent at the same time.
+// The maximum number of concurrent uploads.
 const limit = 3
 
 export function enableUploads() {
@@ -10,7 +10,7 @@ export function enableUploads() {
   if (!section) return
   const record = new RecordWithAssets(section)
   for (const element of section.querySelectorAll('[data-field]')) new AssetField(element, record)
-  // A file that misses its field must not take the place of the page.
+  // A file dropped beside a field must not replace the page.
   for (const kind of ['dragover', 'drop']) {
     document.addEventListener(kind, event => {
       if (event.dataTransfer?.types.includes('Files') && !event.defaultPrevented) event.preventDefault()
@@ -18,13 +18,13 @@ export function enableUploads() {
   }
 }
 
-// What goes with a change where one has to sign in: the page's own secret.
+// The form secret of the page, which changes require if the console has a sign-in.
 function formSecret() {
   const secret = document.querySelector('meta[name=form-secret]')?.content
   return secret ? { 'X-Skylight-Form': secret } : {}
 }
 
-// What the web services say no to.
+// An error from the web services.
 class Refusal extends Error {
   constructor({ reason, serverErrorCode }, status) {
     super(reason ?? `The server answered ${status}`)
@@ -32,7 +32,7 @@ class Refusal extends Error {
   }
 }
 
-// The record as the page shows it, and the requests that change it.
+// The record of the page, and the requests that change it.
 class RecordWithAssets {
   constructor(section) {
     const { database, zone, recordName, recordType, tag, user, limit, limitText, here } = section.dataset
@@ -41,16 +41,16 @@ class RecordWithAssets {
 
   say(text) { this.section.querySelector('[data-said]').textContent = text }
 
-  // Addresses to send so many files to.
+  // Requests upload addresses for a number of files.
   async grants(field, count) {
     const token = { recordType: this.recordType, recordName: this.recordName, fieldName: field }
     const { tokens } = await this.#ask('assets/upload', { tokens: Array(count).fill(token), zoneID: this.zoneID })
     for (const token of tokens) if (token.serverErrorCode) throw new Refusal(token)
-    // The way to the server that this page came on is good for uploads too.
+    // Uses the origin of this page, which is known to reach the server.
     return tokens.map(({ url }) => new URL(url, location.href)).map(({ pathname, search }) => pathname + search)
   }
 
-  // Saves the field if the record is still what the page shows.
+  // Saves the field, provided that the record has not changed since the page was loaded.
   async save(field, value, type) {
     const fields = { [field]: value === null ? { value: null } : { value, type } }
     const record = { recordName: this.recordName, recordType: this.recordType, recordChangeTag: this.tag, fields }
@@ -58,7 +58,7 @@ class RecordWithAssets {
     if (records[0].serverErrorCode) throw new Refusal(records[0])
   }
 
-  // The page anew, with the record as it is now.
+  // Reloads the page with the current record.
   show(notice) { location.replace(`${this.here}${notice ? `&notice=${notice}` : ''}`) }
 
   async #ask(endpoint, body) {
@@ -129,7 +129,7 @@ class AssetField {
       event.preventDefault()
       depth = 0
       element.classList.remove('over')
-      // Folders come as entries that can't be read as files.
+      // Dropped folders are entries that can't be read as files.
       const items = [...event.dataTransfer.items].filter(item => item.kind === 'file')
       if (items.some(item => item.webkitGetAsEntry?.()?.isDirectory)) return this.#complain(new Refusal({ reason: 'A folder is no file; drop the files in it.' }))
       this.#take([...event.dataTransfer.files])
@@ -160,7 +160,7 @@ class AssetField {
     })
   }
 
-  // Asked twice, because the bytes may be gone after it.
+  // Asks for confirmation, because the bytes may be lost.
   #offerRemoval(file) {
     const button = file.querySelector('[data-remove]')
     const label = button.getAttribute('aria-label')
@@ -218,7 +218,7 @@ class AssetField {
   }
 }
 
-// One file on its way up, and its line on the page.
+// One upload, with its row on the page.
 class Upload {
   asset = null
   failure = null
@@ -244,7 +244,7 @@ class Upload {
     this.#part.cancel.addEventListener('click', () => this.#cancel())
   }
 
-  // Ends when the file is there, or not: `asset`, `failure` or neither.
+  // Resolves at the end of the upload, with `asset`, `failure` or neither.
   async run() {
     if (this.#isCancelled) return
     try {
@@ -258,7 +258,7 @@ class Upload {
     }
   }
 
-  // A request of the old kind: the newer one does not say how much of a body is sent.
+  // Uses XMLHttpRequest, because fetch does not report upload progress.
   #send() {
     return new Promise((resolve, reject) => {
       const request = this.#request = new XMLHttpRequest()
@@ -299,7 +299,7 @@ class Upload {
   }
 }
 
-// As a header holds it; null for a name that is half a letter somewhere, which can't be encoded.
+// Encodes a name for a header; null if the name contains a lone surrogate.
 export function encodedName(name) {
   try {
     return encodeURIComponent(name.toWellFormed?.() ?? name)
@@ -320,7 +320,7 @@ function parsed(text) {
   }
 }
 
-// Runs a few at a time.
+// Runs a few tasks at a time.
 async function together(works) {
   const rest = [...works]
   const one = async () => { while (rest.length > 0) await rest.shift()() }

@@ -1,11 +1,11 @@
 
-/// What is known of a stored file.
+/// The properties of a stored file.
 public struct AssetFacts: Sendable, Hashable {
-    /// Bytes.
+    /// The size in bytes.
     public var size: Int64
-    /// Bytes of the compressed form; `nil` where there is none.
+    /// The size of the compressed form in bytes; `nil` if there is none.
     public var compressedSize: Int64?
     public var type: AssetType
-    /// Fields of records that refer to it.
+    /// The number of record fields that refer to it.
     public var useCount: Int
 }

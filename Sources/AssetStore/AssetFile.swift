@@ -1,9 +1,9 @@
 public import NIOCore
 public import Records
 
-/// A file that is open for reading. As long as it is held its bytes are there, and no sweep removes them; it is closed when it is let go.
+/// A file that is open for reading. While this object exists, no sweep removes the file. The file is closed on deallocation.
 public final class AssetFile: Sendable {
-    /// The forms that a file is kept in.
+    /// The forms of a stored file.
     public enum Coding: Sendable, Hashable {
         case identity
         /// Compressed in gzip format.
@@ -11,17 +11,17 @@ public final class AssetFile: Sendable {
     }
 
     public let checksum: FileChecksum
-    /// The form that was found: identity where no compressed form is kept.
+    /// The form of this file: identity if no compressed form is available.
     public let coding: Coding
-    /// Bytes of this form.
+    /// The size of this form, in bytes.
     public let size: Int64
-    /// Bytes of the file itself.
+    /// The size of the uncompressed file, in bytes.
     public let identitySize: Int64
-    /// When it was stored, in seconds since 1970.
+    /// The time when it was stored, in seconds since 1970.
     public let modified: Int64
-    /// What the bytes look like.
+    /// The file type, detected from the content.
     public let type: AssetType
-    /// Only to be read from. It must not be closed, nor used after this object was let go.
+    /// The handle for reading. Do not close it, and do not use it after this object is deallocated.
     public let handle: NIOFileHandle
 
     private let file: DiskFile
@@ -40,8 +40,8 @@ public final class AssetFile: Sendable {
     }
 
     deinit {
-        // The descriptor belongs to the file, which closes it now.
-        // It was given up before where this fails.
+        // The `DiskFile` owns the descriptor and closes it.
+        // An error means that the handle no longer owns the descriptor.
         _ = try? handle.takeDescriptorOwnership()
     }
 }

@@ -2,11 +2,11 @@ internal import Foundation
 internal import Records
 internal import Synchronization
 
-/// How files lie on the disk: `ab/ab12…` and its compressed form `ab/ab12….gz`, and in `incoming` what is not finished. All calls block.
+/// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`. All calls block.
 final class AssetFolder: Sendable {
     let path: String
     private let incoming: String
-    /// The folders that were made durable since the store was opened.
+    /// The folders whose names are known to be durable since the store was opened.
     private let durable = Mutex<Set<String>>([])
 
     init(_ folder: URL) {
@@ -22,7 +22,7 @@ final class AssetFolder: Sendable {
     func compressedPath(of checksum: FileChecksum) -> String { path(of: checksum) + ".gz" }
     func subfolder(of checksum: FileChecksum) -> String { "\(path)/\(Self.subfolder(checksum.bytes[0]))" }
 
-    /// The path below the folder.
+    /// The path relative to the folder.
     static func name(of checksum: FileChecksum) -> String { "\(subfolder(checksum.bytes[0]))/\(checksum)" }
 
     static func subfolder(_ number: UInt8) -> String {
@@ -30,14 +30,15 @@ final class AssetFolder: Sendable {
         return digits.count == 1 ? "0" + digits : digits
     }
 
-    /// What comes just before all files of a subfolder.
+    /// The checksum just before all files of a subfolder; `nil` for the first one.
     static func last(before number: UInt8) -> FileChecksum? {
         number == 0 ? nil : FileChecksum(bytes: [number - 1] + Array(repeating: UInt8.max, count: FileChecksum.length - 1))
     }
 
-    // MARK: What is there
+    // MARK: Existing files
 
-    /// - Throws: `RecordError` INTERNAL_ERROR for what is no folder of its own: a link may lead anywhere, and files would be written and removed there.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the path is not a real folder.
+    ///   A symbolic link could redirect writes and removals to another place.
     func check() throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -47,12 +48,12 @@ final class AssetFolder: Sendable {
         throw RecordError(.internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
     }
 
-    /// Removes what a process left unfinished that was killed.
+    /// Removes unfinished files of a process that was killed.
     func recover() throws(DiskFailure) {
         for name in try names(in: incoming) { unlink("\(incoming)/\(name)") }
     }
 
-    /// Names in a folder; none when it is not there.
+    /// The names in a folder; empty if it does not exist.
     private func names(in folder: String) throws(DiskFailure) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -64,17 +65,17 @@ final class AssetFolder: Sendable {
         }
     }
 
-    /// The subfolders that there are, by number.
+    /// The numbers of the existing subfolders.
     func subfolders() throws(DiskFailure) -> Set<UInt8> {
         Set(try names(in: path).filter { $0.utf8.count == 2 }.compactMap { UInt8($0, radix: 16) })
     }
 
-    /// The files of a subfolder in the order of their checksums, each with what is there of it.
+    /// The files of a subfolder in checksum order, with their existing forms.
     func files(in number: UInt8) throws(DiskFailure) -> [Found] {
         var found: [FileChecksum: Found] = [:]
         for name in try names(in: "\(path)/\(Self.subfolder(number))") {
             let isCompressed = name.hasSuffix(".gz")
-            // What has another name was not put there by us.
+            // Ignores files with foreign names.
             guard let checksum = FileChecksum(isCompressed ? name.dropLast(3) : name[...]), checksum.bytes[0] == number else { continue }
             var entry = found[checksum] ?? Found(checksum: checksum)
             if isCompressed { entry.hasCompressedForm = true } else { entry.isThere = true }
@@ -92,8 +93,8 @@ final class AssetFolder: Sendable {
     func status(of checksum: FileChecksum) throws(DiskFailure) -> FileStatus? { try FileStatus(ofFileAt: path(of: checksum)) }
     func compressedStatus(of checksum: FileChecksum) throws(DiskFailure) -> FileStatus? { try FileStatus(ofFileAt: compressedPath(of: checksum)) }
 
-    /// What is kept of a file of this size in compressed form.
-    /// - Returns: `nil` when there is nothing, or what there is is not whole.
+    /// The compressed form of a file with this size.
+    /// - Returns: `nil` if there is no compressed form, or it is incomplete.
     func compressedForm(of checksum: FileChecksum, size: Int64) throws(DiskFailure) -> KnownFiles.CompressedForm? {
         guard let status = try compressedStatus(of: checksum) else { return nil }
         if status.size == 0 { return .notWorthIt }
@@ -101,29 +102,29 @@ final class AssetFolder: Sendable {
         return try GzipTrailer(of: file, size: status.size)?.length == UInt32(truncatingIfNeeded: size) ? .kept : nil
     }
 
-    // MARK: Coming and going
+    // MARK: Adding and removing
 
-    /// A path for a file that is still to be written.
+    /// A path for a new file.
     func makeIncomingPath() throws(DiskFailure) -> String {
         try makeDurable(path)
         try makeDurable(incoming)
         return "\(incoming)/\(UUID().uuidString.lowercased())"
     }
 
-    /// Gives a synced file its name, and makes the name durable.
+    /// Moves a synced file to its final name, and makes the name durable.
     func place(_ temporary: String, as checksum: FileChecksum) throws(DiskFailure) {
         try makeDurable(subfolder(of: checksum))
         guard rename(temporary, path(of: checksum)) == 0 else { throw DiskFailure("give the asset's file its name") }
         try DiskFile.syncFolder(subfolder(of: checksum))
     }
 
-    /// Makes the name of a file durable that was found there.
+    /// Makes the name of an existing file durable.
     func keep(_ checksum: FileChecksum) throws(DiskFailure) {
         try makeDurable(subfolder(of: checksum))
         try DiskFile.syncFolder(subfolder(of: checksum))
     }
 
-    /// Gives a compressed form its name. A power cut may take it away again: it can be made anew.
+    /// Moves a compressed form to its final name. The name is not made durable, because a lost compressed form can be created again.
     func placeCompressed(_ temporary: String, of checksum: FileChecksum) throws(DiskFailure) {
         guard rename(temporary, compressedPath(of: checksum)) == 0 else { throw DiskFailure("give the compressed form its name") }
     }
@@ -138,7 +139,7 @@ final class AssetFolder: Sendable {
         try Self.remove(path(of: checksum))
     }
 
-    /// Removes the compressed form alone.
+    /// Removes only the compressed form.
     func removeCompressed(_ checksum: FileChecksum) throws(DiskFailure) {
         try Self.remove(compressedPath(of: checksum))
     }
@@ -149,14 +150,14 @@ final class AssetFolder: Sendable {
         if !failure.isMissing { throw failure }
     }
 
-    /// Makes a folder, once, whose name survives a power cut.
+    /// Creates a folder whose name survives a power failure. Does so only once per folder.
     private func makeDurable(_ folder: String) throws(DiskFailure) {
         if durable.withLock({ $0.contains(folder) }) { return }
         try Self.makeDurable(folder, ancestors: 2)
         durable.withLock { _ = $0.insert(folder) }
     }
 
-    /// - Parameter ancestors: so many folders above may be missing too: the container's and the data folder.
+    /// - Parameter ancestors: the number of parent folders to create if they are missing: that of the container and the data folder.
     private static func makeDurable(_ path: String, ancestors: Int) throws(DiskFailure) {
         let above = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if mkdir(path, 0o755) != 0 {
@@ -167,7 +168,7 @@ final class AssetFolder: Sendable {
             }
             guard failure.code == EEXIST else { throw failure }
         }
-        // Also of a folder that was there: the process that made it may have been killed before it was synced.
+        // Syncs for an existing folder too, because the process that created it may have been killed before the sync.
         try DiskFile.syncFolder(above)
     }
 }

@@ -2,7 +2,7 @@ public import JSON
 public import RecordStore
 public import Records
 
-/// Where the assets of a container's environment are uploaded to and downloaded from.
+/// Creates upload and download addresses for the assets of a container's environment.
 public struct AssetLinks: Sendable {
     private let prefix: String
     private let tickets: AssetTickets
@@ -10,7 +10,7 @@ public struct AssetLinks: Sendable {
 
     /// - Parameters:
     ///   - origin: scheme, host and port; empty for links within the server's own pages.
-    ///   - now: from when on downloads are to be good.
+    ///   - now: the start of the validity period of downloads.
     public init(origin: String, container: ContainerID, environment: Records.Environment, tickets: AssetTickets, now: Timestamp) {
         prefix = "\(origin)\(AssetPath.root)\(container)/\(environment.rawValue)/"
         self.tickets = tickets
@@ -21,11 +21,11 @@ public struct AssetLinks: Sendable {
         "\(prefix)upload/\(grant.ticket)"
     }
 
-    /// Where an asset can be fetched for an hour at least, by whoever knows the address.
-    /// - Parameter field: what the file is called when it has no name of its own.
+    /// The download address of an asset. It is valid for at least an hour, without further credentials.
+    /// - Parameter field: the name of the field, which is the file name if the asset has none.
     public func downloadURL(of asset: Asset, in field: Name) -> String {
         let name = AssetFileName.safe(asset.fileName ?? field.string)
-        // What has no checksum of ours leads to an answer that says so.
+        // For an asset without a valid checksum, the address answers with an error.
         guard let checksum = FileChecksum(asset.fileChecksum) else { return "\(prefix)download/unknown/\(AssetPath.encoded(name))" }
         let ticket = tickets.seal(DownloadTicket(checksum: checksum, size: asset.size, expires: expires), name: name)
         return "\(prefix)download/\(ticket)/\(AssetPath.encoded(name))"

@@ -4,7 +4,7 @@ public import Records
 public struct AssetPath: Sendable, Hashable {
     public enum Purpose: Sendable, Hashable {
         case upload(ticket: String)
-        /// With the name that the file is to have.
+        /// The ticket, and the name of the downloaded file.
         case download(ticket: String, fileName: String)
     }
 
@@ -14,7 +14,7 @@ public struct AssetPath: Sendable, Hashable {
     public let environment: Environment
     public let purpose: Purpose
 
-    /// - Returns: `nil` when there is nothing at such a path.
+    /// - Returns: `nil` if the path is not a valid asset path.
     public init?(_ path: String) {
         guard path.hasPrefix(Self.root) else { return nil }
         let parts = path.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
@@ -30,7 +30,7 @@ public struct AssetPath: Sendable, Hashable {
         }
     }
 
-    /// A name as a part of a URL (RFC 3986): all but letters, digits and `.-_~` percent-encoded.
+    /// Percent-encodes a name for a URL (RFC 3986): all characters except letters, digits and `.-_~`.
     public static func encoded(_ name: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []

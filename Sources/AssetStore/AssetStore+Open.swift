@@ -3,10 +3,10 @@ public import RecordStore
 internal import Records
 
 extension AssetStore {
-    /// Opens a file for reading. No database is asked.
-    /// - Parameter coding: `gzip` for the compressed form, where one is kept or can quickly be made; else the file itself is opened.
-    /// - Throws: ``AssetTicketExpired``; `RecordError` NOT_FOUND when the file was swept, INTERNAL_ERROR when it is missing or has another size
-    ///   than it had, TRY_AGAIN_LATER when too many files are open.
+    /// Opens a file for reading. Does not access the database unless the file is missing.
+    /// - Parameter coding: `gzip` for the compressed form, if it exists or can be created quickly; otherwise the uncompressed file is opened.
+    /// - Throws: ``AssetTicketExpired``; `RecordError` NOT_FOUND if the file was swept, INTERNAL_ERROR
+    ///   if it is missing or has a wrong size, TRY_AGAIN_LATER if too many files are open.
     public func open(_ ticket: DownloadTicket, coding: AssetFile.Coding) async throws -> AssetFile {
         guard clock() < ticket.expires else { throw AssetTicketExpired.download }
         let hold = await holds.hold(ticket.checksum)
@@ -32,7 +32,7 @@ extension AssetStore {
             file = nil
         }
         if let file { return file }
-        // Only now is the database asked, for what to say.
+        // Only the error path reads the database, to find the reason.
         if try await ledger.entry(of: ticket.checksum) == nil {
             throw RecordError(.notFound, "The asset is no longer stored: no record refers to it any more")
         }
@@ -40,9 +40,10 @@ extension AssetStore {
             .internalError, "The asset's file is missing or was changed on the server's disk; `skylight assets verify` tells which files are")
     }
 
-    /// Where that fails, whatever the reason, the file is opened on a thread that may wait, and there it is told.
+    /// Opens a file without blocking, if its properties are known and its metadata is
+    /// cached. This avoids the switch to a blocking thread, which would take longer.
     ///
-    /// Opens a file of which everything is known already and at hand: the way to a thread that may wait takes longer than that.
+    /// - Returns: `nil` on any failure. The caller then opens the file on a blocking thread, which reports the error.
     private static func openAtHand(
         _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
     ) -> AssetFile? {
@@ -54,7 +55,7 @@ extension AssetStore {
             file, held: hold, coding: .identity, size: status.size, identitySize: status.size, modified: status.modified / 1000, type: type)
     }
 
-    /// - Returns: `nil` when the file has not the size that it should have.
+    /// - Returns: `nil` if the file has a wrong size.
     private static func open(
         _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
     ) throws -> AssetFile? {
@@ -75,7 +76,7 @@ extension AssetStore {
             file, held: hold, coding: .identity, size: status.size, identitySize: status.size, modified: status.modified / 1000, type: type)
     }
 
-    /// - Returns: `nil` when no compressed form is kept, or it is not whole.
+    /// - Returns: `nil` if there is no compressed form, or it is incomplete.
     private static func compressedForm(
         of ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, modified: Int64, type: AssetType, known: KnownFiles
     ) throws -> AssetFile? {
@@ -93,7 +94,7 @@ extension AssetStore {
             return nil
         }
         if known.facts(of: ticket.checksum).compressedForm != .kept {
-            // The format ends with the length of what is inside.
+            // The gzip format ends with the uncompressed length.
             guard try GzipTrailer(of: file, size: size)?.length == UInt32(truncatingIfNeeded: ticket.size) else { return nil }
             known.note(.kept, of: ticket.checksum)
         }

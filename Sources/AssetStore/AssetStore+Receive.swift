@@ -7,18 +7,19 @@ public import Records
 internal import Synchronization
 
 extension AssetStore {
-    /// Bytes that are gathered before they are hashed and written, while the next ones come in.
+    /// The size of a block in bytes. One block is hashed and written while the next one is received.
     private static let blockLength = 512 << 10
 
-    /// Streams an upload in, until it is synced, named by its checksum and entered in the ledger. Whatever goes wrong before leaves nothing.
+    /// Receives an upload as a stream. At the end, the file is synced, named by its
+    /// checksum and entered in the ledger. On any earlier error, nothing remains.
     /// - Parameters:
-    ///   - ticket: the last part of the upload's URL.
-    ///   - fileName: what the file was called, if the upload says so; made safe here.
-    ///   - declaredSize: bytes that `body` is to have, if that is known.
-    /// - Returns: what the client puts into the record, with its receipt, good for an hour.
-    /// - Throws: `RecordError` NOT_FOUND for a ticket that was not given out here, ``AssetTicketExpired``, QUOTA_EXCEEDED when the file is too
-    ///   large or the disk is full, BAD_REQUEST when the body ends early, INTERNAL_ERROR when the disk fails,
-    ///   TRY_AGAIN_LATER when the store is closed meanwhile; and what `body` throws.
+    ///   - ticket: the last path component of the upload URL.
+    ///   - fileName: the original file name, if known. It is sanitized here.
+    ///   - declaredSize: the expected size of `body` in bytes, if known.
+    /// - Returns: the asset to save in the record. Its receipt is valid for an hour.
+    /// - Throws: `RecordError` NOT_FOUND for an unknown ticket, ``AssetTicketExpired``, QUOTA_EXCEEDED if
+    ///   the file is too large or the disk is full, BAD_REQUEST if the body ends early, INTERNAL_ERROR on a
+    ///   disk error, TRY_AGAIN_LATER if the store is closed during the upload; and the errors of `body`.
     public func receive<Body: AsyncSequence & Sendable>(
         _ body: Body, ticket: some StringProtocol, fileName: String?, declaredSize: Int64?
     ) async throws -> Asset where Body.Element == ByteBuffer {
@@ -43,7 +44,7 @@ extension AssetStore {
                 return try await keep(received, from: incoming, ticket: ticket, fileName: fileName)
             }
         } catch {
-            // Also when the threads are stopped already: then it is done here, so late that nobody minds.
+            // If the threads have already stopped, this thread discards the file. Blocking is acceptable during shutdown.
             do { try await threads.run(.writing) { incoming.discard() } } catch { incoming.discard() }
             throw error
         }
@@ -55,7 +56,7 @@ extension AssetStore {
         }
     }
 
-    /// Takes the body in: while one block is hashed and written, the next one is gathered, and no more is asked for than that.
+    /// Receives the body. Hashes and writes one block while it receives the next, so that at most two blocks are in memory.
     private func gather<Body: AsyncSequence & Sendable>(
         _ body: Body, into incoming: IncomingFile, declaredSize: Int64?
     ) async throws -> IncomingFile.Received where Body.Element == ByteBuffer {
@@ -70,7 +71,7 @@ extension AssetStore {
                 var part = part
                 block.writeBuffer(&part)
                 if block.readableBytes < Self.blockLength { continue }
-                // The block that was written before is filled anew.
+                // Reuses the buffer of the previous block.
                 var next = isWriting ? try await group.next() ?? ByteBuffer() : ByteBuffer()
                 next.clear()
                 let full = block
@@ -101,7 +102,7 @@ extension AssetStore {
         let expires = Timestamp(milliseconds: clock().milliseconds + AssetTickets.receiptLifetime)
         do {
             if try await threads.run(.writing, { try incoming.place(as: received) }) { known.forget(checksum) }
-            // In a task of its own: one that was cancelled half-way would not say whether the file is entered.
+            // Runs in its own task, because a cancelled task would not report whether the entry was made.
             try await Task { try await ledger.enter(checksum, size: received.size, inUseUntil: expires) }.value
         } catch {
             await forget(hold, after: error)
@@ -117,12 +118,12 @@ extension AssetStore {
             wrappingKey: Self.mark("key", of: checksum), receipt: ledger.tickets.seal(receipt), fileName: name)
     }
 
-    /// Removes a file that could not be entered, unless somebody else has use for it.
+    /// Removes a file that could not be entered, unless it is in use elsewhere.
     private func forget(_ hold: FileHold, after error: any Error) async {
         let (folder, checksum) = (folder, hold.checksum)
         defer { hold.release() }
         upkeep.withLock { $0.mayHaveStrays = true }
-        // A store that failed does not know what of its last commit will be there when it is opened anew. The sweep will know.
+        // After a failure of the store, it is unknown whether its last commit is durable. A later sweep decides.
         if let error = error as? RecordError, error.code == .internalError { return }
         guard hold.turnIntoRemoval() else { return }
         defer { holds.endRemoval(checksum) }
@@ -134,7 +135,7 @@ extension AssetStore {
         }
     }
 
-    /// CloudKit's clients hand these back with the record and make nothing of them: here nothing is wrapped. The same for the same bytes.
+    /// An opaque value that CloudKit clients return with the record. Skylight does not wrap keys. Equal bytes give equal values.
     private static func mark(_ purpose: String, of checksum: FileChecksum) -> String {
         var hash = SHA256()
         hash.update(data: Array(purpose.utf8))

@@ -4,19 +4,19 @@ internal import Records
 internal import Synchronization
 
 extension AssetStore {
-    /// Files that are removed together: so many entries are struck off at a time, and so many uploads may have to wait for it.
+    /// The number of files that are removed together. Uploads of these files wait for the removal.
     private static let batch = 64
 
-    /// Removes files that nothing has used for some time: no record, no upload and no download.
+    /// Removes files that no record, upload or download has used for some time.
     /// - Parameters:
-    ///   - graceTime: how long they are kept.
-    ///   - dryRun: whether only to say what would be removed.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER while another sweep or a verification is under way, INTERNAL_ERROR when a file can't be removed.
+    ///   - graceTime: the time that unused files are kept.
+    ///   - dryRun: true to only report what would be removed.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER during another sweep or a verification, INTERNAL_ERROR if a file can't be removed.
     public func sweep(graceTime: Duration, dryRun: Bool) async throws -> AssetSweep {
         try await sweep(graceTime: graceTime, dryRun: dryRun, withStrays: true)
     }
 
-    /// As the server does it now and then: looks at every file only after something went wrong.
+    /// The regular sweep of the server. It checks for files without an entry only after an error.
     func sweepAgain(graceTime: Duration) async throws -> AssetSweep {
         try await sweep(graceTime: graceTime, dryRun: false, withStrays: upkeep.withLock { $0.mayHaveStrays })
     }
@@ -35,7 +35,7 @@ extension AssetStore {
         return work.sweep
     }
 
-    /// Since when a file must have been unused. A time that no clock can show is as good as the end of all time.
+    /// The latest last use of files to remove. Saturates if the time is out of range.
     private func moment(before graceTime: Duration) -> Timestamp {
         let (seconds, attoseconds) = graceTime.components
         let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
@@ -49,7 +49,7 @@ extension AssetStore {
         let moment: Timestamp
         var sweep = AssetSweep()
         var removedEntries = 0
-        /// Why a file could not be looked at or removed; the others were.
+        /// The error of a file that could not be examined or removed. The other files were processed.
         var failure: DiskFailure?
     }
 
@@ -62,7 +62,7 @@ extension AssetStore {
         if !isFree { throw RecordError(.tryAgainLater, "The assets are being verified or swept; sweep when that is done", retryAfter: 60) }
     }
 
-    // MARK: What is entered
+    // MARK: Files with an entry
 
     private func sweepEntries(_ work: inout SweepWork) async throws {
         var last: FileChecksum?
@@ -83,7 +83,7 @@ extension AssetStore {
         }
     }
 
-    /// Takes files for removal, asks which of them may go, and removes those.
+    /// Claims files for removal, asks which of them may be removed, and removes those.
     private func remove(
         _ checksums: [FileChecksum], of work: inout SweepWork,
         allowed: ([FileChecksum], Timestamp) async throws -> Set<FileChecksum>
@@ -95,7 +95,7 @@ extension AssetStore {
             let leaving = try await allowed(claimed, work.moment)
             for checksum in claimed where leaving.contains(checksum) { try await remove(checksum, of: &work) }
         } catch {
-            // Some of them may be struck off that are still there.
+            // Some entries may be struck although their files still exist.
             upkeep.withLock { $0.mayHaveStrays = true }
             throw error
         }
@@ -109,13 +109,13 @@ extension AssetStore {
             try await threads.run(.background) { try folder.remove(checksum) }
             work.sweep.removed.append(file)
         } catch let failure as DiskFailure {
-            // It is not entered any more: the next sweep finds it again.
+            // The file no longer has an entry, so the next sweep finds it again.
             work.failure = failure
             upkeep.withLock { $0.mayHaveStrays = true }
         }
     }
 
-    /// Notes what would be removed.
+    /// Records files that would be removed.
     private func note(_ checksums: [FileChecksum], in work: inout SweepWork) async throws {
         for checksum in checksums {
             do {
@@ -145,9 +145,9 @@ extension AssetStore {
         }
     }
 
-    // MARK: What is not entered
+    // MARK: Files without an entry
 
-    /// Files without an entry: those of uploads that were killed before they were entered.
+    /// Sweeps files without an entry, from uploads that were killed before they were entered.
     private func sweepStrays(_ work: inout SweepWork) async throws {
         let (folder, waitingBefore) = (folder, work.sweep.waiting)
         upkeep.withLock { $0.mayHaveStrays = false }
@@ -196,7 +196,7 @@ extension AssetStore {
         for (checksum, age) in zip(strays, ages) {
             switch age {
             case .success(true): old.append(checksum)
-            // Uploads that are under way have their files there before they are entered.
+            // Files of running uploads exist before their entries.
             case .success(false): work.sweep.waiting += 1
             case .failure(let failure): work.failure = failure
             }
@@ -208,7 +208,7 @@ extension AssetStore {
                 continue
             }
             try await remove(some, of: &work) { [ledger] claimed, moment in
-                // A ledger that failed says so here, before it is asked what is entered: it may not know.
+                // A failed ledger throws here, before it is asked for entries, which it may not know.
                 var leaving = try await ledger.strike(claimed, unusedSince: moment)
                 for checksum in claimed where !leaving.contains(checksum) {
                     if try await ledger.entry(of: checksum) == nil { leaving.insert(checksum) }

@@ -4,10 +4,10 @@ internal import Records
 internal import Synchronization
 
 extension AssetStore {
-    /// Looks at everything: reads every file again and compares it with its checksum, unpacks every compressed form, and holds every asset in
-    /// the records against the entries. Changes nothing, and other work goes on meanwhile; sweeps don't.
-    /// - Parameter progress: told about ten times a second what was found so far.
-    /// - Returns: what was found in the end.
+    /// Verifies everything: reads every file and compares it with its checksum, unpacks every compressed form, and
+    /// compares all assets in records with the ledger. Changes nothing. Other operations except sweeps continue meanwhile.
+    /// - Parameter progress: receives the findings so far, about ten times a second.
+    /// - Returns: the final findings.
     public func verify(_ progress: @Sendable (AssetVerification) async -> Void) async throws -> AssetVerification {
         while !beginVerification() { try await Task.sleep(for: .milliseconds(50)) }
         defer { upkeep.withLock { $0.verifications -= 1 } }

@@ -4,13 +4,13 @@ public import RecordStore
 public import Records
 internal import Synchronization
 
-/// The files of one container's environment: named by what they hold, streamed in and out.
+/// The asset files of one container's environment, with content-based names and streaming access.
 ///
-/// A file comes into being in `incoming`, is synced, gets its name and is entered in the ledger, in this order; it is struck off the ledger
-/// before it is removed. So whatever is entered is there, whenever the process is killed or the power fails.
+/// A new file is written in `incoming`, synced, renamed and entered in the ledger, in this order. Before a removal,
+/// its entry is struck from the ledger. Therefore every entry has its file, even after a crash or a power failure.
 public final class AssetStore: Sendable {
     public let ledger: any AssetLedger
-    /// Bytes that an upload may have.
+    /// The size limit of an upload, in bytes.
     public let sizeLimit: Int64
 
     let folder: AssetFolder
@@ -23,15 +23,15 @@ public final class AssetStore: Sendable {
     let upkeep = Mutex(Upkeep())
     let uploads = UploadsUnderWay()
 
-    /// What looks at everything, so that a sweep removes nothing while a verification reads it.
+    /// The state of sweeps and verifications, which exclude each other.
     struct Upkeep {
         var verifications = 0
         var isSweeping = false
-        /// Whether there can be files that are not entered: until a sweep has looked.
+        /// True if files without an entry may exist, which is the case until a sweep has checked.
         var mayHaveStrays = true
     }
 
-    /// Opens a store, and removes what a process that was killed left unfinished.
+    /// Opens a store, and removes unfinished files of a process that was killed.
     init(
         folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, compressionPause: Duration = .seconds(30),
         clock: @escaping @Sendable () -> Timestamp
@@ -49,13 +49,13 @@ public final class AssetStore: Sendable {
         }
     }
 
-    /// What is known of a file besides what records say.
-    /// - Throws: `RecordError` NOT_FOUND when no such file is stored.
+    /// The properties of a file.
+    /// - Throws: `RecordError` NOT_FOUND if no such file is stored.
     public func facts(of checksum: FileChecksum) async throws -> AssetFacts {
         guard let entry = try await ledger.entry(of: checksum) else {
             throw RecordError(.notFound, "No asset with the fileChecksum \(checksum) is stored")
         }
-        // Opened as a download is, so that what is wrong with the file is told in the same way.
+        // Opens the file like a download, to report errors in the same way.
         let ticket = DownloadTicket(checksum: checksum, size: entry.size, expires: Timestamp(milliseconds: .max))
         let file = try await open(ticket, coding: .identity)
         let folder = folder
@@ -64,8 +64,7 @@ public final class AssetStore: Sendable {
         return AssetFacts(size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
     }
 
-    /// Ends what is under way: uploads, whose clients are told to try again later, and what is done in the background. Takes no uploads
-    /// any more.
+    /// Ends uploads, whose clients get TRY_AGAIN_LATER, and background work. Refuses new uploads.
     func close() async {
         await uploads.close()
         await compressor.close()

@@ -6,15 +6,15 @@ internal import Synchronization
 
 /// The asset stores of a data folder: `FOLDER/iCloud.com.example.App/development.assets`, one for each container and environment.
 ///
-/// The engine keeps other processes out of the folder, so it must be open as long as this is used.
+/// The engine locks the folder against other processes, so it must stay open as long as this object is in use.
 public final class AssetStores: Sendable {
-    /// Bytes that an upload may have unless the server says otherwise: 50 MB, as in CloudKit.
+    /// The default size limit of an upload in bytes: 50 MB, as in CloudKit.
     public static let defaultSizeLimit: Int64 = 50 << 20
-    /// How long unused files are kept unless the server says otherwise: a day.
+    /// The default time that unused files are kept: a day.
     public static let defaultGraceTime = Duration.seconds(86_400)
-    /// How often files are looked for that nothing uses, at most.
+    /// The maximum interval between sweeps.
     private static let sweepInterval = Duration.seconds(900)
-    /// What tickets can say of a file's size.
+    /// The maximum file size that tickets can encode, in bytes.
     private static let largestSizeLimit: Int64 = 1 << 47
 
     public let sizeLimit: Int64
@@ -30,18 +30,17 @@ public final class AssetStores: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let threads = FileThreads()
     private let logger = Logger(label: "skylight.assets")
-    /// The stores that are open or being opened; `nil` once all are closed.
+    /// The stores that are open or being opened; `nil` after ``close()``.
     private let stores = Mutex<[Key: Task<AssetStore, any Error>]?>([:])
-    /// The containers that are being deleted or renamed: nobody opens their stores meanwhile. Looked at and changed under the lock of
-    /// ``stores``.
+    /// The containers that are being deleted or renamed. Their stores can't be opened meanwhile. Access requires the lock of ``stores``.
     private let moving = Mutex<Set<ContainerID>>([])
 
     /// - Parameters:
     ///   - folder: the data folder.
-    ///   - engine: whose records the files belong to.
-    ///   - sizeLimit: bytes that an upload may have; 128 TB at most.
-    ///   - graceTime: how long files are kept that nothing uses.
-    ///   - clock: what tickets take for the present.
+    ///   - engine: the engine with the records that refer to the files.
+    ///   - sizeLimit: the size limit of an upload, in bytes; 128 TB at most.
+    ///   - graceTime: the time that unused files are kept.
+    ///   - clock: the current time for tickets.
     public init(
         folder: URL, engine: any AssetKeeping, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
@@ -53,12 +52,12 @@ public final class AssetStores: Sendable {
         self.clock = clock
     }
 
-    /// What tickets take for the present.
+    /// The current time for tickets.
     public func now() -> Timestamp { clock() }
 
-    /// The store of a container's environment. Opened at first use, when what a killed process left half-done is removed.
+    /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that was killed.
     ///
-    /// The container is made if need be; where nothing is to be made, ask ``existingStore(_:_:)``.
+    /// Creates the container if it is missing. To avoid this, use ``existingStore(_:_:)``.
     public func store(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore {
         let key = Key(container: container, environment: environment)
         let task = try stores.withLock { stores in
@@ -76,7 +75,7 @@ public final class AssetStores: Sendable {
         do {
             return try await task.value
         } catch {
-            // The next request tries again: what was wrong may have been put right.
+            // The next request tries again, because the cause may be fixed by then.
             stores.withLock { stores in
                 if stores?[key] == task { stores?[key] = nil }
             }
@@ -84,9 +83,8 @@ public final class AssetStores: Sendable {
         }
     }
 
-    /// The store of a container's environment that exists: for requests that must not make one, such as a download by whoever knows an
-    /// address.
-    /// - Returns: `nil` when there is no such container, or nothing was ever asked of this environment.
+    /// The store of an existing container's environment, for requests that must not create one, such as downloads.
+    /// - Returns: `nil` if the container or the environment does not exist.
     public func existingStore(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore? {
         let isOpen = stores.withLock { $0?[Key(container: container, environment: environment)] != nil }
         if !isOpen, try await !exists(container, environment) { return nil }
@@ -99,21 +97,21 @@ public final class AssetStores: Sendable {
         return try await listing.environments(of: container).contains(environment)
     }
 
-    /// Where a container's assets can be fetched at present.
+    /// Creates addresses for a container's assets, valid from now.
     /// - Parameter origin: scheme, host and port; empty for links within the server's own pages.
     public func links(_ container: ContainerID, _ environment: Records.Environment, origin: String) async throws -> AssetLinks {
         let ledger = try await store(container, environment).ledger
         return AssetLinks(origin: origin, container: container, environment: environment, tickets: ledger.tickets, now: clock())
     }
 
-    /// Sweeps every store now and then, until the task is cancelled.
+    /// Sweeps all stores regularly until the task is cancelled.
     public func sweepRegularly() async {
-        // Within a short grace time more often, so that nothing is kept for much longer than it.
+        // A short grace time needs a shorter interval, so that files are not kept for much longer.
         await sweepRegularly(every: min(Self.sweepInterval, max(graceTime / 4, .seconds(1))))
     }
 
     func sweepRegularly(every interval: Duration) async {
-        // Sleeping ends with the task.
+        // Cancellation ends the sleep.
         while (try? await Task.sleep(for: interval)) != nil {
             await sweepAll()
         }
@@ -136,7 +134,7 @@ public final class AssetStores: Sendable {
                     if sweep.removed.isEmpty { continue }
                     logger.info("\(container)/\(environment.rawValue): \(sweep.removed.count) unused assets removed, \(sweep.removedBytes) bytes")
                 } catch let error as RecordError where error.code == .tryAgainLater {
-                    // Somebody verifies or sweeps; there will be a next time.
+                    // A verification or another sweep is running. The next round tries again.
                     continue
                 } catch is CancellationError {
                     return
@@ -147,7 +145,7 @@ public final class AssetStores: Sendable {
         }
     }
 
-    /// Whether a container's environment has assets on the disk; where it has none its database need not be opened.
+    /// True if a container's environment has assets on the disk. Without assets, a sweep need not open its database.
     private func isThere(_ key: Key) async throws -> Bool {
         let folder = AssetFolder(Self.folder(of: key, in: folder))
         return try await threads.run(.background) { folder.isThere }
@@ -157,9 +155,9 @@ public final class AssetStores: Sendable {
         folder.appending(path: key.container.description).appending(path: "\(key.environment.rawValue).assets")
     }
 
-    /// Deletes or renames containers while nothing of them is under way: uploads are ended, and whoever asks for a store of theirs is told to
-    /// try again later. Whatever comes of the work, stores are opened anew at their next use.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when one of the containers is being deleted or renamed already; what `work` throws.
+    /// Deletes or renames containers while their stores are closed: ends their uploads, and refuses requests for
+    /// their stores with TRY_AGAIN_LATER. Afterwards, even on an error, stores open again at their next use.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if one of the containers is already being deleted or renamed; errors of `work`.
     public func withClosed(_ containers: Set<ContainerID>, _ work: () async throws -> Void) async throws {
         let open = try stores.withLock { stores in
             try moving.withLock { moving in
@@ -171,18 +169,18 @@ public final class AssetStores: Sendable {
             return open
         }
         defer { moving.withLock { $0.subtract(containers) } }
-        // One that could not be opened has nothing to close.
+        // A store that could not be opened needs no close.
         for task in open.values { await (try? task.value)?.close() }
         try await work()
     }
 
-    /// Ends what is under way. The stores can't be used afterwards.
+    /// Ends all work. The stores can't be used afterwards.
     public func close() async {
         let open = stores.withLock { stores in
             defer { stores = nil }
             return stores ?? [:]
         }
-        // One that could not be opened has nothing to close.
+        // A store that could not be opened needs no close.
         for task in open.values { await (try? task.value)?.close() }
         await threads.stop()
     }

@@ -1,12 +1,12 @@
 public import Records
 
-/// What a sweep removed, or would remove.
+/// The result of a sweep or of its dry run.
 public struct AssetSweep: Sendable, Hashable {
     public struct File: Sendable, Hashable {
-        /// `nil` for what an upload left behind that never came to its end.
+        /// `nil` for an unfinished upload.
         public var checksum: FileChecksum?
         public var name: String
-        /// Bytes on disk, with the compressed form.
+        /// The size on disk in bytes, including the compressed form.
         public var bytes: Int64
 
         public init(checksum: FileChecksum?, name: String, bytes: Int64) {
@@ -17,7 +17,7 @@ public struct AssetSweep: Sendable, Hashable {
     }
 
     public var removed: [File] = []
-    /// Unused files that are within their grace time, or being downloaded.
+    /// The number of unused files that are within their grace time or being downloaded.
     public var waiting = 0
     public var isDryRun = false
     public var removedBytes: Int64 { removed.reduce(0) { $0 + $1.bytes } }

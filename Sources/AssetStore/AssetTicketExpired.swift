@@ -1,8 +1,8 @@
 public import Records
 
-/// An upload or a download was begun after its time; HTTP's status for it is 410.
+/// An upload or a download started after its ticket expired. The HTTP status is 410.
 public struct AssetTicketExpired: Error, Sendable, Hashable, CustomStringConvertible {
-    /// In the protocol's terms, with what to do.
+    /// The error for the client, with a remedy.
     public let error: RecordError
 
     public var description: String { error.description }

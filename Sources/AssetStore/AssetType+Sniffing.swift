@@ -1,13 +1,13 @@
 extension AssetType {
-    /// Bytes of a file that are looked at.
+    /// The number of bytes that the detection examines.
     static let beginningLength = 4096
 
-    /// - Parameter isWhole: whether these are all bytes of the file.
+    /// - Parameter isWhole: true if these are all bytes of the file.
     init(beginning: [UInt8], isWhole: Bool) {
         self = Self.known(beginning) ?? Self.text(beginning, isWhole: isWhole) ?? .bytes
     }
 
-    /// Reads the beginning. Blocks.
+    /// Detects the type from the beginning of a file. Blocks.
     init(beginningOf file: DiskFile, size: Int64) throws(DiskFailure) {
         var bytes = [UInt8](repeating: 0, count: Self.beginningLength)
         var failure: DiskFailure?
@@ -19,7 +19,7 @@ extension AssetType {
         self.init(beginning: Array(bytes.prefix(count)), isWhole: Int64(count) >= size)
     }
 
-    // MARK: Types with a mark of their own
+    // MARK: Types with a magic number
 
     private static let marks: [(mark: [UInt8], type: AssetType)] = [
         ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], .png),
@@ -54,13 +54,13 @@ extension AssetType {
         if holds("FORM", in: bytes, at: 0), holds("AIFF", in: bytes, at: 8) || holds("AIFC", in: bytes, at: 8) { return .aiff }
         if holds("OggS", in: bytes, at: 0) { return contains("theora", in: bytes.prefix(256)) ? .oggVideo : .oggAudio }
         if bytes.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return contains("webm", in: bytes.prefix(64)) ? .webM : .matroska }
-        // Two letters are too few to go by: the four bytes of zeros that follow the length are looked at as well.
+        // The magic number of two letters is too short, so this also checks the four zero bytes after the length.
         if holds("BM", in: bytes, at: 0), bytes.count > 26, bytes[6..<10].allSatisfy({ $0 == 0 }) { return .bmp }
         if holds("ustar", in: bytes, at: 257) { return .tar }
         return audioFrames(bytes)
     }
 
-    /// The family of MP4: its first box says which member it is.
+    /// The MP4 family, distinguished by the brand in the first box.
     private static func isoMedia(_ bytes: [UInt8]) -> AssetType {
         let brand = String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self)
         switch brand {
@@ -72,8 +72,8 @@ extension AssetType {
         }
     }
 
-    /// MPEG audio without anything before its first frame: eleven bits are set, and the rest of the frame's head says nothing impossible. The
-    /// first of the three layers is not looked for: it begins as a text in UTF-16 does, and nobody has such files.
+    /// MPEG audio without leading metadata: the sync word of eleven bits, followed by a valid frame
+    /// header. Layer I is not detected, because it begins like UTF-16 text and is practically unused.
     private static func audioFrames(_ bytes: [UInt8]) -> AssetType? {
         guard bytes.count > 4, bytes[0] == 0xFF, bytes[1] & 0xE0 == 0xE0 else { return nil }
         let (version, layer) = (bytes[1] >> 3 & 3, bytes[1] >> 1 & 3)
@@ -107,7 +107,7 @@ extension AssetType {
         }
     }
 
-    /// UTF-8 without control characters that no text has. The last character may be cut off.
+    /// True for UTF-8 without control characters. The last character may be truncated.
     private static func isText(_ bytes: [UInt8], isWhole: Bool) -> Bool {
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x08...0x0D).contains($0) || $0 == 0x1B }) else { return false }
         if isWhole { return String(validating: bytes, as: UTF8.self) != nil }
@@ -130,7 +130,7 @@ extension AssetType {
         return "\"{[]-0123456789".utf8.contains(next)
     }
 
-    /// What begins with a tag: the first one that is no declaration and no comment tells the kind.
+    /// The type of a text that begins with a tag, from the first tag that is neither a declaration nor a comment.
     private static func markup(_ bytes: ArraySlice<UInt8>) -> AssetType {
         var text = Substring(String(decoding: bytes, as: UTF8.self).lowercased())
         var isXML = false

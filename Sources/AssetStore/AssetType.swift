@@ -1,17 +1,17 @@
-/// What a file's first bytes say that it is; its name is not asked.
+/// A file type, detected from the first bytes. The file name is not used.
 public struct AssetType: Sendable, Hashable {
-    /// How a browser may show it.
+    /// The kind of preview in a browser.
     public enum Preview: String, Sendable, Hashable {
         case image, audio, video, text, json, propertyList, none
     }
 
-    /// For `Content-Type`. HTML, XML and everything else that a browser would run is plain text here. SVG images keep their type, without
-    /// which no page can show them as images, where they run nothing.
+    /// The `Content-Type`. Types that a browser would execute, such as HTML and XML, become plain text.
+    /// SVG images keep their type, because pages can't show them otherwise. Scripts do not run in images.
     public let mediaType: String
-    /// What a file of this type is usually called, without the dot.
+    /// The usual file extension, without the dot.
     public let fileExtension: String
     public let preview: Preview
-    /// Whether gzip can be expected to help.
+    /// True if gzip is likely to reduce the size.
     public let isCompressible: Bool
 
     init(_ mediaType: String, _ fileExtension: String, _ preview: Preview = .none, compressible: Bool = false) {
@@ -29,7 +29,7 @@ extension AssetType {
     static let gif = AssetType("image/gif", "gif", .image)
     static let webP = AssetType("image/webp", "webp", .image)
     static let avif = AssetType("image/avif", "avif", .image)
-    // Most browsers can't show these two.
+    // Most browsers can't display these two types.
     static let heic = AssetType("image/heic", "heic")
     static let tiff = AssetType("image/tiff", "tiff", compressible: true)
     static let bmp = AssetType("image/bmp", "bmp", .image, compressible: true)
@@ -71,6 +71,6 @@ extension AssetType {
     static let json = AssetType("application/json", "json", .json, compressible: true)
     static let propertyList = AssetType("application/x-plist", "plist", .propertyList, compressible: true)
 
-    /// Everything else, and nothing at all.
+    /// The default type, also for empty files.
     static let bytes = AssetType("application/octet-stream", "bin", compressible: true)
 }

@@ -1,29 +1,29 @@
 public import RecordStore
 
-/// What a look at every file and every reference has found, so far or in the end.
+/// The findings of a verification, preliminary or final.
 public struct AssetVerification: Sendable, Hashable {
     public struct Problem: Sendable, Hashable {
         public enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// No file has the bytes that are entered.
+            /// The file of an entry is missing.
             case missing
-            /// The file's bytes are not those of its checksum, or not as many as entered.
+            /// The content of a file does not match its checksum or its size in the ledger.
             case changed
-            /// The compressed form does not hold the file's bytes.
+            /// The compressed form does not match the file.
             case compressedFormChanged
-            /// A record refers to bytes that are not entered.
+            /// A record refers to an asset without an entry.
             case notEntered
-            /// A record's use is not counted, or more uses are counted than there are.
+            /// The use count of an entry differs from the uses in records.
             case miscounted
-            /// The file can't be read, or the folder that it would lie in.
+            /// A file or folder can't be read.
             case unreadable
         }
 
         public var kind: Kind
-        /// The checksum of the file; of a folder that can't be read its name, which checksums in it begin with.
+        /// The checksum of the file, or the name of an unreadable folder, which is the prefix of its checksums.
         public var checksum: String
-        /// The field of a record that it concerns, where it concerns one.
+        /// The record field with the asset; `nil` if no field is known.
         public var use: AssetUse?
-        /// In words, with what to do.
+        /// The problem in words, with a remedy.
         public var explanation: String
 
         public init(kind: Kind, checksum: String, use: AssetUse? = nil, explanation: String) {
@@ -39,7 +39,7 @@ public struct AssetVerification: Sendable, Hashable {
     public var bytesDone: Int64 = 0
     public var bytesTotal: Int64 = 0
     public var referencesDone = 0
-    /// Files that nothing uses: they wait for the sweep.
+    /// The number of unused files, which a later sweep removes.
     public var unusedFiles = 0
     public var unusedBytes: Int64 = 0
     public var problems: [Problem] = []

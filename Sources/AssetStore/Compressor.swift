@@ -2,15 +2,15 @@ internal import Logging
 internal import Records
 internal import Synchronization
 
-/// Makes the compressed forms of files: after an upload, or when the first client asks for one.
+/// Creates the compressed forms of files, after an upload or at the first request for one.
 ///
-/// What fails is left undone: it is only ever a second form of what is there.
+/// Compressed forms are optional, so errors have no further effect.
 final class Compressor: Sendable {
-    /// Files that are compressed while a download waits for it, in bytes.
+    /// The maximum size in bytes of files that are compressed while a download waits.
     static let promptLimit: Int64 = 4 << 20
-    /// Files below so many bytes are not compressed: the format alone takes about twenty.
+    /// The minimum size of files to compress, in bytes. The gzip format itself takes about 20 bytes.
     static let leastSize: Int64 = 128
-    /// Files that may wait for their turn; demand brings back what is dropped.
+    /// The maximum number of queued files. A dropped file is queued again on demand.
     private static let queueLimit = 1024
 
     private struct Job {
@@ -21,9 +21,9 @@ final class Compressor: Sendable {
     private struct State {
         var queue: [Job] = []
         var waiting: Set<FileChecksum> = []
-        /// Empties the queue; `nil` when it is empty.
+        /// The task that processes the queue; `nil` if the queue is empty.
         var worker: Task<Void, Never>?
-        /// What is being compressed.
+        /// The running compressions.
         var underWay: [FileChecksum: Task<Bool, Never>] = [:]
         var pausedUntil: ContinuousClock.Instant?
         var isClosed = false
@@ -37,7 +37,7 @@ final class Compressor: Sendable {
     private let logger = Logger(label: "skylight.assets")
     private let state = Mutex(State())
 
-    /// - Parameter pause: how long nothing is tried again after a failure, such as a full disk.
+    /// - Parameter pause: the delay after a failure, such as a full disk, before the next attempt.
     init(folder: AssetFolder, holds: FileHolds, known: KnownFiles, threads: FileThreads, pauseAfterFailure pause: Duration) {
         self.folder = folder
         self.holds = holds
@@ -46,7 +46,7 @@ final class Compressor: Sendable {
         self.pause = pause
     }
 
-    /// Takes a file into the queue, if it may become smaller.
+    /// Queues a file, unless compression can't reduce its size.
     func offer(_ checksum: FileChecksum, size: Int64, type: AssetType) {
         guard type.isCompressible, size >= Self.leastSize, known.facts(of: checksum).compressedForm == nil else { return }
         state.withLock { state in
@@ -57,8 +57,8 @@ final class Compressor: Sendable {
         }
     }
 
-    /// Compresses a small file at once; takes a larger one into the queue.
-    /// - Returns: whether there is a compressed form now.
+    /// Compresses a small file immediately, and queues a larger one.
+    /// - Returns: true if a compressed form exists now.
     func demand(_ checksum: FileChecksum, size: Int64, type: AssetType) async -> Bool {
         guard type.isCompressible, size >= Self.leastSize else { return false }
         guard size <= Self.promptLimit else {
@@ -68,7 +68,7 @@ final class Compressor: Sendable {
         return await make(Job(checksum: checksum, size: size), on: .compressing)
     }
 
-    /// Returns when nothing is left to do; for tests.
+    /// Waits until the queue is empty; for tests.
     func finishWaiting() async {
         while true {
             let (worker, underWay) = state.withLock { ($0.worker, Array($0.underWay.values)) }
@@ -106,7 +106,7 @@ final class Compressor: Sendable {
         }
     }
 
-    /// Compresses a file, or waits for whoever does it already.
+    /// Compresses a file, or waits for a running compression of it.
     private func make(_ job: Job, on kind: FileThreads.Kind) async -> Bool {
         let task: Task<Bool, Never>? = state.withLock { state in
             if let task = state.underWay[job.checksum] { return task }
@@ -141,13 +141,13 @@ final class Compressor: Sendable {
         defer { hold.release() }
         let there = try await threads.run(kind) { try folder.compressedForm(of: checksum, size: job.size) }
         if let there {
-            // From an earlier time that nobody remembers.
+            // The form exists from an earlier run.
             known.note(there, of: checksum)
             return there == .kept
         }
         let compression = try await threads.run(kind) { try FileCompression(of: checksum, size: job.size, in: folder) }
         do {
-            // Step by step, so that others get their turn on the thread.
+            // Works in steps, to share the thread with other files.
             while try await threads.run(kind, { try compression.step() }) { try Task.checkCancellation() }
             let isWorthIt = try await threads.run(kind) { try compression.place() }
             known.note(isWorthIt ? .kept : .notWorthIt, of: checksum)

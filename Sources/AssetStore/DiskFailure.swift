@@ -1,14 +1,14 @@
 internal import Foundation
 internal import Records
 
-/// A call of the file system that failed.
+/// A failed file system call.
 struct DiskFailure: Error, Hashable, CustomStringConvertible {
     /// The value of `errno`.
     let code: Int32
-    /// What was tried, as in "read the asset".
+    /// The attempted operation, as in "read the asset".
     let attempt: String
 
-    /// Takes the error of the call that has just failed.
+    /// Captures the error of the last call.
     init(_ attempt: String) {
         self.init(attempt, code: errno)
     }
@@ -20,10 +20,10 @@ struct DiskFailure: Error, Hashable, CustomStringConvertible {
 
     var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
-    /// What the log says.
+    /// The message for the log.
     var description: String { "could not \(attempt): \(String(cString: strerror(code)))" }
 
-    /// What a client is told.
+    /// The error for the client.
     var recordError: RecordError {
         switch code {
         case ENOSPC, EDQUOT:

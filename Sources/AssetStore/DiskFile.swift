@@ -1,7 +1,7 @@
 internal import CCachedReading
 internal import Foundation
 
-/// An open file. All calls but one block: they belong on ``FileThreads``.
+/// An open file. All calls except one block, so they must run on ``FileThreads``.
 final class DiskFile: Sendable {
     let descriptor: Int32
 
@@ -10,15 +10,15 @@ final class DiskFile: Sendable {
         guard descriptor >= 0 else { throw DiskFailure("open the asset's file") }
     }
 
-    /// Opens a file only if that waits for no disk, so that any thread can do it.
-    /// - Returns: `nil` where it would have to wait, can't be told, or fails.
+    /// Opens a file only if this does not block on the disk, so that any thread can call it.
+    /// - Returns: `nil` if the call would block, might block, or fails.
     init?(readingAtHand path: String) {
         let descriptor = CCachedReading_open(path)
         if descriptor < 0 { return nil }
         self.descriptor = descriptor
     }
 
-    /// Makes a file that must not be there yet.
+    /// Creates a file, which must not exist.
     init(creating path: String) throws(DiskFailure) {
         descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw DiskFailure("make a file for the asset") }
@@ -34,7 +34,7 @@ final class DiskFile: Sendable {
         return FileStatus(status)
     }
 
-    /// Reads as much as there is room for; less at the end of the file only.
+    /// Reads until the buffer is full. Reads less only at the end of the file.
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskFailure) -> Int {
         var done = 0
         while done < space.count {
@@ -57,27 +57,27 @@ final class DiskFile: Sendable {
         }
     }
 
-    /// Makes the file empty.
+    /// Truncates the file to zero bytes.
     func truncate() throws(DiskFailure) {
         guard ftruncate(descriptor, 0) == 0 else { throw DiskFailure("write the asset's file") }
     }
 
-    /// Asks for a part to be carried to the disk already, so that the sync at the end finds little left to do.
+    /// Starts writing a part to the disk, so that the final sync has less to do.
     func beginSync(from offset: Int64, length: Int64) {
         #if os(Linux)
-            // Bytes that won't be needed in memory soon are written out first. Help, not a promise: the sync at the end does the rest.
+            // On Linux, this flushes pages that are not needed in memory. It is only a hint, and the final sync does the rest.
             _ = posix_fadvise(descriptor, off_t(offset), off_t(length), POSIX_FADV_DONTNEED)
         #endif
     }
 
-    /// Returns when all that was written lies on the disk. After a failure nobody knows what does, and a second try would tell nothing.
+    /// Returns when all data is on the disk. After a failure the state is unknown, and a second attempt would not reveal it.
     func sync() throws(DiskFailure) {
         guard Self.sync(descriptor) == 0 else { throw DiskFailure("sync the asset's file") }
     }
 
     private static func sync(_ descriptor: Int32) -> Int32 {
         #if canImport(Darwin)
-            // There a plain sync leaves the bytes in the drive's own memory.
+            // On these systems, a plain sync leaves the data in the cache of the drive.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
         #endif
         return fsync(descriptor)
@@ -88,16 +88,16 @@ final class DiskFile: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw DiskFailure("open the folder of assets") }
         defer { close(descriptor) }
-        // Some file systems can't sync a folder and say so; they keep names in another way.
+        // Some file systems do not support syncing a folder. They make names durable in other ways.
         guard sync(descriptor) == 0 || errno == EINVAL else { throw DiskFailure("sync the folder of assets") }
     }
 }
 
-/// What the file system says of a file.
+/// The metadata of a file.
 struct FileStatus: Sendable, Hashable {
-    /// Bytes.
+    /// The size in bytes.
     let size: Int64
-    /// Milliseconds since 1970.
+    /// The modification time, in milliseconds since 1970.
     let modified: Int64
 
     init(_ status: stat) {
@@ -110,7 +110,7 @@ struct FileStatus: Sendable, Hashable {
         modified = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// - Returns: `nil` when there is no such file.
+    /// - Returns: `nil` if the file does not exist.
     init?(ofFileAt path: String) throws(DiskFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {

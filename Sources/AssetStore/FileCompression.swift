@@ -2,20 +2,20 @@ internal import Crypto
 internal import Records
 internal import Synchronization
 
-/// Makes the compressed form of one file, step by step. All calls block.
+/// Creates the compressed form of one file in steps. All calls block.
 final class FileCompression: Sendable {
     private struct State {
         var read: Int64 = 0
         var written: Int64 = 0
-        /// Of what was read.
+        /// The hash of the bytes read so far.
         var hash = SHA256()
         var isWorthIt = true
         var isPlaced = false
     }
 
-    /// Bytes that are read in one step.
+    /// The number of bytes per step.
     private static let stepLength = 256 << 10
-    /// After so many bytes it is clear enough whether the rest will become smaller.
+    /// The number of bytes after which the compression ratio is representative.
     private static let probeLength: Int64 = 4 << 20
 
     private let folder: AssetFolder
@@ -34,7 +34,7 @@ final class FileCompression: Sendable {
         do throws(DiskFailure) {
             source = try DiskFile(reading: folder.path(of: checksum))
         } catch {
-            // Swept before its turn came.
+            // The file was swept before the compression started.
             if error.isMissing { throw CancellationError() }
             throw error
         }
@@ -43,8 +43,8 @@ final class FileCompression: Sendable {
         target = try DiskFile(creating: path)
     }
 
-    /// Compresses some more.
-    /// - Returns: `false` at the end, also when it turned out not to be worth it.
+    /// Compresses the next part.
+    /// - Returns: `false` at the end, or if the compression is not worthwhile.
     func step() throws -> Bool {
         let (source, target) = (source, target)
         return try state.withLock { state in
@@ -60,19 +60,19 @@ final class FileCompression: Sendable {
                     state.written += Int64(output.count)
                 }
             }
-            // It must save a tenth.
+            // The compressed form must be at least 10 % smaller.
             let sofar = isLast || state.read >= Self.probeLength ? state.read : size
             state.isWorthIt = state.written <= sofar / 10 * 9
             return state.isWorthIt && !isLast
         }
     }
 
-    /// Puts the compressed form into its place; an empty file where it is not worth it.
-    /// - Returns: whether it is.
+    /// Moves the compressed form to its final name. Stores an empty file instead if the compression is not worthwhile.
+    /// - Returns: true if the compression is worthwhile.
     func place() throws -> Bool {
         let (folder, checksum, path, target) = (folder, checksum, path, target)
         return try state.withLock { state in
-            // Of a file that was damaged no second form is made, which would outlive its mending: verification will say so.
+            // A damaged file gets no compressed form, which would remain after a repair. A verification reports the damage.
             if state.isWorthIt, state.read != size || FileChecksum(bytes: state.hash.finalize()) != checksum { throw CancellationError() }
             if !state.isWorthIt { try target.truncate() }
             try target.sync()
@@ -82,7 +82,7 @@ final class FileCompression: Sendable {
         }
     }
 
-    /// Leaves nothing.
+    /// Removes the temporary file.
     func discard() {
         let (folder, path) = (folder, path)
         state.withLock { state in

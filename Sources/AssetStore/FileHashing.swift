@@ -2,7 +2,7 @@ internal import Crypto
 internal import Records
 internal import Synchronization
 
-/// Reads a file from beginning to end for its checksum, step by step. All calls block.
+/// Computes the checksum of a file in steps. All calls block.
 final class FileHashing: Sendable {
     private struct State {
         var hash = SHA256()
@@ -19,7 +19,7 @@ final class FileHashing: Sendable {
         self.file = file
     }
 
-    /// Reads on.
+    /// Reads the next part.
     /// - Returns: `false` at the end.
     func step() throws(DiskFailure) -> Bool {
         let file = file
@@ -37,9 +37,9 @@ final class FileHashing: Sendable {
         }
     }
 
-    /// Bytes that were read.
+    /// The number of bytes read.
     var size: Int64 { state.withLock { $0.size } }
 
-    /// Of what was read.
+    /// The checksum of the bytes read.
     var checksum: FileChecksum? { state.withLock { FileChecksum(bytes: $0.hash.finalize()) } }
 }

@@ -1,17 +1,17 @@
 internal import Records
 internal import Synchronization
 
-/// Says of each file whether somebody counts on it or a sweep removes it: never both.
+/// Tracks for each file whether it is in use or being removed. The two states exclude each other.
 final class FileHolds: Sendable {
     private enum State {
         case held(Int)
-        /// With those who wait for the end.
+        /// Includes the tasks that wait for the end of the removal.
         case removed([CheckedContinuation<Void, Never>])
     }
 
     private let states = Mutex<[FileChecksum: State]>([:])
 
-    /// Holds a file, whether it is there or still to come. Waits while one of that name is being removed.
+    /// Holds a file, even if it does not exist yet. Waits for a removal of the same file to end.
     func hold(_ checksum: FileChecksum) async -> FileHold {
         while !tryHold(checksum) {
             await withCheckedContinuation { continuation in
@@ -44,14 +44,14 @@ final class FileHolds: Sendable {
         }
     }
 
-    /// Whether somebody holds the file at present.
+    /// True if the file is held.
     func isHeld(_ checksum: FileChecksum) -> Bool {
         states.withLock { if case .held = $0[checksum] { true } else { false } }
     }
 
-    /// Takes a file for removal.
-    /// - Parameter own: holds of the caller's own, which don't count.
-    /// - Returns: `false` when somebody holds the file or removes it already.
+    /// Claims a file for removal.
+    /// - Parameter own: the number of the caller's own holds, which do not prevent the removal.
+    /// - Returns: `false` if the file is held or already being removed.
     func beginRemoval(_ checksum: FileChecksum, own: Int = 0) -> Bool {
         states.withLock { states in
             switch states[checksum] {
@@ -64,7 +64,7 @@ final class FileHolds: Sendable {
         }
     }
 
-    /// Ends a removal, whether or not anything was removed.
+    /// Ends a removal, whether or not the file was removed.
     func endRemoval(_ checksum: FileChecksum) {
         let waiting: [CheckedContinuation<Void, Never>] = states.withLock { states in
             guard case .removed(let waiting) = states[checksum] else { return [] }
@@ -75,7 +75,7 @@ final class FileHolds: Sendable {
     }
 }
 
-/// As long as this is kept, no sweep removes the file.
+/// While this object exists, no sweep removes the file.
 final class FileHold: Sendable {
     let checksum: FileChecksum
     private let holds: FileHolds
@@ -94,7 +94,7 @@ final class FileHold: Sendable {
         if !isOver.exchange(true, ordering: .relaxed) { holds.release(checksum) }
     }
 
-    /// Turns the hold into a removal when it is the last one. ``FileHolds/endRemoval(_:)`` must follow.
+    /// Turns the hold into a removal if it is the only one. ``FileHolds/endRemoval(_:)`` must follow.
     func turnIntoRemoval() -> Bool {
         guard holds.beginRemoval(checksum, own: 1) else { return false }
         isOver.store(true, ordering: .relaxed)

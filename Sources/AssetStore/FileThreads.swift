@@ -3,15 +3,15 @@ internal import NIOPosix
 internal import Records
 internal import Synchronization
 
-/// Threads for calls that block, some of each kind, so that no kind of work waits behind another: uploads that sync, downloads that open,
-/// what is compressed while somebody waits, and what has time.
+/// Threads for blocking calls, in separate pools so that no kind of work delays another:
+/// writing uploads, opening downloads, compression for waiting clients, and background work.
 final class FileThreads: Sendable {
     private let writing: NIOThreadPool
     private let reading: NIOThreadPool
     private let compressing: NIOThreadPool
     private let background: NIOThreadPool
     private let stopped = Atomic(false)
-    /// Whether the store is closed.
+    /// True if the store is closed.
     var isStopped: Bool { stopped.load(ordering: .relaxed) }
     private var all: [NIOThreadPool] { [writing, reading, compressing, background] }
 
@@ -26,7 +26,7 @@ final class FileThreads: Sendable {
         background = NIOThreadPool(numberOfThreads: 1)
         for pool in all { pool.start() }
         #if os(Linux)
-            // This thread only takes what the others leave of the processors. Linux counts threads as processes here.
+            // Lowers the priority of the background thread. On Linux, this call applies to single threads.
             background.submit { _ in setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
         #endif
     }
@@ -35,8 +35,8 @@ final class FileThreads: Sendable {
         for pool in all { pool.shutdownGracefully { _ in } }
     }
 
-    /// Runs work that blocks. It runs to its end even when the task that asked for it is cancelled.
-    /// - Throws: what the work throws, or `RecordError` TRY_AGAIN_LATER when the store is closed.
+    /// Runs blocking work. The work runs to its end even if the calling task is cancelled.
+    /// - Throws: errors of the work, or `RecordError` TRY_AGAIN_LATER if the store is closed.
     func run<Value: Sendable>(_ kind: Kind, _ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             pool(kind).submit { state in
@@ -50,7 +50,7 @@ final class FileThreads: Sendable {
 
     func stop() async {
         stopped.store(true, ordering: .relaxed)
-        // It fails for a pool that was never started.
+        // This fails for a pool that was never started.
         for pool in all { try? await pool.shutdownGracefully() }
     }
 

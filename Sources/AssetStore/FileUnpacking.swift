@@ -2,7 +2,7 @@ internal import Crypto
 internal import Records
 internal import Synchronization
 
-/// Unpacks a compressed form, step by step, to see whether it holds the file's bytes. All calls block.
+/// Unpacks a compressed form in steps, to compare it with the file. All calls block.
 final class FileUnpacking: Sendable {
     private struct State {
         var read: Int64 = 0
@@ -20,7 +20,7 @@ final class FileUnpacking: Sendable {
     private let inflater: Mutex<GzipInflater>
     private let state = Mutex(State())
 
-    /// - Returns: `nil` when no compressed form is kept.
+    /// - Returns: `nil` if there is no compressed form.
     init?(of checksum: FileChecksum, size: Int64, in folder: AssetFolder) throws {
         self.checksum = checksum
         self.size = size
@@ -34,7 +34,7 @@ final class FileUnpacking: Sendable {
         inflater = Mutex(try GzipInflater())
     }
 
-    /// - Returns: `false` at the end, or when it is clear that the form is damaged.
+    /// - Returns: `false` at the end, or once damage is detected.
     func step() throws -> Bool {
         let (file, limit) = (file, size)
         return try state.withLock { state in
@@ -48,7 +48,7 @@ final class FileUnpacking: Sendable {
                         try inflater.inflate(input) { output in
                             state.hash.update(bufferPointer: output)
                             state.size += Int64(output.count)
-                            // Whatever else is in there, it is too much.
+                            // The content is already larger than the file.
                             if state.size > limit { throw GzipDeflater.Failed(code: 0) }
                         }
                     }
@@ -61,7 +61,7 @@ final class FileUnpacking: Sendable {
         }
     }
 
-    /// Whether the file's bytes are in there, as found at the end.
+    /// True if the complete content matches the file. Valid only at the end.
     var isRight: Bool {
         state.withLock { !$0.isDamaged && $0.isWhole && $0.size == size && FileChecksum(bytes: $0.hash.finalize()) == checksum }
     }

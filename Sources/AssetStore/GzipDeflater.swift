@@ -1,14 +1,14 @@
 internal import CZlib
 
-/// Compresses bytes as they come, in gzip format at level 6. The same bytes become the same bytes: no time and no name stands in the header.
+/// Streaming compression in gzip format at level 6. The output is deterministic, because the header contains no time and no name.
 final class GzipDeflater {
-    /// zlib could not get the memory it needs, or was given something else than compressed bytes.
+    /// zlib ran out of memory, or the input is not valid compressed data.
     struct Failed: Error {
         let code: Int32
     }
 
     private static let level: Int32 = 6
-    /// zlib keeps the address of its state, so the state must not move.
+    /// zlib stores the address of its state, so the state must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private var space = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -27,8 +27,8 @@ final class GzipDeflater {
         stream.deallocate()
     }
 
-    /// Takes bytes in and hands out what is ready, which may be nothing yet.
-    /// - Parameter isLast: whether to end the stream.
+    /// Compresses input and passes available output on, which may be empty.
+    /// - Parameter isLast: true to end the stream.
     func compress(_ input: [UInt8], isLast: Bool, to output: (UnsafeRawBufferPointer) throws -> Void) throws {
         try input.withUnsafeBytes { input in
             stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: Bytef.self).baseAddress)
@@ -43,7 +43,7 @@ final class GzipDeflater {
                     if ready > 0 { try output(UnsafeRawBufferPointer(rebasing: space[..<ready])) }
                 }
             } while stream.pointee.avail_out == 0 && code == Z_OK
-            // A call that found nothing to do is no failure.
+            // Z_BUF_ERROR only means that there was nothing to do.
             guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Failed(code: code) }
         }
     }

@@ -1,10 +1,10 @@
 internal import CZlib
 
-/// Unpacks bytes of gzip format as they come. Several streams one after the other are one, as the format has it.
+/// Streaming decompression of gzip data. As the format specifies, concatenated streams count as one.
 final class GzipInflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var space = [UInt8](repeating: 0, count: 64 << 10)
-    /// Whether the bytes so far end where a stream does.
+    /// True if the input so far ends at the end of a stream.
     private(set) var isWhole = false
 
     init() throws(GzipDeflater.Failed) {
@@ -22,8 +22,8 @@ final class GzipInflater {
         stream.deallocate()
     }
 
-    /// Takes bytes in and hands out what is in them.
-    /// - Throws: `GzipDeflater.Failed` when the bytes are not of gzip format, or were damaged.
+    /// Decompresses input and passes the output on.
+    /// - Throws: `GzipDeflater.Failed` if the data is damaged or not in gzip format.
     func inflate(_ input: UnsafeRawBufferPointer, to output: (UnsafeRawBufferPointer) throws -> Void) throws {
         stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: Bytef.self).baseAddress)
         stream.pointee.avail_in = uInt(input.count)

@@ -1,11 +1,11 @@
-/// The end of what is in gzip format.
+/// The trailer of gzip data.
 struct GzipTrailer {
-    /// How many bytes are inside, modulo 2³².
+    /// The uncompressed length, modulo 2³².
     let length: UInt32
 
-    /// - Returns: `nil` when the file is too short.
+    /// - Returns: `nil` if the file is too short.
     init?(of file: DiskFile, size: Int64) throws(DiskFailure) {
-        // Ten bytes of header, at least two of content, and the checksum before the length.
+        // The minimum is ten bytes of header, two bytes of content, and the checksum and length of four bytes each.
         guard size >= 20 else { return nil }
         var bytes: [UInt8] = [0, 0, 0, 0]
         var failure: DiskFailure?

@@ -3,19 +3,19 @@ internal import NIOCore
 internal import Records
 internal import Synchronization
 
-/// A file that is on its way in: written and hashed, part by part, under a name that nobody looks for. All calls block.
+/// An upload in progress: written and hashed in parts, under a temporary name. All calls block.
 final class IncomingFile: Sendable {
     private struct State {
         var file: DiskFile?
         var path = ""
         var hash = SHA256()
         var size: Int64 = 0
-        /// Up to where the disk was asked to begin.
+        /// The offset up to which the disk has been told to start writing.
         var syncing: Int64 = 0
         var beginning: [UInt8] = []
     }
 
-    /// Bytes after which the disk is asked to begin.
+    /// The number of bytes between these requests.
     private static let syncStep: Int64 = 8 << 20
 
     private let folder: AssetFolder
@@ -25,7 +25,7 @@ final class IncomingFile: Sendable {
         self.folder = folder
     }
 
-    /// Takes the bytes that follow.
+    /// Appends bytes.
     func append(_ bytes: ByteBuffer) throws(DiskFailure) {
         let folder = folder
         try state.withLock { (state) throws(DiskFailure) in
@@ -42,7 +42,7 @@ final class IncomingFile: Sendable {
             }
             var failure: DiskFailure?
             bytes.withUnsafeReadableBytes { bytes in
-                // Hashed while the processor has them at hand.
+                // Hashes the bytes while they are in the processor's cache.
                 state.hash.update(bufferPointer: bytes)
                 do throws(DiskFailure) { try file.write(bytes, at: state.size) } catch { failure = error }
             }
@@ -55,7 +55,7 @@ final class IncomingFile: Sendable {
         }
     }
 
-    /// What came in.
+    /// The properties of the complete upload.
     func finish() throws(DiskFailure) -> Received {
         try state.withLock { (state) throws(DiskFailure) in
             guard let checksum = FileChecksum(bytes: state.hash.finalize()) else { preconditionFailure("SHA-256 has 32 bytes") }
@@ -70,8 +70,8 @@ final class IncomingFile: Sendable {
         let type: AssetType
     }
 
-    /// Puts the file into its place. What is there already is read again, so that an upload mends a file that was damaged.
-    /// - Returns: whether the file was not there, or had to be mended: nothing that was known of it holds any more.
+    /// Moves the file to its final name. Verifies an existing file first, so that an upload repairs a damaged file.
+    /// - Returns: true if the file was missing or damaged, so that cached properties are invalid.
     func place(as received: Received) throws(DiskFailure) -> Bool {
         let folder = folder
         return try state.withLock { (state) throws(DiskFailure) in
@@ -82,7 +82,7 @@ final class IncomingFile: Sendable {
                 try folder.keep(received.checksum)
             } else {
                 try file.sync()
-                // It may have been made of damaged bytes.
+                // The compressed form may be based on damaged data.
                 try folder.removeCompressed(received.checksum)
                 try folder.place(state.path, as: received.checksum)
             }
@@ -101,12 +101,12 @@ final class IncomingFile: Sendable {
             try file.sync()
             return true
         } catch {
-            // What can't be read is replaced.
+            // An unreadable file is replaced.
             return false
         }
     }
 
-    /// Leaves nothing.
+    /// Removes the temporary file.
     func discard() {
         let folder = folder
         state.withLock { state in

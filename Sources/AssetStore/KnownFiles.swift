@@ -1,7 +1,7 @@
 internal import Records
 internal import Synchronization
 
-/// What was found out about files that are asked for often: files never change, so it stays true until they are removed.
+/// Cached properties of frequently used files. Files never change, so the properties stay valid until the removal.
 final class KnownFiles: Sendable {
     struct Facts: Sendable {
         var type: AssetType?
@@ -10,11 +10,12 @@ final class KnownFiles: Sendable {
 
     enum CompressedForm: Sendable, Hashable {
         case kept
-        /// The file would hardly become smaller.
+        /// Compression would hardly reduce the size.
         case notWorthIt
     }
 
-    /// Files that are remembered: those of the younger half, and those of the older half that were not asked for since.
+    /// The maximum number of cached files, half of them in each of two generations.
+    /// Entries of the old generation that were not used since are dropped.
     private static let limit = 8192
     private struct State {
         var young: [FileChecksum: Facts] = [:]
@@ -36,7 +37,7 @@ final class KnownFiles: Sendable {
         change(checksum) { $0.type = type }
     }
 
-    /// - Parameter form: `nil` when the form that was there is gone.
+    /// - Parameter form: the new state; `nil` if the previous form no longer exists.
     func note(_ form: CompressedForm?, of checksum: FileChecksum) {
         change(checksum) { $0.compressedForm = form }
     }

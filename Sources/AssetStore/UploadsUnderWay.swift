@@ -2,7 +2,7 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// The uploads that a store takes in at the moment, so that whoever closes it can end them.
+/// The running uploads of a store, so that closing it can end them.
 final class UploadsUnderWay: Sendable {
     private struct Upload {
         let cancel: @Sendable () -> Void
@@ -17,8 +17,8 @@ final class UploadsUnderWay: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes an upload in, in a task of its own, which ends with the caller's.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when uploads are closed, or are while this one runs; what `work` throws.
+    /// Runs an upload in its own task, which is cancelled with the caller's.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the store is closed before or during the upload; errors of `work`.
     func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let (number, task) = try state.withLock { state in
             if state.isClosed { throw Self.closed }
@@ -31,13 +31,13 @@ final class UploadsUnderWay: Sendable {
         do {
             return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
         } catch {
-            // Not what became of a body that was cut short.
+            // Reports the closed store instead of the resulting error of the body.
             if !Task.isCancelled, state.withLock({ $0.isClosed }) { throw Self.closed }
             throw error
         }
     }
 
-    /// Ends all uploads, and takes no more.
+    /// Cancels all uploads and refuses new ones.
     func close() async {
         let uploads = state.withLock { state in
             state.isClosed = true

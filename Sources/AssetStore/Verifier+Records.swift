@@ -2,9 +2,9 @@ internal import RecordStore
 internal import Records
 
 extension Verifier {
-    /// Holds the assets in the records against the entries, and the entries' counts against the records.
+    /// Compares the assets in records with the ledger entries, and the use counts with the records.
     mutating func checkRecords(_ progress: Progress) async throws {
-        // Of a file that is not as it should be, the first record that refers to it is named.
+        // Adds the first record that refers to a damaged file to its problem report.
         var nameless = Dictionary(grouping: result.problems.indices.filter { result.problems[$0].use == nil }) { result.problems[$0].checksum }
         try await forEachAsset { verifier, assets in
             var entries: [FileChecksum: AssetEntry] = [:]
@@ -53,7 +53,7 @@ extension Verifier {
 
     // MARK: Counts
 
-    /// The files of a page, once for each field that is counted: a list that has the same file twice uses it once.
+    /// The files of a page, once per counted field: a list with duplicate files uses each file once.
     private static func uses(_ assets: [RecordedAsset]) -> [UInt64] {
         var seen: Set<RecordedAsset> = []
         return assets.compactMap { recorded in
@@ -67,7 +67,7 @@ extension Verifier {
         checksum.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Records are saved while all this goes on: what doesn't agree is counted again, and only what stays the same all the while is reported.
+    /// Records may change during the verification, so mismatches are counted again. Only mismatches that stay the same are reported.
     private mutating func checkCounts(_ progress: Progress) async throws {
         var doubtful = try await entriesThatDisagree(progress)
         for _ in 0..<2 where !doubtful.isEmpty {

@@ -2,14 +2,14 @@ internal import Foundation
 internal import RecordStore
 internal import Records
 
-/// One verification of a store. No sweep is under way meanwhile: what is entered stays entered.
+/// One verification of a store. No sweep runs meanwhile, so entries stay.
 struct Verifier {
     typealias Progress = @Sendable (AssetVerification) async -> Void
 
     let store: AssetStore
     var result = AssetVerification()
     private var told = ContinuousClock.now
-    /// How many uses of each file the records have that are counted, by the first eight bytes of the checksum: a million files take some 30 MB.
+    /// The number of counted uses per file, by the first eight bytes of the checksum. A million files need about 30 MB.
     var counted: [UInt64: Int] = [:]
 
     private static let page = 1000
@@ -32,7 +32,7 @@ struct Verifier {
 
     // MARK: Files
 
-    /// How much there is to do.
+    /// Determines the total amount of work.
     mutating func countEntries(_ progress: Progress) async throws {
         var last: FileChecksum?
         while true {
@@ -73,7 +73,7 @@ struct Verifier {
         }
     }
 
-    /// A file without an entry: the sweep removes it. One that an upload is about to enter, or has entered since, is nothing to speak of.
+    /// Counts a file without an entry, which a sweep removes later. Ignores files that an upload is about to enter or has just entered.
     private mutating func count(_ stray: AssetFolder.Found) async throws {
         let (folder, checksum) = (store.folder, stray.checksum)
         if store.holds.isHeld(checksum) { return }
@@ -89,7 +89,7 @@ struct Verifier {
         }
     }
 
-    /// - Parameter name: the checksum of a file, or the name of a folder with files.
+    /// - Parameter name: the checksum of a file, or the name of a folder.
     private mutating func reportUnreadable(_ name: String, _ failure: DiskFailure) {
         report(.unreadable, name, "\(failure.recordError.reason). Check the disk; restore the file from a copy, or upload it again")
     }
@@ -106,15 +106,15 @@ struct Verifier {
             reportUnreadable(entry.checksum.description, failure)
         }
         result.filesDone += 1
-        // However many bytes there were, so many were to be read.
+        // Counts the entry's size, even if the file had another one.
         result.bytesDone = before + entry.size
-        // Entered since they were counted.
+        // The entry may have been made after the count.
         result.filesTotal = max(result.filesTotal, result.filesDone)
         result.bytesTotal = max(result.bytesTotal, result.bytesDone)
         try await tell(progress)
     }
 
-    /// - Returns: whether the file is as it should be.
+    /// - Returns: true if the file is intact.
     private mutating func checkFile(_ entry: AssetEntry, _ progress: Progress) async throws -> Bool {
         let (folder, checksum) = (store.folder, entry.checksum)
         let opened: (file: DiskFile, size: Int64)? = try await store.threads.run(.background) {

@@ -5,12 +5,12 @@ internal import HTTPTypes
 internal import Hummingbird
 
 extension Console {
-    /// Bytes of the form of the sign-in.
+    /// The size limit of the sign-in form, in bytes.
     private static let signInFormLimit = 16 << 10
-    /// Bytes of the largest form of any page: the one that brings a file to import.
+    /// The size limit in bytes of the largest form, which uploads a file to import.
     static let largestForm = importFormLimit
 
-    /// The administrator's sign-in, which is open to everybody.
+    /// Adds the administrator's sign-in. It is open to all clients.
     func addAdministratorSignIn(to router: Router<ServingRequestContext>) {
         router.get(RouterPath(SignInPath.page)) { request, _ -> Response in
             let next = SignInPath.local(request.queryFields["next"])
@@ -42,7 +42,7 @@ extension Console {
         }
     }
 
-    /// The way out, behind the gate.
+    /// Adds the sign-out. It is behind the gate.
     func addSignOut(to router: Router<ServingRequestContext>) {
         router.post(RouterPath(SignInPath.signOut)) { request, _ -> Response in
             guard access.mode == .required else { return .redirect(to: "/") }

@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import Hummingbird
 
 extension Console {
-    /// The page Check, and its button.
+    /// Adds the Check page and its actions.
     func addCheckPages(to router: Router<ServingRequestContext>) {
         show("check", on: router) { .page(CheckView.load($0, checks: checks)) }
         act("check/start", on: router) { try await CheckActions.start($0, checks: checks) }

@@ -4,13 +4,13 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// Bytes that the form of a record may have: a record has up to 1 MB, and goes with the form twice, percent-encoded.
+    /// The size limit of a record form, in bytes. A record has up to 1 MB, and the form carries it twice, percent-encoded.
     private static let recordFormLimit = 12 << 20
     private static let containerFormLimit = 16 << 10
-    /// Bytes of a form that brings a file to import.
+    /// The size limit in bytes of a form that uploads a file to import.
     static let importFormLimit = ImportUploads.sizeLimit + (1 << 20)
 
-    /// The pages that change data: one record, all that match a query, and rows of files.
+    /// Adds the pages that change data: single records, all records that match a query, and imports from files.
     func addEditPages(to router: Router<ServingRequestContext>) {
         show("record/new", on: router) { .page(try await EditActions.new($0)) }
         show("record/edit", on: router) { .page(try await EditActions.edit($0)) }
@@ -40,7 +40,7 @@ extension Console {
         }
     }
 
-    /// The page of a container as a whole, outside of its places: they may be gone after it.
+    /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
     private func addContainerPages(to router: Router<ServingRequestContext>) {
         router.get("/container") { request, _ in
             try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
@@ -60,8 +60,8 @@ extension Console {
         }
     }
 
-    /// A form whose answer is a page of its own, or one to go on with. One file may come with it, as it is.
-    /// - Parameter takesLong: whether to answer it may take so long that it is given up when nobody waits any more.
+    /// Adds a form that answers with a page or a redirect. The form may carry one file.
+    /// - Parameter takesLong: true if the action may run so long that it must stop when the client disconnects.
     private func submit(
         _ path: String, on router: Router<ServingRequestContext>, limit: Int = recordFormLimit, takesLong: Bool = false,
         _ action: @escaping @Sendable (Visit, (bytes: [UInt8], name: String)?) async throws -> Answer
@@ -75,7 +75,7 @@ extension Console {
         }
     }
 
-    /// The fields of a form of either kind, and its file; one that was not chosen is none.
+    /// The fields of a URL-encoded or multipart form, and its file. The file is `nil` if the user chose none.
     private static func form(_ bytes: [UInt8], _ contentType: String?) -> (FormFields, (bytes: [UInt8], name: String)?) {
         guard let boundary = MultipartForm.boundary(in: contentType) else { return (FormFields(encoded: bytes), nil) }
         let parts = MultipartForm(bytes, boundary: boundary).parts

@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import Hummingbird
 
 extension Console {
-    /// What became of a record, and the way back to what it was.
+    /// Adds the pages that show the history of a record and restore earlier versions.
     func addHistoryPages(to router: Router<ServingRequestContext>) {
         show("record/history", on: router) { .page(try await RecordHistoryView.load($0)) }
         show("record/restore", on: router) { .page(try await RestoreView.load($0)) }

@@ -3,11 +3,11 @@ internal import HTTPTypes
 internal import Hummingbird
 
 extension Console {
-    /// Bytes that the forms may have. Keys are short; what a request to be looked at sent can be long, and each of its bytes takes up to three.
+    /// Size limits of the forms, in bytes. Keys are short. A signed request can be long, and percent-encoding triples its size.
     private static let keyFormLimit = 256 << 10
     private static let signatureFormLimit = 3 * SignatureForm.bodyLimit + (64 << 10)
 
-    /// The page API tokens & keys, and what is done there.
+    /// Adds the page API tokens & keys and its actions.
     func addKeyPages(to router: Router<ServingRequestContext>) {
         show("keys", on: router) { .page(try KeysView.load($0, access)) }
         show("keys/revoke", on: router) { .page(try KeyActions.confirmRevocation($0)) }
@@ -15,11 +15,11 @@ extension Console {
         fill("keys/token", limit: Self.keyFormLimit, on: router) { try await KeyActions.makeToken($0, access) }
         fill("keys/key", limit: Self.keyFormLimit, on: router) { try await KeyActions.registerKey($0, access) }
         show("keys/signature", on: router) { .page(try SignatureView.load($0)) }
-        // Asked by POST, as a body can be long and is nobody else's business; nothing changes.
+        // Uses POST because a body can be long and must not appear in URLs. The request changes nothing.
         fill("keys/signature", limit: Self.signatureFormLimit, on: router) { .page(try await SignatureView.check($0)) }
     }
 
-    /// A form whose answer is a page of its own, or one to go on with. Files may come with it.
+    /// Adds a form that answers with a page or a redirect. The form may carry files.
     private func fill(
         _ path: String, limit: Int, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
@@ -27,7 +27,7 @@ extension Console {
             let fields = try await request.form(limit: limit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             var response = try await response(to: visit) { try await action(visit) }
-            // An answer may hold a secret that is shown once.
+            // The answer may contain a secret that is shown only once.
             response.headers[.cacheControl] = "no-store"
             return response
         }

@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 
 extension Console {
-    /// The page Rehearsals, and the button that stands above every page while something is on.
+    /// Adds the fault injection page, and the stop button that every page shows while faults are active.
     func addRehearsals(to router: Router<ServingRequestContext>) {
         show("rehearsals", on: router) { .page(RehearsalsView.load($0, rehearsals: rehearsals)) }
         show("rehearsals/confirm", on: router) { .page(try RehearsalActions.confirm($0)) }
@@ -18,7 +18,7 @@ extension Console {
         }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED to clients elsewhere: what is rehearsed troubles everybody.
+    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because injected faults affect all clients.
     func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
         guard context.isFromThisMachine(request) else {
             throw RecordError(
@@ -26,7 +26,7 @@ extension Console {
         }
     }
 
-    /// The page that a form stood on, as far as it is one of a place.
+    /// The page that sent the form, if it is a page of a place. Otherwise `/`.
     private static func wayBack(_ request: Request) -> String {
         guard let referer = request.headers[.referer], let scheme = referer.firstRange(of: "://") else { return "/" }
         let rest = referer[scheme.upperBound...]

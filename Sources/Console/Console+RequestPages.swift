@@ -5,13 +5,14 @@ internal import Records
 internal import Traffic
 
 extension Console {
-    /// The pages that show what the web services were asked, and by whom.
+    /// Adds the pages that show the web service requests and the clients that sent them.
     func addRequestPages(to router: Router<ServingRequestContext>) {
         show("requests", on: router) { visit in
             guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
             return .page(try await RequestView.load(id, visit, canReplay: webServices != nil))
         }
-        // The values that a query compares with stand in the address there, so the way leads over a page that is asked for.
+        // The address of Explain contains the compared values. The request page
+        // therefore links to this redirect, which builds the address only on demand.
         show("requests/explain", on: router) { visit in
             guard let id = visit.fields.text("id"), let request = visit.log.request(id),
                 let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)

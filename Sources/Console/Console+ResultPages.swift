@@ -4,10 +4,10 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// Bytes of a form with 200 records in it, whose names and zones are as long as they may be.
+    /// The size limit in bytes of a form with 200 records with names and zones of maximum length.
     private static let pickedLimit = 1 << 20
 
-    /// Answers as files, and what is done to the records that were picked on a page.
+    /// Adds result downloads and the actions for the records ticked on a page.
     func addResultPages(to router: Router<ServingRequestContext>) {
         for format in ResultFormat.allCases {
             file("query.\(format.rawValue)", on: router) { try await QueryResults($0, format: format, origin: $1).response() }
@@ -19,7 +19,7 @@ extension Console {
         act("queries/remove", on: router) { try await SavedQueryActions.remove($0) }
     }
 
-    /// A file that needs no page around it: what goes wrong is said in JSON, with a status.
+    /// Adds a download. Errors are answered in JSON with a status code, without a page.
     private func file(
         _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
     ) {
@@ -33,7 +33,7 @@ extension Console {
         }
     }
 
-    /// What a button below a table does with the records that are ticked: a file of them, or a page to go on with.
+    /// Adds an action for the ticked records of a table. It answers with a file or with a page.
     private func pick(
         _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {

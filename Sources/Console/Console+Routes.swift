@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// Bytes that a sent form may have.
+    /// The default size limit of a form, in bytes.
     private static let formLimit = 1 << 20
     static let placePath = "/c/:container/:environment/:database"
 
@@ -17,7 +17,7 @@ extension Console {
         }
     }
 
-    /// Pages outside of any container.
+    /// Adds the pages outside of any container.
     func addServerPages(to router: Router<ServingRequestContext>) {
         router.get("/") { request, _ in
             let page = try await HomeView.load(request.queryFields, console: self)
@@ -85,7 +85,7 @@ extension Console {
         act("users/remove", on: router) { try await UserRemoval.remove($0) }
     }
 
-    /// A page of a place. What goes wrong is shown within the frame, so that the way back is at hand.
+    /// Adds a page of a place. An error appears within the page frame, with links back.
     func show(
         _ page: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
@@ -95,7 +95,7 @@ extension Console {
         }
     }
 
-    /// A form that changes something, and the page to go on with.
+    /// Adds a form that changes data and then redirects to the address that the action returns.
     func act(
         _ path: String, on router: Router<ServingRequestContext>, fromThisMachineOnly: Bool = false,
         _ action: @escaping @Sendable (Visit) async throws -> String
@@ -116,7 +116,7 @@ extension Console {
             case .page(let answered): page = answered
             }
         } catch let error as RecordError {
-            // A form that was refused says where it stood.
+            // A refused form names the page that it was on.
             let form = SchemaActions.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
             page = ErrorView(error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue)))
         }

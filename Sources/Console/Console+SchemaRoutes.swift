@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 
 extension Console {
-    /// The pages that explain queries, and those that move schemas: between environments, and from and to files.
+    /// Adds the pages that explain queries, and those that copy schemas between environments and import or export schema files.
     func addSchemaPages(to router: Router<ServingRequestContext>) {
         show("explain", on: router) { try await ExplainView.answer($0) }
         show("advice", on: router) { .page(try await AdviceView.load($0)) }
@@ -19,13 +19,13 @@ extension Console {
         router.get(RouterPath("\(Self.placePath)/schema/export")) { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             var response = Response.content(try SchemaView.text(visit).utf8, type: "text/plain; charset=utf-8")
-            // Containers' names are letters, digits, dots and hyphens: nothing that would need quoting.
+            // Container names are letters, digits, dots and hyphens, so the file name needs no escaping.
             response.headers[.contentDisposition] = "attachment; filename=\"\(SchemaView.fileName(visit))\""
             return response
         }
     }
 
-    /// A form whose answer is a page of its own, or one to go on with. Files may come with it.
+    /// Adds a form that answers with a page or a redirect. The form may carry files.
     private func send(
         _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {

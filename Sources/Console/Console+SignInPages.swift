@@ -6,18 +6,19 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// Bytes that the form of a sign-in may have.
+    /// The size limit of the sign-in form, in bytes.
     private static let signInLimit = 16 << 10
     private static let signInPath: RouterPath = "/sign-in"
 
-    /// The page that an answer with status 421 leads to: where the user of an app signs in. It is open to everybody, and is no part of the console.
+    /// Adds the page where the user of an app signs in: an answer with status 421
+    /// refers to it. It is open to all clients, and is not part of the console.
     func addSignInPages(to router: Router<ServingRequestContext>) {
         router.get(Self.signInPath) { request, _ in
             try signInResponse(SignIn.show(request.queryFields["ticket"] ?? "", by: access, renderer.staticFiles))
         }
         router.post(Self.signInPath) { request, context in
             do {
-                // Where credentials are required, strangers come here too.
+                // Where credentials are required, this page is also open to unknown clients, so sign-in attempts are rate-limited.
                 if access.mode == .required { try accounts.admitSignIn(from: context.peer) }
                 let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
                 return try signInResponse(try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))
@@ -29,20 +30,20 @@ extension Console {
         }
     }
 
-    /// An answer with which the browser may go back to the app: a form that leads there, and a window that knows who opened it.
+    /// A response that lets the browser return to the app: the policies permit a form that targets the app, and access to the opener window.
     private func signInResponse(_ outcome: SignIn.Outcome) throws -> Response {
         var response: Response
         switch outcome {
         case .page(let page, let way):
             response = try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
-            // What a form leads to in the end counts too.
+            // The form-action policy also applies to the redirect target of a form.
             if let target = way?.formTarget, let policy = HTTPField.Name("Content-Security-Policy") {
                 response.headers[policy] = SecurityHeaders.contentSecurityPolicy.replacing("form-action 'self'", with: "form-action 'self' \(target)")
             }
         case .redirect(let location):
             response = .redirect(to: location)
         }
-        // Otherwise the browser cuts the way between this window and the one that opened it.
+        // Otherwise the browser severs the connection between this window and its opener.
         if let policy = HTTPField.Name("Cross-Origin-Opener-Policy") { response.headers[policy] = "unsafe-none" }
         response.headers[.cacheControl] = "no-store"
         return response

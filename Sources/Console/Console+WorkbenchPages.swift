@@ -5,7 +5,7 @@ internal import Records
 internal import Workbench
 
 extension Console {
-    /// The pages on which people paste what they have in hand: tokens and errors.
+    /// Adds the pages that take pasted text: tokens and errors.
     func addWorkbenchPages(to router: Router<ServingRequestContext>) {
         show("token", on: router) { .page(try await TokenView.load($0)) }
         show("errors", on: router) { .page(try await ErrorsView.load($0)) }
@@ -13,12 +13,12 @@ extension Console {
         paste("errors", ["error"], on: router) { .page(try await ErrorsView.load($0)) }
     }
 
-    /// Bytes that a form with pasted text may have: two texts of which every character is encoded.
+    /// The size limit in bytes of a form with pasted text: two texts, with every byte percent-encoded.
     private static let pasteLimit = 2 * 3 * PastedText.limit + 1_024
-    /// Bytes that go into a URL without making it one that servers and mails refuse.
+    /// The longest link, in bytes, that servers and mail programs usually accept.
     private static let linkLimit = 1_500
 
-    /// A form with pasted text. What is short goes on as a link, which can be kept and sent; what is long is answered as it is. Nothing changes.
+    /// Adds a form with pasted text. Short text redirects to a link that users can keep and send. Longer text is answered directly. Nothing changes.
     private func paste(
         _ page: String, _ names: [String], on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {

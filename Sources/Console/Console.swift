@@ -5,39 +5,39 @@ public import Hummingbird
 public import RecordStore
 public import Traffic
 
-/// The pages on which people see what a Skylight holds: Query, Fetch and Changes, and what belongs to them.
+/// The web console: the pages Query, Fetch and Changes, and the tools around them.
 ///
-/// Pages are made on the server and need no scripts. The whole state of a page is in its URL; nothing changes on GET.
+/// The server renders the pages, and they work without scripts. The URL holds the whole state of a page. GET requests change nothing.
 public struct Console: Sendable {
     let engine: any RecordEngine
     let accounts: Accounts
-    /// Who may see the pages.
+    /// The access rules for the pages.
     let access: AccessControl
-    /// The files that records refer to.
+    /// The stores of asset files.
     let assets: AssetStores
     let rehearsals: Rehearsals
-    /// What the web services beside it were asked.
+    /// The log of web service requests.
     let log: RequestLog
-    /// The web services beside it, to send requests again; `nil` where they can't be reached from here.
+    /// The web services of this server, for replays of requests; `nil` if replays are not available.
     let webServices: (any HTTPResponder<ServingRequestContext>)?
     let renderer: PageRenderer
-    /// The work on many records that goes on behind the pages.
+    /// The background jobs that process many records.
     let runs = BackgroundRuns()
-    /// The checks of records, and what came of them.
+    /// The running and the latest record checks.
     let checks = CheckRuns()
-    /// The files that are about to be imported.
+    /// The uploaded files that wait for their import.
     let uploads = ImportUploads()
 
     /// - Parameters:
-    ///   - engine: as it is: the console shows what is stored, whatever is rehearsed.
-    ///   - assets: the files of the engine's records.
-    ///   - rehearsals: what the web services beside it rehearse.
-    ///   - log: what the web services beside it note of their requests.
-    ///   - webServices: answers requests as the web services do; without it none is sent again from here.
-    ///   - access: who may come in; `nil` lets everybody in.
-    ///   - templatesFolder: where templates are read from, anew for each page; `nil` for those in the binary.
-    ///   - publicFolder: where the style sheet, scripts and icons are read from; `nil` for those in the binary.
-    /// - Throws: an error of the file system, or a template's parser error.
+    ///   - engine: the engine without fault injection: the console always shows the stored data.
+    ///   - assets: the asset files of the engine's records.
+    ///   - rehearsals: the fault injection settings of the web services.
+    ///   - log: the request log of the web services.
+    ///   - webServices: answers replayed requests; `nil` disables replays.
+    ///   - access: the access rules; `nil` lets all clients in.
+    ///   - templatesFolder: the folder of the templates, which are read again for each page; `nil` for the templates in the binary.
+    ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
+    /// - Throws: a file system error, or a parser error of a template.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(),
         webServices: (any HTTPResponder<ServingRequestContext>)? = nil, access: AccessControl? = nil, templatesFolder: String?, publicFolder: String?
@@ -54,15 +54,15 @@ public struct Console: Sendable {
         ZoneCopy.scratchFolder().later { $0.sweep() }
     }
 
-    /// Adds the pages, the static files, and pages for what is not found.
+    /// Adds the pages, the static files, and the error pages.
     ///
-    /// Expects the guards of `HTTPServing` before it: they bring the security headers and refuse forms of foreign sites.
+    /// Requires the guards of `HTTPServing` before it: they set the security headers and refuse forms from other sites.
     public func addRoutes(to router: Router<ServingRequestContext>) {
         router.add(middleware: ErrorPages(renderer: renderer))
         addStaticFiles(to: router)
         addSignInPages(to: router)
         addAdministratorSignIn(to: router)
-        // Everything below is the administrator's. What goes wrong there has a page within the session.
+        // The administrator alone may use the routes below. Their error pages are part of the session.
         router.add(middleware: ConsoleGate(access: access, renderer: renderer))
         router.add(middleware: ErrorPages(renderer: renderer))
         addSignOut(to: router)

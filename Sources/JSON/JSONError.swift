@@ -1,19 +1,19 @@
-/// Why a text is not JSON that Skylight accepts, and where.
+/// The reason why Skylight does not accept a text as JSON, and the position of the error.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Problem: Sendable, Hashable {
         /// The text ended before the value did.
         case unexpectedEnd
-        /// A byte that can't stand where it stands.
+        /// A byte that is invalid at its position.
         case unexpectedCharacter
         /// Text after the end of the value.
         case trailingText
         /// Bytes that are not UTF-8, or an escape of half a surrogate pair.
         case invalidString
-        /// A number beyond the range of a 64-bit float, or written in a way JSON does not know.
+        /// A number outside the range of a 64-bit float, or with invalid syntax.
         case invalidNumber
         /// Arrays and objects nested deeper than the limit.
         case tooDeep(limit: Int)
-        /// An object that names a member twice: which of the two was meant can't be known.
+        /// An object with a duplicate member name, which would be ambiguous.
         case duplicateName(Name)
     }
 

@@ -21,7 +21,7 @@ public struct JSONObject: Sendable {
     public var names: [Name] { members.map(\.name) }
     public var isEmpty: Bool { members.isEmpty }
 
-    /// The value of a member, `nil` when there is none. Setting `nil` removes the member.
+    /// The value of a member; `nil` if there is none. Setting `nil` removes the member.
     public subscript(name: Name) -> JSONValue? {
         get { members.first { $0.name == name }?.value }
         set {

@@ -1,10 +1,10 @@
-/// Reads JSON text (RFC 8259), strictly: UTF-8 only, no trailing text, no member named twice, bounded depth.
+/// Reads JSON text (RFC 8259) strictly: UTF-8 only, no trailing text, no duplicate member names, bounded depth.
 public struct JSONReader {
-    /// Nesting deeper than this is refused, so that no request can exhaust the stack.
+    /// The maximum nesting depth. The limit protects the stack from malicious requests.
     public static let depthLimit = 64
 
     /// Decodes a whole text.
-    /// - Throws: `JSONError`.
+    /// - Throws: `JSONError` if the text is not valid JSON.
     public static func value(of text: some Collection<UInt8>) throws(JSONError) -> JSONValue {
         let contiguous = text.withContiguousStorageIfAvailable { bytes in
             Result { () throws(JSONError) in try value(in: bytes) }
@@ -17,7 +17,7 @@ public struct JSONReader {
     }
 
     /// Decodes a whole text.
-    /// - Throws: `JSONError`.
+    /// - Throws: `JSONError` if the text is not valid JSON.
     public static func value(of text: String) throws(JSONError) -> JSONValue {
         try value(of: Array(text.utf8))
     }
@@ -29,11 +29,11 @@ public struct JSONReader {
         return value
     }
 
-    /// The members of an object as slices of its text, not decoded: what `desiredKeys` copies.
+    /// The members of an object as undecoded slices of its text. `desiredKeys` copies them.
     ///
-    /// The text is skimmed, not validated: use it on text that Skylight wrote.
-    /// - Parameter names: the members wanted; `nil` for all.
-    /// - Throws: `JSONError` when the text is not an object.
+    /// Skips over values without validation: use it only for text that Skylight wrote.
+    /// - Parameter names: the members to return; `nil` for all.
+    /// - Throws: `JSONError` if the text is not an object.
     public static func memberSlices(
         of text: ArraySlice<UInt8>, named names: Set<Name>? = nil
     ) throws(JSONError) -> [(name: Name, value: ArraySlice<UInt8>)] {
@@ -50,10 +50,10 @@ public struct JSONReader {
 }
 
 extension JSONReader {
-    /// The elements of an array as slices of its text, not decoded.
+    /// The elements of an array as undecoded slices of its text.
     ///
-    /// The text is skimmed, not validated: use it on text that Skylight wrote.
-    /// - Throws: `JSONError` when the text is not an array.
+    /// Skips over values without validation: use it only for text that Skylight wrote.
+    /// - Throws: `JSONError` if the text is not an array.
     public static func elementSlices(of text: ArraySlice<UInt8>) throws(JSONError) -> [ArraySlice<UInt8>] {
         let ranges = text.withUnsafeBufferPointer { bytes in
             Result { () throws(JSONError) in
@@ -65,7 +65,7 @@ extension JSONReader {
     }
 }
 
-/// A position in a text and what can be read from there.
+/// A scanner at a position in a text.
 private struct JSONScanner {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -99,7 +99,7 @@ private struct JSONScanner {
         try checkDepth(depth)
         position += 1
         var members: [JSONObject.Member] = []
-        // Few members are compared one by one; a set pays off only for many.
+        // A few names are compared pairwise. A set is faster only for many.
         var seen: Set<Name> = []
         skipWhitespace()
         if try consume(UInt8(ascii: "}")) { return JSONObject() }
@@ -191,7 +191,7 @@ private struct JSONScanner {
             position += 1
         }
         if try peek() == UInt8(ascii: "\"") {
-            // No escape: most strings are copied in one go.
+            // Strings without escapes, which are most strings, are copied at once.
             let plain = UnsafeBufferPointer(rebasing: bytes[first..<position])
             position += 1
             return try validated(plain, start: start)
@@ -280,7 +280,7 @@ private struct JSONScanner {
         return ranges
     }
 
-    /// The name of a member, `nil` when it is none of those wanted. Most names are told apart by their bytes, without being decoded.
+    /// The name of a member; `nil` if it is not requested. Compares the bytes of most names without decoding them.
     private mutating func name(among names: Set<Name>?) throws(JSONError) -> Name? {
         guard let names else { return Name(try string()) }
         let start = position

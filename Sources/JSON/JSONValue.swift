@@ -1,7 +1,7 @@
-/// A JSON text, decoded.
+/// A decoded JSON value.
 ///
-/// A number written without fraction and exponent that fits 64 bits is `.integer`, every other number is `.double`:
-/// `1` and `1.0` stay distinct, as CloudKit tells INT64 from DOUBLE by them.
+/// A number without fraction and exponent that fits into 64 bits is `.integer`, every other number is `.double`.
+/// `1` and `1.0` stay distinct, because CloudKit uses the difference to tell INT64 from DOUBLE.
 public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -11,7 +11,7 @@ public enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// What the value is, in the words of an error message.
+    /// The kind of value, in words for error messages.
     public var kind: String {
         switch self {
         case .null: "null"

@@ -1,13 +1,13 @@
-/// Writes compact JSON text straight into bytes.
+/// Writes compact JSON text directly into a byte array.
 ///
-/// Commas are placed by the writer; names and values are given in order:
+/// The writer inserts commas. The caller writes names and values in order:
 /// ```swift
 /// var writer = JSONWriter()
 /// writer.object { $0.member("zoneName", "Chats"); $0.member("atomic", true) }
 /// ```
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
-    /// Whether the next name or element follows another one.
+    /// True if a comma must precede the next name or element.
     private var needsComma = false
 
     public init(capacity: Int = 0) {
@@ -35,7 +35,7 @@ public struct JSONWriter: Sendable {
         close(UInt8(ascii: "]"))
     }
 
-    /// The name of a member; exactly one value follows.
+    /// Writes the name of a member. Exactly one value must follow.
     public mutating func name(_ name: Name) {
         separate()
         quote(name.string)
@@ -43,7 +43,7 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Ends a line of newline-delimited JSON; another text may follow.
+    /// Ends a line of newline-delimited JSON. Another value may follow.
     public mutating func endLine() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
@@ -82,8 +82,8 @@ public struct JSONWriter: Sendable {
         append(integer)
     }
 
-    /// A float in its shortest exact form, always with a fraction or an exponent, so that it reads back as a float.
-    /// What JSON can't say (infinities, NaN) becomes `null`.
+    /// Writes a float in its shortest exact form, always with a fraction or an exponent, so that it reads back as a float.
+    /// Infinities and NaN become `null`, because JSON does not support them.
     public mutating func value(_ double: Double) {
         separate()
         bytes.append(contentsOf: (double.isFinite ? double.description : "null").utf8)
@@ -98,13 +98,13 @@ public struct JSONWriter: Sendable {
         value(name.string)
     }
 
-    /// JSON text that was made before, copied as it is.
+    /// Writes existing JSON text unchanged.
     public mutating func text(_ json: [UInt8]) {
         separate()
         bytes.append(contentsOf: json)
     }
 
-    /// A slice of such text.
+    /// Writes a slice of existing JSON text unchanged.
     public mutating func text(_ json: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -171,7 +171,7 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// The next character that must be escaped. Eight are looked at in one step: hardly any text has one, and all text passes here.
+    /// The index of the next character that must be escaped. Examines eight bytes per step, because most text needs no escapes.
     private static func firstSpecial(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highBits: UInt64 = 0x8080_8080_8080_8080
@@ -181,7 +181,7 @@ public struct JSONWriter: Sendable {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-            // The high bit of a byte is set where it borrowed, that is where it was less than what was taken away.
+            // The high bit of a byte is set if its subtraction borrowed, which means that the byte was smaller than the subtrahend.
             let found = (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
             if found & highBits != 0 { break }
             index += 8

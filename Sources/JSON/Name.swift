@@ -1,8 +1,8 @@
-/// A string that is compared by its UTF-8 bytes: a member name, record name, zone name, field name or string value.
+/// A string that compares by its UTF-8 bytes: a member name, record name, zone name, field name or string value.
 ///
-/// Swift's `String` calls composed and decomposed forms equal, while SQLite and CloudKit tell them apart.
-/// Everything that is looked up, ordered or compared goes through this type, so every engine agrees.
-/// The order is that of the UTF-8 bytes, which is also the order of Unicode scalar values.
+/// Swift's `String` treats composed and decomposed forms as equal, while SQLite and CloudKit distinguish them.
+/// All lookups, orderings and comparisons use this type, so that all engines agree.
+/// The order of UTF-8 bytes equals the order of Unicode scalar values.
 public struct Name: Sendable, Hashable, Comparable {
     public let string: String
 
@@ -29,7 +29,7 @@ public struct Name: Sendable, Hashable, Comparable {
         withBytes(left, right) { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Names are compared all the time, and their bytes in one piece are compared faster than a view of them.
+    /// Comparing contiguous bytes is faster than comparing UTF-8 views, and comparisons are very frequent.
     private static func withBytes(_ left: Name, _ right: Name, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
         var (left, right) = (left.string, right.string)
         return left.withUTF8 { left in right.withUTF8 { body(left, $0) } }

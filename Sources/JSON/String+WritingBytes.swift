@@ -1,9 +1,9 @@
 extension String {
-    /// The text with some of its bytes written otherwise, for readers that go by bytes: shells, browsers, Prometheus, readers of CSV.
+    /// The text with some bytes replaced, for consumers that work on bytes: shells, browsers, Prometheus, CSV readers.
     ///
-    /// Swift's own searching and replacing go by characters. To it a quotation mark with a combining accent behind it is one character that is
-    /// no quotation mark, and CR LF is one that is no LF; so it finds neither, and what was to be written otherwise stays as it is.
-    /// - Parameter written: what to write for a byte of ASCII; `nil` for a byte that stays. Not asked for other bytes, which are parts of scalars.
+    /// Swift's own search and replacement work on characters. To them, a quotation mark with a combining
+    /// accent is a different character, and so is the LF in CR LF. They would not find these bytes.
+    /// - Parameter written: the replacement for an ASCII byte; `nil` to keep it. Not called for other bytes, which are parts of multibyte scalars.
     public func writingBytes(_ written: (UInt8) -> String?) -> String {
         guard utf8.contains(where: { $0 < 0x80 && written($0) != nil }) else { return self }
         var bytes: [UInt8] = []
@@ -14,7 +14,7 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text with each run of bytes that another text has replaced by a third.
+    /// The text with each byte-wise occurrence of another text replaced.
     public func replacingBytes(of text: String, with replacement: String) -> String {
         if text.utf8.isEmpty { return self }
         return String(decoding: Array(utf8).replacing(Array(text.utf8), with: Array(replacement.utf8)), as: UTF8.self)

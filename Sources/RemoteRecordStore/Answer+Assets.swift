@@ -4,13 +4,13 @@ internal import RecordStore
 internal import Records
 
 extension Answer {
-    /// Leave to upload a file. Its ticket is the last part of the address to send it to.
+    /// An upload grant. Its ticket is the last path component of the upload address.
     func uploadGrant() throws -> UploadGrant {
         guard let ticket = try string("url").split(separator: "/").last else { throw unexpected("an address to upload to") }
         return UploadGrant(recordName: try name("recordName"), fieldName: try name("fieldName"), ticket: String(ticket))
     }
 
-    /// An asset that a record can be saved with.
+    /// An asset for use in a save.
     func asset() throws -> Asset {
         Asset(
             fileChecksum: try string("fileChecksum"), size: try integer("size"), referenceChecksum: try optionalString("referenceChecksum"),

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// What answers say of queries (docs/services.md).
+// Decoding of query answers (docs/services.md).
 
 extension Answer {
     func queryExplanation() throws -> QueryExplanation {

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// The parts of answers that stand for something (Apple's reference page "Types and Dictionaries", and docs/services.md).
+// Decoding of the protocol's types (Apple's reference page "Types and Dictionaries", and docs/services.md).
 
 extension Answer {
     func zoneID() throws -> ZoneID {
@@ -20,8 +20,8 @@ extension Answer {
         Zone(zoneID: try zoneID(), syncToken: try optionalToken(), atomic: try bool("atomic"))
     }
 
-    /// A record. The text of its fields is kept as it came, but for the addresses of its assets: those are good for an hour only, and the
-    /// record's own JSON has none.
+    /// A record. Keeps the text of its fields unchanged, except that it removes the
+    /// download addresses of assets, which expire and are not part of a stored record.
     func record() throws -> StoredRecord {
         var fields = text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty
         if fields.mayHoldAssets { fields = FieldsText(try fields.decoded()) }

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// What answers say of schemas and of what their types hold (docs/services.md).
+// Decoding of schemas and their usage (docs/services.md).
 
 extension Answer {
     func schema() throws -> Schema {

@@ -1,24 +1,24 @@
 internal import JSON
 internal import Records
 
-/// An object of an answer, whose members are decoded where they are asked for; fields of records never are.
+/// An object in an answer. Members are decoded on access. The fields of records are never decoded.
 struct Answer {
     private let members: [(name: Name, value: ArraySlice<UInt8>)]
-    /// Who gave the answer.
+    /// The address of the server.
     private let address: String
 
-    /// - Throws: `JSONError` when the text is not an object.
+    /// - Throws: `JSONError` if the text is not an object.
     init(_ text: ArraySlice<UInt8>, from address: String) throws(JSONError) {
         members = try JSONReader.memberSlices(of: text)
         self.address = address
     }
 
-    /// What the answer, or an item of it, says went wrong; `nil` when it says no such thing.
+    /// The error of the answer or of an item; `nil` if there is none.
     var error: RecordError? {
-        // What stands there in another form than the protocol's says nothing of an error.
+        // A member of another type is not an error of the protocol.
         guard let name = try? optionalString("serverErrorCode") else { return nil }
         let reason = (try? optionalString("reason")) ?? nil
-        // A code that this version does not know is not the caller's fault.
+        // An unknown code is treated as a server error, not as an error of the caller.
         let code = ServerErrorCode(rawValue: name) ?? .internalError
         return RecordError(code, reason ?? name, retryAfter: (try? integer("retryAfter")).map { Int($0) })
     }
@@ -27,12 +27,12 @@ struct Answer {
 
     func has(_ name: Name) -> Bool { text(name) != nil }
 
-    /// The JSON of a member, not decoded.
+    /// The JSON of a member, not decoded; `nil` if there is none.
     func text(_ name: Name) -> ArraySlice<UInt8>? {
         members.first { $0.name == name }?.value
     }
 
-    /// The names of all members with what they hold.
+    /// All members as integers, by name.
     func integers() throws -> [Name: Int64] {
         try Dictionary(members.map { ($0.name, try integer($0.name)) }, uniquingKeysWith: { first, _ in first })
     }
@@ -107,7 +107,7 @@ struct Answer {
         }
     }
 
-    /// An answer that is not of the form that this version of Skylight gives.
+    /// The error for an answer in an unexpected format.
     func unexpected(_ what: String) -> RecordError {
         RecordError(.internalError, "What answers at \(address) is no Skylight, or one of another version: expected \(what)")
     }

@@ -2,11 +2,11 @@ internal import AsyncHTTPClient
 public import NIOCore
 internal import Records
 
-/// The bytes of an asset as they come from a server: no more of them are asked for than are read.
+/// The bytes of an asset, streamed from a server with backpressure.
 public struct AssetDownload: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
 
-    /// Bytes that are to come.
+    /// The number of bytes in the download.
     public let size: Int64
     private let body: HTTPClientResponse.Body
     private let server: Server
@@ -26,7 +26,7 @@ public struct AssetDownload: AsyncSequence, Sendable {
             self.server = server
         }
 
-        /// - Throws: `RecordError` TRY_AGAIN_LATER when the connection broke; the download can be resumed after the bytes that came.
+        /// - Throws: `RecordError` TRY_AGAIN_LATER if the connection broke. The download can be resumed after the received bytes.
         public mutating func next() async throws -> ByteBuffer? {
             do {
                 return try await body.next()

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// The parts of requests (Apple's reference page "Types and Dictionaries").
+// Encoding of requests (Apple's reference page "Types and Dictionaries").
 
 extension JSONWriter {
     mutating func member(zoneID: ZoneID) {
@@ -10,8 +10,8 @@ extension JSONWriter {
         value(zoneID)
     }
 
-    /// A token to go on from. One without bytes can't be sent: the empty text means the beginning.
-    /// - Throws: `RecordError` BAD_REQUEST, as every store refuses such a token.
+    /// Writes the token to continue from. An empty token can't be sent, because an empty text means the beginning.
+    /// - Throws: `RecordError` BAD_REQUEST for an empty token, like every store.
     mutating func member(since token: ChangeToken?) throws {
         guard let token else { return }
         guard !token.bytes.isEmpty else { throw TokenOffice.foreign }
@@ -70,7 +70,7 @@ extension JSONWriter {
         value(provenance.modified)
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST for a number that JSON has no word for.
+    /// - Throws: `RecordError` BAD_REQUEST for a number that JSON can't represent.
     private mutating func value(_ input: FieldInput, of field: Name) throws {
         try input.checkSayable(field)
         value(input)
@@ -78,8 +78,8 @@ extension JSONWriter {
 
     // MARK: Querying
 
-    /// The members of a query's request.
-    /// - Throws: `RecordError` BAD_REQUEST for a number that JSON has no word for.
+    /// Writes the members of a query request.
+    /// - Throws: `RecordError` BAD_REQUEST for a number that JSON can't represent.
     mutating func members(of request: QueryRequest) throws {
         for filter in request.query.filters { try filter.value.checkSayable(filter.fieldName) }
         name("query")

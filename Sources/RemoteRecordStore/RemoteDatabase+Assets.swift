@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// Leave that is given out twice does no harm: both requests may be sent again.
+// Both requests are safe to repeat, because an additional upload grant does no harm.
 
 extension RemoteDatabase: AssetUploading {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {

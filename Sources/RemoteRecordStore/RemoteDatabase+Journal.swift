@@ -4,7 +4,7 @@ internal import Records
 
 extension RemoteDatabase: RecordJournalling {
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
-        // Nothing is before the first position, which the server would have to be told.
+        // The server accepts positions from 1. No changes precede position 1.
         let before = request.before.map { max(1, $0) }
         let answer = try await line.post("records/journal", of: .skylight, .reads) { writer in
             writer.member("recordName", request.recordID.recordName)

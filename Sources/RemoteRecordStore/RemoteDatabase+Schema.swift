@@ -46,7 +46,7 @@ extension RemoteDatabase: SchemaEditing {
     func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
         var entries: [SchemaHistoryEntry] = []
         var next = before
-        // The server gives them in pages.
+        // The server returns the history in pages.
         while entries.count < limit {
             let answer = try await line.post("schema/history", of: .skylight, .reads) { writer in
                 if let next { writer.member("before", next) }
@@ -61,7 +61,7 @@ extension RemoteDatabase: SchemaEditing {
 
     // MARK: Waiting
 
-    /// Asks until the indexes are built that edits add. No request waits for them: a build may take longer than any answer should.
+    /// Polls until the indexes that the edits add are built. No single request waits for them, because a build may exceed the time limit of requests.
     private func waitForIndexes(of edits: [SchemaEdit], after answer: Answer) async throws {
         var builds = try answer.builds()
         var pause = Duration.milliseconds(20)
@@ -80,7 +80,7 @@ extension RemoteDatabase: SchemaEditing {
 }
 
 extension SchemaEdit {
-    /// Whether an index that this edit adds is not complete before the work on it is done.
+    /// True if the edit adds an index that this job is building.
     fileprivate func awaits(_ build: IndexBuildProgress) -> Bool {
         switch (self, build.subject) {
         case (.setIndexes(let indexes, let key, let recordType), .field(let built, let parts)),

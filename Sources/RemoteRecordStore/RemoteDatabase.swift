@@ -2,9 +2,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// One database of a server, seen by one caller.
+/// A database on a server, accessed as one caller.
 struct RemoteDatabase: RecordDatabase {
-    /// Most items in a request of the protocol.
+    /// The maximum number of items per request in the protocol.
     private static let itemLimit = 200
 
     let address: DatabaseAddress
@@ -14,7 +14,7 @@ struct RemoteDatabase: RecordDatabase {
     // MARK: Records
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
-        // The protocol's own service has no place for where a record comes from.
+        // The protocol's own service does not support the original metadata of records.
         let restores = request.operations.contains { $0.provenance != nil }
         let answer = try await line.post(restores ? "records/restore" : "records/modify", of: restores ? .skylight : .database, .saves) { writer in
             writer.name("operations")
@@ -34,7 +34,7 @@ struct RemoteDatabase: RecordDatabase {
         }
     }
 
-    /// The zone that a request means, with the owner that answers name: the protocol leaves it out where a record is gone.
+    /// The zone of a request including its owner, as in answers. The protocol omits the owner for deleted records.
     private func itself(_ zoneID: ZoneID) -> ZoneID {
         let owner: Name? =
             switch address.scope {
@@ -47,13 +47,13 @@ struct RemoteDatabase: RecordDatabase {
 
     func query(_ request: QueryRequest) async throws -> QueryPage {
         if line.isHeldToRoles { return try await protocolPage(request) }
-        // The protocol's own service does not know how many bytes a page may have, and no pages of more than 200.
+        // The protocol's own service supports neither a byte limit nor pages of more than 200 records.
         let usual = PageLimit(records: request.limit.records)
         let root: ServerLine.Root = request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
         return try await page(request, of: root)
     }
 
-    /// A page of the protocol's own service, which alone asks the roles of the caller. It may have fewer records than there is room for.
+    /// A page of the protocol's own service, the only one that checks the caller's roles. It may have fewer records than the byte limit permits.
     private func protocolPage(_ request: QueryRequest) async throws -> QueryPage {
         var request = request
         request.limit = PageLimit(records: min(request.limit.records, Self.itemLimit), bytes: request.limit.bytes)
@@ -61,7 +61,7 @@ struct RemoteDatabase: RecordDatabase {
         var fill = PageFill(request.limit)
         let count = page.records.prefix { fill.admits($0) }.count
         if count == page.records.count { return page }
-        // The rest of it begins where a shorter page ends.
+        // The continuation marker must belong to the shorter page, so it is requested again.
         request.limit.records = count
         return try await self.page(request, of: .database)
     }
@@ -76,10 +76,10 @@ struct RemoteDatabase: RecordDatabase {
         var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
         var isFull = false
         return try await inParts(recordIDs) { part in
-            // Where there is no room any more, only who is there is asked.
+            // If the byte limit is reached, only the existence of the records is checked.
             if isFull { return try await lookup(Array(part), []).map { $0.flatMap { _ in .failure(.tooManyBytes) } } }
             var results: [Result<StoredRecord, RecordError>?] = Array(repeating: nil, count: part.count)
-            // Large records come in several answers; each has one at least that the one before had no room for.
+            // Large records need several answers. Each answer contains at least one of the remaining records.
             var left = Array(part.indices)
             while !left.isEmpty, !isFull {
                 let answered = try await lookup(left.map { part[$0] }, desiredKeys)
@@ -97,7 +97,7 @@ struct RemoteDatabase: RecordDatabase {
         }
     }
 
-    /// - Throws: `RecordError` INTERNAL_ERROR for an answer that has not an item for each record.
+    /// - Throws: `RecordError` INTERNAL_ERROR unless the answer has one item per record.
     private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
         let answer = try await line.post("records/lookup", of: .database, .reads) { writer in
             writer.name("records")
@@ -145,13 +145,13 @@ struct RemoteDatabase: RecordDatabase {
                 }
             }
             return try answer.results("zones") { item in
-                // Of a zone that is gone only the name remains.
+                // A deleted zone has only its name.
                 item.has("deleted") ? Zone(zoneID: try item.zoneID(), syncToken: nil, atomic: true) : try item.zone()
             }
         }
     }
 
-    /// Sends items in requests that are not too large for the protocol, one after the other.
+    /// Sends items in consecutive requests within the protocol's limit.
     func inParts<Item, Outcome>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Outcome]) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         for start in stride(from: 0, to: items.count, by: Self.itemLimit) {
@@ -167,7 +167,7 @@ struct RemoteDatabase: RecordDatabase {
 }
 
 extension Answer {
-    /// The items of an answer, each what it stands for or why it is not there.
+    /// The items of an answer, each with its value or error.
     func results<Value>(_ name: Name, _ value: (Answer) throws -> Value) throws -> [Result<Value, RecordError>] {
         try array(name).map { item in
             if let error = item.error { return .failure(error) }
@@ -177,7 +177,7 @@ extension Answer {
 }
 
 extension Result where Success == StoredRecord, Failure == RecordError {
-    /// Whether the server's answer had no room for the record.
+    /// True if the server omitted the record because of the size limit.
     fileprivate var isLeftOut: Bool {
         if case .failure(let error) = self { error.isTooManyBytes } else { false }
     }

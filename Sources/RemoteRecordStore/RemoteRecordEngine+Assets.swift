@@ -6,9 +6,9 @@ public import RecordStore
 public import Records
 
 extension RemoteRecordEngine {
-    /// Looks at every file and every reference on the server (docs/services.md). Ends when the task is cancelled, here and there.
-    /// - Parameter progress: is told how far it is, some times a second.
-    /// - Throws: `RecordError` NOT_FOUND when there is no such container.
+    /// Verifies all files and references on the server (docs/services.md). Cancelling the task ends the verification on the server too.
+    /// - Parameter progress: receives the findings so far, several times a second.
+    /// - Throws: `RecordError` NOT_FOUND if the container does not exist.
     public func verifyAssets(
         _ container: ContainerID, _ environment: Environment, _ progress: @Sendable (AssetVerification) async -> Void = { _ in }
     ) async throws -> AssetVerification {
@@ -21,11 +21,11 @@ extension RemoteRecordEngine {
         throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the verification came to its end")
     }
 
-    /// Removes files on the server that nothing uses (docs/services.md). Ends when the task is cancelled, here and there.
+    /// Removes unused files on the server (docs/services.md). Cancelling the task ends the sweep on the server too.
     /// - Parameters:
-    ///   - graceTime: how long files are kept that nothing uses, in whole seconds; `nil` for as long as the server does by itself.
-    ///   - dryRun: whether only to say what would be removed.
-    /// - Throws: `RecordError` NOT_FOUND when there is no such container.
+    ///   - graceTime: the time that unused files are kept, in whole seconds; `nil` for the server's own setting.
+    ///   - dryRun: true to only report what would be removed.
+    /// - Throws: `RecordError` NOT_FOUND if the container does not exist.
     public func sweepAssets(
         _ container: ContainerID, _ environment: Environment, graceTime: Duration? = nil, dryRun: Bool = false
     ) async throws -> AssetSweep {
@@ -41,35 +41,35 @@ extension RemoteRecordEngine {
         throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the sweep came to its end")
     }
 
-    /// Where the bytes of an asset can be fetched, for an hour at least.
-    /// - Throws: `RecordError` NOT_FOUND when the server has no such file.
+    /// The download address of an asset, valid for at least an hour.
+    /// - Throws: `RecordError` NOT_FOUND if the server has no such file.
     public func downloadURL(of checksum: FileChecksum, in container: ContainerID, _ environment: Environment) async throws -> String {
         try await server.get(Self.path(container, environment, "facts"), parameters: ["fileChecksum": checksum.description]).string("downloadURL")
     }
 
-    /// Fetches the bytes of an asset as they are read, from an address that ``downloadURL(of:in:_:)`` or a record's JSON says.
-    /// - Parameter offset: how many bytes at the beginning to leave out.
-    /// - Throws: `RecordError` NOT_FOUND when there is no file at the address, BAD_REQUEST when it has expired (status 410), is not the address
-    ///   of an asset, or the file has no more bytes than are left out.
+    /// Downloads the bytes of an asset as a stream, from an address of ``downloadURL(of:in:_:)`` or of a record's JSON.
+    /// - Parameter offset: the number of bytes to skip at the beginning.
+    /// - Throws: `RecordError` NOT_FOUND if the file does not exist, BAD_REQUEST if the address has
+    ///   expired (status 410) or is not an asset address, or if the offset is not within the file.
     public func download(_ url: String, from offset: Int64 = 0) async throws -> AssetDownload {
         try await server.download(url, from: offset)
     }
 
-    /// Fetches the bytes of an asset as they are read.
+    /// Downloads the bytes of an asset as a stream.
     public func download(
         _ checksum: FileChecksum, in container: ContainerID, _ environment: Environment, from offset: Int64 = 0
     ) async throws -> AssetDownload {
         try await download(try await downloadURL(of: checksum, in: container, environment), from: offset)
     }
 
-    /// Uploads a file as its bytes come.
+    /// Uploads a file as a stream.
     /// - Parameters:
-    ///   - grant: what `grantUploads` of a database in the same container and environment answered.
-    ///   - size: how many bytes there will be; `nil` when that is not known.
-    ///   - fileName: what the file is called, for people and for downloads.
-    /// - Returns: what a record is to be saved with, in the field that the grant is for.
-    /// - Throws: `RecordError` QUOTA_EXCEEDED when the file is too large for the server, NOT_FOUND or BAD_REQUEST when the grant is not good or
-    ///   not any more; what the body throws.
+    ///   - grant: an answer of `grantUploads` from a database of the same container and environment.
+    ///   - size: the number of bytes; `nil` if it is unknown.
+    ///   - fileName: the display name of the file, also for downloads.
+    /// - Returns: the asset to save in the record field of the grant.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED if the file exceeds the server's limit,
+    ///   NOT_FOUND or BAD_REQUEST if the grant is invalid or expired; errors of the body.
     public func upload<Body: AsyncSequence & Sendable>(
         _ body: Body, size: Int64?, with grant: UploadGrant, to container: ContainerID, _ environment: Environment, fileName: String? = nil
     ) async throws -> Asset where Body.Element == ByteBuffer {

@@ -6,27 +6,27 @@ public import Records
 extension RemoteRecordEngine {
     private static var rehearsalsPath: String { "/skylight/1/rehearsals" }
 
-    /// What the server rehearses now, the oldest first. What it calls by names that this version doesn't know is left out.
+    /// The active faults on the server, the oldest first. Omits faults that this version does not know.
     public func rehearsals() async throws -> [RunningRehearsal] {
         try Self.running(try await server.get(Self.rehearsalsPath))
     }
 
-    /// Starts a rehearsal on the server, or does what happens once.
+    /// Starts a fault injection on the server, or performs a one-time action.
     /// - Parameters:
-    ///   - area: of an act: the container and, where it is about one, the zone.
-    ///   - caller: whose zone it is, where the act is about one.
-    /// - Returns: what is rehearsed then.
-    /// - Throws: `RecordError` BAD_REQUEST when the act is not about such a place.
+    ///   - area: the scope. For a one-time action, the container and, if it affects one, the zone.
+    ///   - caller: the owner of the zone that a one-time action affects.
+    /// - Returns: the active faults after the change.
+    /// - Throws: `RecordError` BAD_REQUEST if the action does not support the scope.
     @discardableResult
     public func startRehearsal(_ cue: RehearsalCue, in area: RehearsalArea, as caller: Caller) async throws -> [RunningRehearsal] {
         try await post(area, as: caller) { $0.member("start", cue.description) }
     }
 
-    /// Stops rehearsals on the server.
+    /// Stops fault injections on the server.
     /// - Parameters:
-    ///   - rehearsal: `nil` for all.
-    ///   - area: exactly this area; everywhere means each of them.
-    /// - Returns: what is rehearsed then.
+    ///   - rehearsal: the fault to stop; `nil` for all.
+    ///   - area: exactly this scope; `everywhere` stops the fault in every scope.
+    /// - Returns: the active faults after the change.
     @discardableResult
     public func stopRehearsals(_ rehearsal: Rehearsal?, in area: RehearsalArea = .everywhere) async throws -> [RunningRehearsal] {
         try await post(area, as: nil) { $0.member("stop", rehearsal?.rawValue ?? "all") }

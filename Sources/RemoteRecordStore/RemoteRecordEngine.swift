@@ -4,43 +4,42 @@ internal import NIOHTTP1
 public import RecordStore
 public import Records
 
-/// Containers that another Skylight serves: every call is a request to its web services.
+/// The containers of another Skylight server. Every call is a request to its web services.
 ///
-/// What a call throws is what the server's engine threw. What goes wrong on the way is told as well: TRY_AGAIN_LATER when no server can be
-/// reached or a read broke off, INTERNAL_ERROR when a save broke off and nobody knows whether it was made. Reads are sent a second time
-/// when the connection broke, saves never. A read may take two minutes and a change ten; a request has at most 32 MiB and an answer 512 MiB.
-/// The bytes of assets are streamed, and only silence ends them.
+/// Calls throw the errors of the server's engine. They also throw TRY_AGAIN_LATER if the server is not reachable or a read
+/// was interrupted, and INTERNAL_ERROR if a save was interrupted and its outcome is unknown. After a broken connection,
+/// reads are repeated once, saves never. The time limit is two minutes for a read and ten for a change. The size limit is
+/// 32 MiB for a request and 512 MiB for an answer. Assets are streamed without these limits, and only inactivity ends them.
 ///
-/// The changes of a zone as a sequence of pages are `playback` and `follow` of the databases it hands out.
+/// Use `playback` and `follow` of its databases for the changes of a zone as a sequence of pages.
 public final class RemoteRecordEngine: RecordEngine {
     let server: Server
 
     /// - Parameters:
-    ///   - url: where the server is: `http://127.0.0.1:8080`, with a path when it stands behind another server under one.
-    ///   - credentials: what it is told by its administrator.
-    /// - Throws: `RecordError` BAD_REQUEST when it is not the URL of a server.
+    ///   - url: the address of the server: `http://127.0.0.1:8080`, with a path if it is behind a reverse proxy.
+    ///   - credentials: the credentials from the server's administrator.
+    /// - Throws: `RecordError` BAD_REQUEST if the URL is not a valid server address.
     public init(url: URL, credentials: ServerCredentials = .none) throws {
         server = try Server(url: url, credentials: credentials)
     }
 
-    /// A handle to one database. Nothing is sent: what is wrong with the address shows at the first call.
-    /// - Throws: `RecordError` BAD_REQUEST when the caller's name is not a user record name as this server knows them; ``caller(named:deviceID:)``
-    ///   makes callers that are right.
+    /// A handle to one database. Sends nothing: an invalid address causes an error at the first call.
+    /// - Throws: `RecordError` BAD_REQUEST if the caller's name is not a valid user record name; ``caller(named:deviceID:)`` creates valid callers.
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         RemoteDatabase(address: address, caller: caller, line: try ServerLine(server, to: address, as: caller))
     }
 
-    /// Who a handle stands for on the server, which remembers a user it did not know.
+    /// The caller for a handle on the server. The server creates an unknown user.
     /// - Parameters:
     ///   - handle: the user's handle or user record name; `nil` for the developer.
-    ///   - deviceID: the device that records saved by this caller will name; `nil` when it is not known.
+    ///   - deviceID: the device id for records that this caller saves; `nil` if it is unknown.
     public func caller(named handle: String?, deviceID: String?) async throws -> Caller {
         let answer = try await server.get("/skylight/1/users/caller", parameters: handle.map { ["skylightUser": $0] } ?? [:])
         let name = try answer.name("userRecordName")
         return deviceID.map { Caller(userRecordName: name, deviceID: $0) } ?? Caller(userRecordName: name)
     }
 
-    /// Everybody who was on the server, the developer first.
+    /// All users of the server, the developer first.
     public func users() async throws -> [(handle: String, userRecordName: Name)] {
         try await server.get("/skylight/1/users").array("users").map { (try $0.string("handle"), try $0.name("userRecordName")) }
     }
@@ -65,23 +64,23 @@ extension RemoteRecordEngine: EnvironmentListing {
 }
 
 extension RemoteRecordEngine: StoreHealthReporting {
-    /// The stores that are open on the server; none when it can't be asked.
+    /// The open stores on the server; empty if the server can't be asked.
     public func health() async -> [StoreHealth] {
-        // Why it can't be asked is told by `checkHealth`, to those who ask for it.
+        // `checkHealth` reports the error to callers who need it.
         (try? await checkHealth()) ?? []
     }
 
-    /// Asks the server whether it is there, for those who need to know why it is not.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when nobody answers, INTERNAL_ERROR when somebody else than a Skylight does.
+    /// Checks the server, and reports the error if it is not available.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no answer, INTERNAL_ERROR if the answer is not from a Skylight server.
     public func checkHealth() async throws -> [StoreHealth] {
         let answer = try await healthAnswer()
-        // Who is not the administrator is told of none where credentials are required.
+        // Where credentials are required, only the administrator gets the list of stores.
         if try !answer.has("stores") && answer.optionalString("status") != nil { return [] }
         return try answer.array("stores").map { try StoreHealth($0) }
     }
 
-    /// What the server that answers is told apart from others by; `nil` when it was given nothing of the kind.
-    /// - Throws: as ``checkHealth()`` does.
+    /// The id of the server instance; `nil` if it has none.
+    /// - Throws: the errors of ``checkHealth()``.
     public func instance() async throws -> String? {
         try await healthAnswer().optionalString("instance")
     }

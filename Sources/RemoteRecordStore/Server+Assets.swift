@@ -6,19 +6,19 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Records
 
-// What has no end that could be waited for within a fixed time: only silence ends it.
+// Streams of unknown length. They have no total time limit, and only inactivity ends them.
 
 extension Server {
-    /// How long a server may take to begin an answer to an upload: the file is synced before.
+    /// The time limit for the start of the answer to an upload. The server syncs the file first.
     private static let uploadPatience: TimeAmount = .hours(24)
 
-    /// Fetches a file, or what is left of it.
+    /// Downloads a file from an offset.
     func download(_ url: String, from offset: Int64) async throws -> AssetDownload {
-        // However the address names the server, which may be known under several names: the file is fetched from this one.
+        // Ignores the host in the address, because the server may have several names. The file is always fetched from this server.
         guard let path = URL(string: url)?.path(percentEncoded: true), path.hasPrefix(AssetPath.root) else {
             throw RecordError(.badRequest, "'\(url)' is not the address of an asset on the server at \(address)")
         }
-        // Compressed, an offset would count other bytes.
+        // With compression, the offset would count compressed bytes.
         var headers: HTTPHeaders = ["Accept-Encoding": "identity"]
         if offset > 0 { headers.add(name: "Range", value: "bytes=\(offset)-") }
         let response = try await open(.GET, path, headers: headers, accepting: offset > 0 ? [.partialContent] : [.ok])
@@ -28,7 +28,7 @@ extension Server {
         return AssetDownload(response.body, size: size, from: self)
     }
 
-    /// Sends a file.
+    /// Uploads a file.
     func upload<Body: AsyncSequence & Sendable>(
         _ path: String, _ body: Body, size: Int64?, headers: HTTPHeaders
     ) async throws -> Answer where Body.Element == ByteBuffer {
@@ -40,7 +40,7 @@ extension Server {
         return try await answer(of: response, .saves)
     }
 
-    /// Lines of JSON as they come.
+    /// Streams lines of JSON.
     func lines(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> AsyncThrowingStream<Answer, any Error> {
         let response = try await open(method, path, headers: [:], body: body.map { .bytes(ByteBuffer(bytes: $0)) }, accepting: [.ok])
         let (lines, continuation) = AsyncThrowingStream.makeStream(of: Answer.self)

@@ -8,27 +8,27 @@ internal import NIOSSL
 internal import Records
 internal import Synchronization
 
-/// The way to a server: sends requests and takes their answers apart.
+/// The connection to a server: sends requests and decodes answers.
 final class Server: Sendable {
-    /// What a request does decides what happens when its connection breaks.
+    /// The purpose of a request, which determines the reaction to a broken connection.
     enum Purpose: Sendable {
-        /// Can be sent again.
+        /// Can be repeated.
         case reads
-        /// May have been done although no answer came.
+        /// May have succeeded although the answer is missing.
         case saves
     }
 
-    /// Bytes a request may have: more, a server refuses.
+    /// The size limit of a request in bytes, which servers enforce.
     private static let requestLimit = 32 << 20
-    /// Bytes an answer may have. The largest page that a server gives is far below it.
+    /// The size limit of an answer, in bytes. The largest page of a server is far smaller.
     private static let answerLimit = 512 << 20
-    /// How long a server may take for an answer, all of it.
+    /// The time limit for a complete answer.
     private static let patience: [Purpose: Duration] = [.reads: .seconds(120), .saves: .seconds(600)]
 
-    /// Without a slash at the end.
+    /// The address without a trailing slash.
     let address: String
     private let client: HTTPClient
-    /// For streams, whose servers give a sign of life every 15 seconds.
+    /// The client for streams, whose servers send a keep-alive message every 15 seconds.
     private let streamClient: HTTPClient
     private let isClosed = Mutex(false)
 
@@ -48,9 +48,9 @@ final class Server: Sendable {
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(10)
-        // Below the minute after which a server closes a quiet connection: otherwise a save might go out just as it does.
+        // Below the server's idle timeout of a minute. Otherwise a save might be sent while the server closes the connection.
         configuration.connectionPool.idleTimeout = .seconds(30)
-        // A server that is not there is told at once.
+        // Reports an unreachable server immediately.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -59,7 +59,7 @@ final class Server: Sendable {
     }
 
     deinit {
-        // Who forgot to close the engine must not be told by a crash; connections end with their clients.
+        // An engine that was not closed must not crash the process in its deinitializer. The shutdown closes the connections.
         if isOpen {
             for client in [client, streamClient] { _ = client.shutdown() as EventLoopFuture<Void> }
         }
@@ -71,7 +71,7 @@ final class Server: Sendable {
             return isClosed
         }
         if wasClosed { return }
-        // Fails only where it is shut down already, which is as well.
+        // This fails only after an earlier shutdown, which is harmless.
         try? await streamClient.shutdown()
         try? await client.shutdown()
     }
@@ -94,13 +94,13 @@ final class Server: Sendable {
         return try await send(.POST, path, headers, body: ByteBuffer(bytes: body), purpose, [.ok])
     }
 
-    /// The body of an answer that goes on and on. It is read as it is asked for.
+    /// The body of a streaming answer.
     func stream(_ path: String, headers: HTTPHeaders) async throws -> HTTPClientResponse.Body {
         try await open(.GET, path, headers: headers, accepting: [.ok]).body
     }
 
-    /// An answer whose body is still to be read.
-    /// - Parameter timeout: how long the server may take to begin it.
+    /// An answer whose body is not read yet.
+    /// - Parameter timeout: the time limit for the start of the answer.
     func open(
         _ method: HTTPMethod, _ path: String, headers: HTTPHeaders, body: HTTPClientRequest.Body? = nil, timeout: TimeAmount = .seconds(30),
         accepting statuses: [HTTPResponseStatus], purpose: Purpose = .reads
@@ -118,7 +118,7 @@ final class Server: Sendable {
         throw try await answer(of: response, purpose).error ?? unexpected(response.status)
     }
 
-    /// The whole of an answer that is small.
+    /// The complete body of a small answer.
     func answer(of response: HTTPClientResponse, _ purpose: Purpose) async throws -> Answer {
         let body: ByteBuffer
         do {
@@ -136,7 +136,7 @@ final class Server: Sendable {
         do {
             return try await exchange(request, purpose, statuses)
         } catch let error as BrokenConnection where purpose == .reads {
-            // Most likely a kept connection that the server had just closed.
+            // Most likely an idle connection that the server had just closed.
             do {
                 return try await exchange(request, purpose, statuses)
             } catch is BrokenConnection {
@@ -210,7 +210,7 @@ final class Server: Sendable {
 
     private struct OutOfTime: Error {}
 
-    /// Waits for an answer for as long as is reasonable.
+    /// Limits the time of an answer.
     private func reading<Value: Sendable>(_ purpose: Purpose, _ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         do {
             return try await withThrowingTaskGroup(of: Value.self) { group in
@@ -229,7 +229,7 @@ final class Server: Sendable {
         }
     }
 
-    /// Whether a connection ended that had been there.
+    /// True if an established connection broke.
     private static func isBroken(_ error: any Error) -> Bool {
         if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
         if let error = error as? IOError { return error.errnoCode != ECONNREFUSED }
@@ -255,7 +255,7 @@ final class Server: Sendable {
         }
     }
 
-    /// Whether it is certain that nothing of the request reached the server.
+    /// True if the request certainly did not reach the server.
     private func wasNeverSent(_ error: any Error) -> Bool {
         if let error = error as? HTTPClientError {
             return [.connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .alreadyShutdown].contains(error)

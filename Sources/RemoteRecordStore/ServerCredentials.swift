@@ -1,17 +1,17 @@
 internal import Foundation
 internal import NIOSSL
 
-/// What a server is told by its administrator, and how it is known.
+/// The credentials for a server, and the way to verify the server's identity.
 public struct ServerCredentials: Sendable {
-    /// The value of `Authorization`.
+    /// The value of the header `Authorization`.
     let authorization: String?
-    /// How a server is known that is reached by https.
+    /// The trust rule for servers with https.
     let trust: Trust
 
     enum Trust: Sendable {
-        /// By a certificate that the system trusts, or one of these.
+        /// Trusts certificates that the system trusts, or one of these.
         case certificates([NIOSSLCertificate])
-        /// By where it is: on this machine, at an address that was found in a file only its owner can read.
+        /// Trusts the address itself: on this machine, from a file that only its owner can read.
         case place
     }
 
@@ -20,23 +20,23 @@ public struct ServerCredentials: Sendable {
         self.trust = trust
     }
 
-    /// For servers that ask nobody who they are.
+    /// For servers without authentication.
     public static let none = ServerCredentials(authorization: nil, trust: .certificates([]))
 
-    /// The secret of a server on this machine, out of the data folder that it has open.
+    /// The secret of a server on this machine, from its data folder.
     public static func secret(_ secret: String) -> ServerCredentials {
         ServerCredentials(authorization: "Bearer \(secret)", trust: .place)
     }
 
-    /// The administrator's password, or nothing, for a server elsewhere.
-    /// - Parameter certificates: PEM; what the server's certificate may be signed with besides what the system trusts. Its own is enough.
-    /// - Throws: an error of the TLS library when it is no PEM.
+    /// The administrator's password for a remote server, or no password.
+    /// - Parameter certificates: additional trusted certificates in PEM format. The server's own certificate is sufficient.
+    /// - Throws: an error of the TLS library if the certificates are not in PEM format.
     public static func password(_ password: String?, trusting certificates: [UInt8]? = nil) throws -> ServerCredentials {
         let authorization = password.map { "Basic " + Data("admin:\($0)".utf8).base64EncodedString() }
         return ServerCredentials(authorization: authorization, trust: .certificates(try certificates.map { try NIOSSLCertificate.fromPEMBytes($0) } ?? []))
     }
 
-    /// What the client's library takes.
+    /// The TLS configuration of the client library.
     var configuration: TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         switch trust {

@@ -3,25 +3,25 @@ internal import JSON
 internal import NIOHTTP1
 internal import Records
 
-/// The way to one database of a server, for one caller.
+/// The connection to one database of a server, for one caller.
 struct ServerLine: Sendable {
-    /// Whose services are asked.
+    /// The root path of the services.
     enum Root: String, Sendable {
-        /// CloudKit's.
+        /// CloudKit's services.
         case database
-        /// Skylight's own.
+        /// Skylight's own services.
         case skylight
     }
 
     let server: Server
-    /// Whether what the caller may do is up to the roles of record types. Skylight's own services ask none of them.
+    /// True if the roles of record types restrict the caller. Skylight's own services do not check roles.
     let isHeldToRoles: Bool
     private let place: String
     private let headers: HTTPHeaders
 
     init(_ server: Server, to address: DatabaseAddress, as caller: Caller) throws {
         guard caller.userRecordName.isUserRecordName else {
-            // A name of another form would be taken for a handle, and mean somebody else.
+            // The server would read a name of another format as a handle, possibly that of another user.
             throw RecordError(
                 .badRequest,
                 "'\(caller.userRecordName)' is no user record name, which is _ and 32 hexadecimal digits; ask the server for the name of a handle")
@@ -38,15 +38,15 @@ struct ServerLine: Sendable {
         var headers: HTTPHeaders = [
             "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string, "X-Skylight-Device": caller.deviceID,
         ]
-        // Whose server it is: no role is asked of them.
+        // Roles do not restrict the owner of the server.
         if caller.access == .unrestricted { headers.add(name: "X-Skylight-Access", value: "owner") }
         self.headers = headers
     }
 
-    /// Services of Skylight's own that say no more than the protocol's would, whoever asks.
+    /// Skylight services that reveal no more than the protocol's own services.
     private static let harmless: Set<String> = ["schema", "token/current", "token/explain", "changes/zones", "changes/page"]
 
-    /// - Throws: `RecordError` ACCESS_DENIED for a service that would do more than the caller's roles allow.
+    /// - Throws: `RecordError` ACCESS_DENIED for a service that would bypass the caller's roles.
     private func path(_ root: Root, _ action: String) throws -> String {
         if isHeldToRoles, root == .skylight, !Self.harmless.contains(action) {
             throw RecordError(
@@ -59,7 +59,7 @@ struct ServerLine: Sendable {
         try await server.get(path(root, action), parameters: parameters, headers: headers)
     }
 
-    /// Sends a request whose body is an object with the members that are written.
+    /// Sends a request with an object of the written members.
     func post(
         _ action: String, of root: Root, _ purpose: Server.Purpose, _ members: (inout JSONWriter) throws -> Void
     ) async throws -> Answer {

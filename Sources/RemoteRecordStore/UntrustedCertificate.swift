@@ -1,5 +1,5 @@
-/// A server that is reached by https could not prove that it is the one that was meant.
+/// The identity of an https server could not be verified.
 public struct UntrustedCertificate: Error {
-    /// In the words of the TLS library.
+    /// The message of the TLS library.
     public let reason: String
 }

@@ -1,10 +1,10 @@
-/// How a request said who it is, and what became of that. Nothing in it lets anybody in: credentials are named by their ids.
+/// The authentication of a request, and its outcome. It contains no secrets: credentials appear only by their ids.
 public struct Authentication: Sendable, Hashable {
-    /// What a request brought.
+    /// The kind of credentials in a request.
     public enum Way: String, Sendable, Hashable, CaseIterable {
-        /// No credentials, on a server that needs none: the request speaks for the user it names, or for the developer.
+        /// No credentials, on a server that requires none: the request acts as the user that it names, or as the developer.
         case open
-        /// No credentials, on a server that needs some.
+        /// No credentials, on a server that requires them.
         case nothing
         /// `ckAPIToken` alone.
         case apiToken
@@ -12,15 +12,15 @@ public struct Authentication: Sendable, Hashable {
         case webAuth
         /// The three headers of a server-to-server key.
         case serverKey
-        /// A token and a signature, which do not go together.
+        /// A token and a signature together, which is an error.
         case mixed
         /// The administrator's password, the secret of the data folder, or the console's session.
         case administrator
-        /// `X-Skylight-Access: owner`, by somebody who may send it.
+        /// The header `X-Skylight-Access: owner`, from a client that may use it.
         case owner
     }
 
-    /// A part of what a signature is of: as it should be and, where that is known, as it was signed.
+    /// A part of a signed message: the expected value and, if known, the value that the client signed.
     public struct Part: Sendable, Hashable {
         public enum State: String, Sendable, Hashable {
             case matches, differs, unknown
@@ -40,20 +40,20 @@ public struct Authentication: Sendable, Hashable {
         }
     }
 
-    /// Why credentials were refused. The client is told less.
+    /// The reason why credentials were refused. It has more detail than the answer to the client.
     public struct Problem: Sendable, Hashable {
-        /// What kind it is, such as `body` or `expiredSession`.
+        /// The kind of problem, such as `body` or `expiredSession`.
         public var kind: String
-        /// What is wrong, in a sentence.
+        /// The problem, in a sentence.
         public var sentence: String
-        /// What to do.
+        /// The remedy.
         public var remedy: String?
-        /// What would have been right, and what came instead; `nil` where there is nothing to compare. Of a signature the message that is signed.
+        /// The expected value, compared with ``received``; `nil` if there is nothing to compare. For a signature, the message to sign.
         public var expected: String?
         public var received: String?
-        /// Whether what the sentence says was proved, rather than found by ruling out all else.
+        /// True if the cause is proved, rather than inferred by exclusion.
         public var isCertain: Bool
-        /// Of a signature: its message part by part; empty when it never came to that.
+        /// The parts of a signed message; empty if the message was not checked.
         public var parts: [Part]
 
         public init(
@@ -71,11 +71,11 @@ public struct Authentication: Sendable, Hashable {
     }
 
     public var way: Way
-    /// The id of the API token or of the server-to-server key, as the request named it where that is no secret; `nil` when it is not known.
+    /// The id of the API token or server-to-server key; `nil` if it is unknown.
     public var credential: String?
-    /// The id of the session that a web auth token is of.
+    /// The id of the web auth token's session.
     public var session: String?
-    /// Why the credentials were refused; `nil` when they were not.
+    /// The reason why the credentials were refused; `nil` if they were not.
     public var problem: Problem?
 
     public init(way: Way, credential: String? = nil, session: String? = nil, problem: Problem? = nil) {

@@ -1,30 +1,31 @@
 internal import JSON
 public import Records
 
-/// Which clients there are, as far as their requests give them away, what each pulled last, and which mistakes show.
+/// The known clients, according to their requests, with their last pulls and the warnings about their mistakes.
 ///
-/// It is bounded: ``clientLimit`` clients with ``feedLimit`` feeds in all, and ``bytesLimit``. Those that were not seen for longest go first.
+/// The memory is bounded by ``clientLimit``, ``feedLimit`` for the feeds of all
+/// clients, and ``bytesLimit``. The least recently seen clients are removed first.
 public struct ClientBook: Sendable {
-    /// Clients that are remembered.
+    /// The maximum number of clients.
     public static let clientLimit = 256
-    /// Feeds that are remembered, of all clients together.
+    /// The maximum number of feeds of all clients together.
     public static let feedLimit = 1000
-    /// Bytes that all of it takes, about. Where there are more, clients that were not seen for longest keep only the last pull of each feed.
+    /// The approximate memory limit in bytes. Above it, the least recently seen clients keep only the last pull of each feed.
     public static let bytesLimit = 16 << 20
 
     private var known: [SeenClient.ID: SeenClient] = [:]
     private var feedCount = 0
-    /// About how many bytes it takes.
+    /// The approximate memory use in bytes.
     private(set) var size = 0
 
     public init() {}
 
-    /// All of them, those seen last first.
+    /// All clients, the most recently seen first.
     public var clients: [SeenClient] {
         known.values.sorted { ($0.lastSeen, $0.requestCount) > ($1.lastSeen, $1.requestCount) }
     }
 
-    /// Those of one environment of a container, in whichever of its databases, those seen last first.
+    /// The clients of all databases in one environment of a container, the most recently seen first.
     public func clients(of container: ContainerID, _ environment: Environment) -> [SeenClient] {
         clients.filter { $0.address.container == container && $0.address.environment == environment }
     }
@@ -33,8 +34,8 @@ public struct ClientBook: Sendable {
         known[id]
     }
 
-    /// Adds what a request says of its client. One that names no database says nothing.
-    /// - Returns: the mistakes that show in it, given the requests before.
+    /// Records a request for its client. Ignores requests that name no database.
+    /// - Returns: the warnings about the request, given the earlier requests.
     public mutating func note(_ request: ServedRequest) -> [RequestSmell] {
         guard let address = request.address else { return [] }
         let id = SeenClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: address)
@@ -47,7 +48,7 @@ public struct ClientBook: Sendable {
         return smells
     }
 
-    /// Changes a client, and counts on what it takes.
+    /// Changes a client and updates the size totals.
     @discardableResult
     private mutating func change<Value>(_ id: SeenClient.ID, of request: ServedRequest, _ body: (inout SeenClient) -> Value) -> Value {
         size -= known[id]?.size ?? 0
@@ -65,7 +66,7 @@ public struct ClientBook: Sendable {
         size -= oldest.value.size
     }
 
-    /// Leaves the clients that were not seen for longest only the last pull of each feed, until a quarter of the room is free again.
+    /// Reduces the least recently seen clients to the last pull of each feed, until a quarter of the memory limit is free.
     private mutating func forgetDeliveries(but id: SeenClient.ID) {
         let order = known.filter { $0.key != id }.sorted { $0.value.lastSeen < $1.value.lastSeen }.map(\.key)
         for key in order + [id] where size > Self.bytesLimit / 4 * 3 {
@@ -75,13 +76,12 @@ public struct ClientBook: Sendable {
         }
     }
 
-    /// Whose the tokens are that were refused as unknown, by the number of their pull. Those that nobody is remembered to have been given are
-    /// left out.
+    /// The origin of tokens that were refused as unknown, by pull index. Omits tokens that no known client received.
     private func strays(among pulls: [ServedRequest.Pull], of id: SeenClient.ID) -> [Int: RequestSmell] {
         let refused = pulls.indices.filter { pulls[$0].error?.isUnknownToken == true }
         let tokens = Set(refused.compactMap { pulls[$0].sent })
         if tokens.isEmpty { return [:] }
-        // All feeds are passed over once, however many tokens were refused: others wait for the log meanwhile.
+        // Scans all feeds only once, regardless of the number of tokens, because the caller holds the lock of the log.
         var (own, foreign): (Set<ChangeToken>, Set<ChangeToken>) = ([], [])
         for client in known.values {
             let isOwn = client.address == id.address && client.userRecordName == id.userRecordName

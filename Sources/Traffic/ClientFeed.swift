@@ -1,36 +1,36 @@
 public import JSON
 public import Records
 
-/// How one client pulls one feed: the records of a zone, or the list of a database's zones.
+/// The pulls of one client from one feed: the records of a zone, or the list of a database's zones.
 public struct ClientFeed: Sendable {
-    /// Pulls that are kept.
+    /// The maximum number of pulls that are kept.
     public static let deliveryLimit = 32
-    /// Expired tokens that are remembered, to notice when they come again.
+    /// The maximum number of expired tokens that are kept, to detect their reuse.
     private static let expiredLimit = 4
 
-    /// A pull and the request that it came with.
+    /// A pull and its request.
     public struct Delivery: Sendable, Hashable {
         public var requestID: String
         public var started: Timestamp
         public var pull: ServedRequest.Pull
-        /// Whether the pull was a stream: it is noted when it ends, after others that began later.
+        /// True for a stream. A stream is recorded when it ends, after requests that began later.
         public var isStream = false
-        /// Whether the pull's lists are those of the pull before, kept once.
+        /// True if the pull shares its lists with the previous pull.
         var sharesLists = false
 
         fileprivate var size: Int { 120 + pull.sizeWithoutLists + (sharesLists ? 0 : pull.listsSize) }
     }
 
-    /// What the client was given in pulls that join on to each other, each with the token of the one before.
+    /// The range that consecutive pulls delivered, each starting with the token of the previous one.
     public struct Coverage: Sendable, Hashable {
-        /// Where the first of them began; `nil` for the beginning.
+        /// The token at the start of the range; `nil` for the beginning of the feed.
         public var from: ChangeToken?
-        /// What it was given last.
+        /// The last token that the client received.
         public var through: ChangeToken
         public var began: Timestamp
-        /// The types that alone were asked for in all of them; `nil` for all.
+        /// The record types requested by all pulls of the range; `nil` for all types.
         public var recordTypes: Set<Name>?
-        /// The fields that alone were asked for in all of them; `nil` for all.
+        /// The fields requested by all pulls of the range; `nil` for all fields.
         public var keys: Set<Name>?
         fileprivate let size: Int
     }
@@ -38,27 +38,27 @@ public struct ClientFeed: Sendable {
     /// `nil` for the list of zones.
     public let zoneID: ZoneID?
     public private(set) var pullCount = 0
-    /// Changes that it was given, in all pulls.
+    /// The number of changes delivered in all pulls.
     public private(set) var changes = 0
     public private(set) var lastPulled: Timestamp
-    /// Of the last pull; `nil` when it began anew.
+    /// The token in the last pull; `nil` if it had none.
     public private(set) var lastSent: ChangeToken?
-    /// By the last pull that did not fail.
+    /// The token from the last successful pull.
     public private(set) var lastGiven: ChangeToken?
-    /// Whether the last pull that did not fail left pages to be fetched.
+    /// True if the last successful pull left further pages.
     public private(set) var moreComing = false
-    /// Of the last pull, if it failed.
+    /// The error of the last pull; `nil` if it succeeded.
     public private(set) var error: ServedRequest.ItemError?
-    /// The last error there was, whether or not it is over.
+    /// The most recent error, even if later pulls succeeded.
     public private(set) var lastError: SeenClient.Failure?
     public private(set) var coverage: Coverage?
-    /// The last pulls, oldest first.
+    /// The last pulls, the oldest first.
     public private(set) var deliveries: [Delivery] = []
     public private(set) var smells: [RequestSmell: SeenClient.SmellCount] = [:]
     private var expired: [ChangeToken] = []
     private var deliveriesSize = 0
 
-    /// About how many bytes it takes.
+    /// The approximate memory use in bytes.
     var size: Int {
         400 + deliveriesSize + (coverage?.size ?? 0) + (lastError?.error.size ?? 0) + expired.reduce(0) { $0 + $1.bytes.count }
             + (lastSent?.bytes.count ?? 0)
@@ -69,20 +69,20 @@ public struct ClientFeed: Sendable {
         lastPulled = time
     }
 
-    /// Whether a token was given out here, as far as is remembered.
+    /// True if the client received the token here, as far as is known.
     func gave(_ token: ChangeToken) -> Bool {
         lastGiven == token || deliveries.contains { $0.pull.given == token }
     }
 
-    /// Those of some tokens that were given out here, as far as is remembered.
+    /// The tokens of the set that the client received here, as far as is known.
     func given(among tokens: Set<ChangeToken>) -> [ChangeToken] {
         ([lastGiven] + deliveries.map(\.pull.given)).compactMap(\.self).filter(tokens.contains)
     }
 
-    /// - Parameter stray: what is known of the token, if it was refused.
-    /// - Returns: what the pull gives away, by those before it.
+    /// - Parameter stray: the warning about the token, if it was refused.
+    /// - Returns: the warnings about the pull, given the earlier ones.
     mutating func note(_ pull: ServedRequest.Pull, of request: ServedRequest, stray: RequestSmell?) -> [RequestSmell] {
-        // A stream began before the pulls that were noted last: what it sent says nothing against it.
+        // A stream began before pulls that are already recorded, so its token can't be a mistake.
         let found = [request.isStream ? nil : smell(of: pull, in: request), stray].compactMap(\.self)
         for smell in found { smells.count(smell, in: request) }
         pullCount += 1
@@ -96,7 +96,7 @@ public struct ClientFeed: Sendable {
             }
         } else if let given = pull.given {
             changes += pull.changes
-            // A stream that ended at a token that a pull was given meanwhile, or at its own beginning, does not set the client back.
+            // A stream may end at a token that another pull received meanwhile, or at its own start. Then it does not move the client back.
             if !request.isStream || !gave(given) {
                 cover(pull, given, at: request.started)
                 lastGiven = given
@@ -110,7 +110,7 @@ public struct ClientFeed: Sendable {
     private mutating func keep(_ delivery: Delivery) {
         var delivery = delivery
         if let last = deliveries.last?.pull, last.recordTypes == delivery.pull.recordTypes, last.keys == delivery.pull.keys {
-            // A client asks for the same each time: lists that are alike are kept once.
+            // Clients repeat the same request, so equal lists are stored once.
             (delivery.pull.recordTypes, delivery.pull.keys, delivery.sharesLists) = (last.recordTypes, last.keys, true)
         }
         deliveries.append(delivery)
@@ -127,20 +127,20 @@ public struct ClientFeed: Sendable {
         deliveriesSize += heir.pull.listsSize
     }
 
-    /// Forgets all pulls but the last.
+    /// Drops all pulls except the last.
     mutating func forgetDeliveries() {
         while deliveries.count > 1 { forgetFirstDelivery() }
     }
 
     private func smell(of pull: ServedRequest.Pull, in request: ServedRequest) -> RequestSmell? {
         if let sent = pull.sent, expired.contains(sent) { return .loopAfterExpiry }
-        // What comes after a stream that ended late tells nothing: the client may have pulled meanwhile.
+        // A pull after a late stream gives no warnings, because the client may have pulled in between.
         guard let latest = deliveries.last, !latest.isStream else { return nil }
         let last = latest.pull
         guard let sent = pull.sent else {
-            // A client whose token expired does right to begin anew.
+            // A new start is correct after an expired token.
             if last.error != nil || lastGiven == nil { return nil }
-            // What goes beyond the protocol is for tools, which look at a zone as a whole whenever they are run.
+            // Requests beyond the protocol are from tools, which read a whole zone in each run.
             if request.isBeyondProtocol { return nil }
             return last.moreComing ? .moreComingNotFollowed : .restartedFromNothing
         }
@@ -162,8 +162,8 @@ public struct ClientFeed: Sendable {
 }
 
 extension ClientFeed.Delivery {
-    /// Whether it is among the pulls that join on to each other, and began or ended at a token: whoever goes back to it only sees again what
-    /// was given before.
+    /// True if the pull belongs to the range and began or ended at the token. A pull
+    /// that starts there again only repeats changes that the client already received.
     fileprivate func isOf(_ coverage: ClientFeed.Coverage, at token: ChangeToken) -> Bool {
         started >= coverage.began && pull.error == nil && (pull.given == token || pull.sent == token)
     }

@@ -1,6 +1,6 @@
-/// What tells one client from another: what it says of itself, as CloudKit's clients have no name.
+/// The identity of a client, from its own headers and parameters, because CloudKit clients have no names.
 public struct ClientIdentity: Sendable, Hashable {
-    /// The header `X-Skylight-Client`, else the query parameter `clientId` that CloudKit JS and pyicloud send.
+    /// The header `X-Skylight-Client`, or else the query parameter `clientId` that CloudKit JS and pyicloud send.
     public var name: String?
     /// The header `X-Skylight-Device`.
     public var deviceID: String?
@@ -12,7 +12,7 @@ public struct ClientIdentity: Sendable, Hashable {
         self.userAgent = userAgent
     }
 
-    /// What requests of one client have in common: its name and device, and its user agent only where it has neither.
+    /// The common id of a client's requests: its name and device, or its user agent if it has neither.
     public var id: String {
         switch (name, deviceID) {
         case (let name?, let device?): "\(name) on \(device)"
@@ -22,13 +22,13 @@ public struct ClientIdentity: Sendable, Hashable {
         }
     }
 
-    /// The same for people: of a long user agent its last product, and of a name that is only a UUID the beginning, beside the program it is of.
+    /// The id for display: shortens a user agent to its last product, and a UUID name to its first characters, with the product before it.
     public var label: String {
         if let name, deviceID == nil, Self.isUUID(name) { return "\(product.map { "\($0) " } ?? "")\(name.prefix(8))" }
         return name == nil && deviceID == nil ? product ?? "unnamed" : id
     }
 
-    /// `Chrome/142.0` of a browser's user agent, `python-requests/2.32` of a program's.
+    /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's.
     private var product: String? {
         let words = userAgent?.split(separator: " ").filter { $0.contains("/") && !$0.hasPrefix("(") && !$0.hasPrefix("Safari/") } ?? []
         return (words.last ?? userAgent?.prefix(60)).map { String($0.prefix(60)) }

@@ -1,14 +1,14 @@
-/// How long things took, counted by steps: a few numbers, however many things there were.
+/// A histogram of durations, with constant memory use.
 public struct LatencyHistogram: Sendable, Hashable {
-    /// The steps, in milliseconds; what took longer than the last one is counted behind it.
+    /// The upper bounds of the buckets, in milliseconds. One more bucket counts longer durations.
     public static let bounds: [Double] = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
 
-    /// How many took up to each of the bounds and longer than the one before, and last how many took longer than all.
+    /// The number of durations per bucket: above the previous bound, up to its own. The last bucket has no upper bound.
     public private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
     public private(set) var count = 0
-    /// Milliseconds in all.
+    /// The sum of all durations, in milliseconds.
     public private(set) var sum = 0.0
-    /// Milliseconds that the longest took.
+    /// The longest duration, in milliseconds.
     public private(set) var longest = 0.0
 
     public init() {}
@@ -20,8 +20,8 @@ public struct LatencyHistogram: Sendable, Hashable {
         longest = max(longest, milliseconds)
     }
 
-    /// The milliseconds within which a share of them was done, as near as the steps tell; `nil` when there was nothing.
-    /// - Parameter share: 0.5 for the median, 0.99 for all but the slowest hundredth.
+    /// The duration in milliseconds that a share of all durations does not exceed, interpolated between the bounds; `nil` if there are none.
+    /// - Parameter share: 0.5 for the median, 0.99 for the 99th percentile.
     public func percentile(_ share: Double) -> Double? {
         guard count > 0 else { return nil }
         let rank = min(max(share, 0), 1) * Double(count)

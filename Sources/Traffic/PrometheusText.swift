@@ -1,14 +1,14 @@
 internal import JSON
 
-/// Lines of the text format that Prometheus reads (its documentation, "Exposition formats", version 0.0.4).
+/// Output in the Prometheus text format (Prometheus documentation, "Exposition formats", version 0.0.4).
 ///
-/// Names and help texts are the caller's own and stand as they are; values of labels may be anybody's.
+/// Names and help texts are trusted and not escaped. Label values are escaped, because they may contain client input.
 public struct PrometheusText: Sendable {
     public private(set) var text = ""
 
     public init() {}
 
-    /// Begins a metric, whose samples follow.
+    /// Starts a metric. Its samples follow.
     /// - Parameter type: `counter`, `gauge` or `histogram`.
     public mutating func metric(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
@@ -20,7 +20,7 @@ public struct PrometheusText: Sendable {
         text += " \(value)\n"
     }
 
-    /// Each step counts all that took at most so long, those of the steps before included.
+    /// Writes cumulative buckets: each includes all shorter durations.
     mutating func histogram(_ name: String, _ operation: String, _ latency: LatencyHistogram) {
         var total = 0
         for (bound, count) in zip(LatencyHistogram.bounds, latency.counts) {

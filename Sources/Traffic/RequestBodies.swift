@@ -1,28 +1,28 @@
-/// What was sent and answered, as far as it is kept.
+/// The kept parts of a request's and an answer's body.
 public struct RequestBodies: Sendable, Hashable {
-    /// Bytes that are kept of one body.
+    /// The maximum number of bytes kept per body.
     public static let limit = 64 << 10
 
-    /// A body, or the beginning of it. Files of assets are not kept.
+    /// A body, or the beginning of it. The bytes of asset files are not kept.
     public struct Body: Sendable, Hashable {
-        /// At most ``RequestBodies/limit``.
+        /// The kept bytes, at most ``RequestBodies/limit``.
         public let bytes: [UInt8]
-        /// How many there were.
+        /// The number of bytes in the whole body.
         public let total: Int
 
-        /// - Parameter bytes: the whole body, without its content coding.
+        /// - Parameter bytes: the whole body, without content encoding.
         public init(_ bytes: [UInt8]) {
             self.init(bytes, of: bytes.count)
         }
 
-        /// - Parameter total: how many bytes the body has of which these are the first.
+        /// - Parameter total: the number of bytes in the whole body, which begins with these bytes.
         public init(_ bytes: [UInt8], of total: Int) {
-            // What fits is shared with whoever made it and not copied, unless that would keep much more memory than it counts for.
+            // Shares the array without a copy if it fits, unless its capacity is much larger than its count.
             self.bytes = bytes.count <= RequestBodies.limit && bytes.capacity <= 2 * bytes.count ? bytes : Self.copy(of: bytes)
             self.total = total
         }
 
-        /// In a memory of its own: an array of a slice may share that of the whole.
+        /// A copy in its own memory: an array made from a slice may keep the whole buffer alive.
         private static func copy(of bytes: [UInt8]) -> [UInt8] {
             bytes.withUnsafeBufferPointer { Array(UnsafeBufferPointer(rebasing: $0.prefix(RequestBodies.limit))) }
         }
@@ -38,6 +38,6 @@ public struct RequestBodies: Sendable, Hashable {
         self.response = response
     }
 
-    /// Bytes that it takes.
+    /// The memory use in bytes.
     var size: Int { (request?.bytes.count ?? 0) + (response?.bytes.count ?? 0) }
 }

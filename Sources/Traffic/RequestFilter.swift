@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// Which requests are wanted. What is not set is not asked for.
+/// A filter for requests. Properties without a value match all requests.
 public struct RequestFilter: Sendable, Hashable {
     public var container: ContainerID?
     public var environment: Environment?
@@ -10,18 +10,18 @@ public struct RequestFilter: Sendable, Hashable {
     public var userRecordName: Name?
     /// ``ClientIdentity/id`` of the client.
     public var client: String?
-    /// Only those that failed, as a whole or in items.
+    /// True to match only requests that failed, as a whole or in items.
     public var errorsOnly = false
-    /// Only those that give away a mistake of the client.
+    /// True to match only requests with warnings about the client.
     public var smellsOnly = false
-    /// Words that must stand somewhere in what is said of the request, whatever their case; bodies are not searched. Words after the first
-    /// ``wordLimit`` are not looked at.
+    /// Words that must all appear in the properties of the request, regardless of case.
+    /// Bodies are not searched. Words beyond the first ``wordLimit`` are ignored.
     public var text = "" {
         didSet { words = text.utf8.split(separator: UInt8(ascii: " ")).prefix(Self.wordLimit).map { $0.map(\.lowercased) } }
     }
     private var words: [[UInt8]] = []
 
-    /// Words of ``text`` that are looked for.
+    /// The maximum number of words in ``text``.
     public static let wordLimit = 16
 
     public init() {}
@@ -42,7 +42,7 @@ public struct RequestFilter: Sendable, Hashable {
 }
 
 extension ServedRequest {
-    /// What a search looks through.
+    /// The texts that a search covers.
     fileprivate var texts: [String] {
         var texts = [id, method, target, operation, client.id, String(status)]
         texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(\.self)
@@ -57,7 +57,7 @@ extension ServedRequest {
 }
 
 extension UInt8 {
-    /// ASCII alone: other letters are found as they are written.
+    /// The lower case of ASCII letters. Other letters are compared case-sensitively.
     fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 

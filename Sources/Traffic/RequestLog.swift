@@ -1,40 +1,40 @@
 internal import Records
 internal import Synchronization
 
-/// The requests of late, in memory, and what they add up to: the clients that were seen (``ClientBook``) and the numbers (``Telemetry``).
+/// The recent requests, in memory, with the known clients (``ClientBook``) and the statistics (``Telemetry``).
 ///
-/// It is bounded, whatever is asked: ``capacity`` requests, ``bodiesLimit`` bytes of their bodies, ``restLimit`` of the rest, and what
-/// ``ClientBook`` keeps. Bodies of old requests go first, then the oldest requests themselves.
+/// The memory is bounded by ``capacity`` requests, ``bodiesLimit`` bytes for bodies, ``restLimit`` bytes for other
+/// data, and the limits of ``ClientBook``. The log drops the bodies of old requests first, then the oldest requests.
 public final class RequestLog: Sendable {
-    /// Requests that are kept, unless it is said otherwise.
+    /// The default maximum number of requests.
     public static let limit = 10_000
-    /// Bytes of bodies that are kept.
+    /// The limit for all bodies, in bytes.
     public static let bodiesLimit = 24 << 20
-    /// Bytes for all else, for each request there is room for. Most take less; one that says much of itself takes the room of others.
+    /// The limit for other data, in bytes per request of the capacity. Most requests need less, so large ones may use more.
     private static let roomOfRequest = 1 << 10
-    /// The same for all together, in a log of few requests.
+    /// The minimum of that limit for a small capacity, in bytes.
     private static let leastRestLimit = 8 << 20
-    /// Requests that are looked at before others may note theirs.
+    /// The number of requests that a search reads before it releases the lock.
     private static let chunkSize = 256
 
-    /// Requests after a place in the log, oldest first.
+    /// Requests after a position in the log, the oldest first.
     public struct Page: Sendable {
         public var requests: [ServedRequest]
-        /// Where the next page begins.
+        /// The position at which the next page begins.
         public var cursor: Int64
-        /// Requests that came after the place and are kept no more.
+        /// The number of requests after the position that are no longer kept.
         public var missed: Int64
     }
 
-    /// Requests that this log keeps.
+    /// The maximum number of requests in this log.
     public let capacity: Int
-    /// Bytes of all but bodies that this log keeps.
+    /// The limit for all data except bodies, in bytes.
     public var restLimit: Int { max(Self.leastRestLimit, capacity * Self.roomOfRequest) }
-    /// What this log is told from one of another run of the server by: 16 hexadecimal digits. Places in one mean nothing in another.
+    /// The id of this log, which differs for each run of the server: 16 hexadecimal digits. Positions are valid only within the same run.
     public let run: String
     private let state: Mutex<State>
 
-    /// - Parameter limit: requests that are kept; with 0 nothing is noted at all.
+    /// - Parameter limit: the maximum number of requests; 0 disables the log.
     public init(limit: Int = RequestLog.limit) {
         let capacity = max(0, limit)
         let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
@@ -43,14 +43,14 @@ public final class RequestLog: Sendable {
         state = Mutex(State(capacity: capacity, restLimit: max(Self.leastRestLimit, capacity * Self.roomOfRequest)))
     }
 
-    /// Whether requests are noted.
+    /// True if the log records requests.
     public var isOn: Bool { capacity > 0 }
 
-    /// Remembers a request that was answered; the oldest ones go when there are too many.
+    /// Records an answered request. Drops the oldest requests if a limit is exceeded.
     public func note(_ request: ServedRequest, bodies: RequestBodies = RequestBodies()) {
         guard isOn else { return }
         let (request, size) = request.cut()
-        // What went is released here: nobody has to wait for that.
+        // Releases the dropped requests outside of the lock, so that other threads do not wait.
         let (gone, followers) = state.withLock { state in
             let gone = state.note(request, size: size, bodies)
             return (gone, state.followers.isEmpty ? [] : Array(state.followers.values))
@@ -61,14 +61,14 @@ public final class RequestLog: Sendable {
 
     // MARK: Reading
 
-    /// The latest requests, newest first.
+    /// The latest requests, the newest first.
     /// - Parameters:
-    ///   - id: only those before this one; none when it is kept no more.
+    ///   - id: returns only requests before this one, and none if it is no longer kept.
     public func latest(_ count: Int, before id: String? = nil, where isWanted: (ServedRequest) -> Bool = { _ in true }) -> [ServedRequest] {
         search(count, before: id) { request, _ in isWanted(request) }
     }
 
-    /// The same, picked by what is kept of the bodies too.
+    /// The latest requests, the newest first, with a predicate that also sees the kept parts of the bodies.
     public func search(_ count: Int, before id: String? = nil, where isWanted: (ServedRequest, RequestBodies?) -> Bool) -> [ServedRequest] {
         var end = Int64.max
         if let id {
@@ -77,7 +77,7 @@ public final class RequestLog: Sendable {
         }
         var found: [ServedRequest] = []
         while found.count < count {
-            // Whoever looks through all of them keeps nobody from noting more meanwhile.
+            // Reads in chunks, so that a long search does not block new requests.
             let entries = state.withLock { $0.entries(before: end, atMost: Self.chunkSize) }
             guard let last = entries.last else { break }
             end = last.request.number
@@ -89,17 +89,17 @@ public final class RequestLog: Sendable {
         return found
     }
 
-    /// - Returns: `nil` when it is not known, or not any more.
+    /// - Returns: `nil` if the request is unknown or no longer kept.
     public func request(_ id: String) -> ServedRequest? {
         entry(id)?.request
     }
 
-    /// What is kept of the bodies of a request; `nil` when it is not known, or only too old for that.
+    /// The kept parts of a request's bodies; `nil` if the request is unknown, or its bodies are no longer kept.
     public func bodies(of id: String) -> RequestBodies? {
         entry(id)?.bodies
     }
 
-    /// - Parameter id: in letters of either case.
+    /// - Parameter id: the id, case-insensitive.
     private func entry(_ id: String) -> Kept? {
         let id = id.lowercased()
         var end = Int64.max
@@ -111,23 +111,23 @@ public final class RequestLog: Sendable {
         }
     }
 
-    /// The clients that were seen, those included whose requests are kept no more.
+    /// The known clients, including those whose requests are no longer kept.
     public var clients: ClientBook { state.withLock { $0.clients } }
 
-    /// The numbers since the log was begun.
+    /// The statistics since the log was created.
     public var telemetry: Telemetry { state.withLock { $0.telemetry } }
 
     // MARK: Following
 
-    /// The place after the latest request: from here only what comes is seen.
+    /// The position after the latest request, from which a follower sees only new requests.
     public var cursor: Int64 { state.withLock { $0.next - 1 } }
 
-    /// The place after a request; `nil` when it is not known, or not any more.
+    /// The position after a request; `nil` if the request is unknown or no longer kept.
     public func cursor(of id: String) -> Int64? {
         entry(id)?.request.number
     }
 
-    /// The requests after a place, oldest first. Nothing is missed or doubled by whoever goes on with the cursor of the page.
+    /// The requests after a position, the oldest first. Consecutive calls with the cursor of the previous page neither skip nor repeat requests.
     /// - Parameter cursor: -1 for the beginning.
     public func page(after cursor: Int64, limit: Int) -> Page {
         state.withLock { state in
@@ -139,7 +139,7 @@ public final class RequestLog: Sendable {
         }
     }
 
-    /// A sign after each request that is noted. Those that come while nobody takes them are one: a follower that is slow takes no memory.
+    /// A signal after each recorded request. Pending signals are merged, so slow followers need no additional memory.
     public func signals() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
@@ -154,7 +154,7 @@ public final class RequestLog: Sendable {
     }
 }
 
-/// A request as it is kept. It is handed around by reference: a page copies hundreds of them.
+/// A recorded request. It is a class, so that copying hundreds of entries for a page is cheap.
 private final class Entry: Sendable {
     let request: ServedRequest
     let size: Int
@@ -167,18 +167,18 @@ private final class Entry: Sendable {
 
 private struct Kept: Sendable {
     let entry: Entry
-    /// `nil` when there were none, or they are gone.
+    /// `nil` if there were none, or they were dropped.
     var bodies: RequestBodies?
 
     var request: ServedRequest { entry.request }
 }
 
-/// A ring: the request of number n stands at n modulo the capacity.
+/// A ring buffer: request n is at index n modulo the capacity.
 private struct State {
     let capacity: Int
     let restLimit: Int
     var ring: [Kept?] = []
-    /// The numbers of the oldest request that is kept, of the oldest one with bodies, and of the next one to come.
+    /// The numbers of the oldest request, of the oldest request with bodies, and of the next request.
     var first: Int64 = 0
     var firstWithBodies: Int64 = 0
     var next: Int64 = 0
@@ -195,7 +195,7 @@ private struct State {
         self.restLimit = restLimit
     }
 
-    /// - Returns: a request that is kept no more, if any.
+    /// - Returns: a dropped request, if any.
     mutating func note(_ request: ServedRequest, size: Int, _ bodies: RequestBodies) -> Kept? {
         var request = request
         texts.share(&request)
@@ -236,7 +236,7 @@ private struct State {
         number >= first && number < next ? ring[slot(number)] : nil
     }
 
-    /// Newest first.
+    /// The entries, the newest first.
     func entries(before end: Int64, atMost count: Int) -> [Kept] {
         let end = min(end, next)
         let start = max(first, end - Int64(count))

@@ -1,23 +1,23 @@
-/// What gives away a mistake of a client that its requests alone can show.
+/// A warning about a likely mistake of a client, based on its requests alone.
 public enum RequestSmell: String, Sendable, Hashable, CaseIterable {
-    /// The same query by modification time, again and again.
+    /// Repeated queries by modification time.
     case pollingByClock
-    /// `syncToken` sent to `zones/changes`, where it is called `metaSyncToken`.
+    /// A `syncToken` in `zones/changes`, which expects `metaSyncToken`.
     case ignoredSyncToken
-    /// A pull that does not go on with the token of an answer that said `moreComing`.
+    /// A pull that does not continue with the token of an answer with `moreComing`.
     case moreComingNotFollowed
-    /// The token of the pull before, though a newer one was given since.
+    /// The token of the previous pull, although the client has received a newer one.
     case repeatedToken
-    /// A pull without a token, though one was given that is good.
+    /// A pull without a token, although the client has a valid one.
     case restartedFromNothing
-    /// A token that was given for another feed of the same database.
+    /// A token of another feed in the same database.
     case tokenOfAnotherZone
-    /// A token that was given to another user, or by another database.
+    /// A token of another user or another database.
     case tokenOfAnotherUser
-    /// A token that was refused as expired before.
+    /// A token that was already refused as expired.
     case loopAfterExpiry
 
-    /// A few words.
+    /// A short title.
     public var title: String {
         switch self {
         case .pollingByClock: "polls by clock"
@@ -31,7 +31,7 @@ public enum RequestSmell: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What is wrong and what would be right, in a sentence or two.
+    /// The mistake and its remedy, in one or two sentences.
     public var sentence: String {
         switch self {
         case .pollingByClock:

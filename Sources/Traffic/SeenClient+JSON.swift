@@ -1,7 +1,7 @@
 public import JSON
 internal import Records
 
-// Clients as `/skylight/1/clients` says them (docs/requests.md).
+// The JSON of clients in `/skylight/1/clients` (docs/requests.md).
 
 extension JSONWriter {
     public mutating func value(_ client: SeenClient) {
@@ -52,7 +52,7 @@ extension JSONWriter {
         }
     }
 
-    /// The member that says which mistakes show.
+    /// The member with the warnings.
     private mutating func value(_ smells: [RequestSmell: SeenClient.SmellCount]) {
         array("smells", RequestSmell.allCases.filter { smells[$0] != nil }) { writer, smell in
             writer.object { writer in

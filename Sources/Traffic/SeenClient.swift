@@ -1,17 +1,17 @@
 public import JSON
 public import Records
 
-/// A client as far as its requests give it away: one for each user and database that it asked as and for.
+/// A known client. There is one entry per client, user and database.
 public struct SeenClient: Sendable, Identifiable {
-    /// Queries by modification time from which on they are called polling.
+    /// The number of queries by modification time that counts as polling.
     private static let pollingCount = 3
-    /// Milliseconds without such a query after which counting begins anew.
+    /// The pause in milliseconds after which the count of such queries restarts.
     private static let pollingPause: Int64 = 3_600_000
 
     public struct ID: Sendable, Hashable {
         /// ``ClientIdentity/id``.
         public var client: String
-        /// `nil` when it was refused before that was known.
+        /// `nil` if the request was refused before authentication.
         public var userRecordName: Name?
         public var address: DatabaseAddress
 
@@ -22,14 +22,14 @@ public struct SeenClient: Sendable, Identifiable {
         }
     }
 
-    /// What went wrong, when, and in which request.
+    /// An error, with its time and its request.
     public struct Failure: Sendable, Hashable {
         public var error: ServedRequest.ItemError
         public var requestID: String
         public var time: Timestamp
     }
 
-    /// How often a mistake showed, and where last.
+    /// The number of occurrences of a warning, with the most recent one.
     public struct SmellCount: Sendable, Hashable {
         public var count: Int
         public var requestID: String
@@ -37,20 +37,20 @@ public struct SeenClient: Sendable, Identifiable {
     }
 
     public let id: ID
-    /// As its last request said.
+    /// The identity in the client's last request.
     public private(set) var identity: ClientIdentity
     public let firstSeen: Timestamp
     public private(set) var lastSeen: Timestamp
     public private(set) var requestCount = 0
-    /// Requests that failed, as a whole or in items.
+    /// The number of requests that failed, as a whole or in items.
     public private(set) var failureCount = 0
     public private(set) var lastFailure: Failure?
-    /// What gives its mistakes away, in all its feeds.
+    /// The warnings from all feeds.
     public private(set) var smells: [RequestSmell: SmellCount] = [:]
     private var known: [ZoneID?: ClientFeed] = [:]
-    /// Queries by modification time, by a hash of the type and the zones that they ask for.
+    /// The queries by modification time, by a hash of their type and zones.
     private var clockQueries: [Int: (count: Int, last: Timestamp)] = [:]
-    /// Different ones that are told apart.
+    /// The maximum number of distinct queries.
     private static let clockQueryLimit = 8
 
     init(_ id: ID, _ identity: ClientIdentity, at time: Timestamp) {
@@ -64,7 +64,7 @@ public struct SeenClient: Sendable, Identifiable {
     public var userRecordName: Name? { id.userRecordName }
     public var address: DatabaseAddress { id.address }
 
-    /// What it pulls: the list of zones first, then zones by name.
+    /// The client's feeds: the list of zones first, then zones by name.
     public var feeds: [ClientFeed] {
         known.values.sorted { left, right in
             guard let leftID = left.zoneID else { return right.zoneID != nil }
@@ -73,28 +73,28 @@ public struct SeenClient: Sendable, Identifiable {
         }
     }
 
-    /// How it pulls a zone, or with `nil` the list of zones; `nil` when it never did.
+    /// The client's pulls of a zone, or of the list of zones for `nil`; `nil` if it never pulled it.
     public func feed(of zoneID: ZoneID?) -> ClientFeed? {
         known[normalized(zoneID)]
     }
 
     var feedCount: Int { known.count }
 
-    /// About how many bytes it takes. It is counted on: a client may have hundreds of feeds.
+    /// The approximate memory use in bytes. It is updated incrementally, because a client may have hundreds of feeds.
     private(set) var size = 0
 
-    /// Those of some tokens that it was given, as far as is remembered.
+    /// The tokens of the set that this client received, as far as is known.
     func given(among tokens: Set<ChangeToken>) -> Set<ChangeToken> {
         known.values.reduce(into: []) { $0.formUnion($1.given(among: tokens)) }
     }
 
-    /// Forgets the pulls of all feeds but the last one of each.
+    /// Drops all pulls except the last one of each feed.
     mutating func forgetDeliveries() {
         for key in known.keys { known[key]?.forgetDeliveries() }
         size = known.values.reduce(Self.ownSize) { $0 + $1.size }
     }
 
-    /// About what it takes without its feeds.
+    /// The approximate memory use without the feeds, in bytes.
     private static let ownSize = 4000
 
     mutating func forgetOldestFeed() {
@@ -103,15 +103,15 @@ public struct SeenClient: Sendable, Identifiable {
         size -= oldest.value.size
     }
 
-    /// A zone by one name alone: in a private database a zone is the user's own, whether or not its owner is named.
+    /// The zone id without its owner if that is the user: private databases accept both forms.
     public func normalized(_ zoneID: ZoneID?) -> ZoneID? {
         guard let zoneID, let owner = zoneID.ownerRecordName else { return zoneID }
         let isOwn = ZoneID.currentOwnerNames.contains(owner) || owner == id.userRecordName
         return isOwn ? ZoneID(zoneName: zoneID.zoneName) : zoneID
     }
 
-    /// - Parameter strays: what is known of tokens that were refused, by the number of their pull.
-    /// - Returns: what the request gives away, each once.
+    /// - Parameter strays: the warnings about refused tokens, by pull index.
+    /// - Returns: the distinct warnings about the request.
     mutating func note(_ request: ServedRequest, strays: [Int: RequestSmell]) -> [RequestSmell] {
         identity = request.client
         lastSeen = max(lastSeen, request.lastActive)
@@ -137,7 +137,7 @@ public struct SeenClient: Sendable, Identifiable {
         return found
     }
 
-    /// Whether a query by modification time comes again and again: of the same type, in the same zones.
+    /// True if queries by modification time for the same type and zones recur.
     private mutating func isPolling(by request: ServedRequest) -> Bool {
         var hasher = Hasher()
         hasher.combine(request.recordType)

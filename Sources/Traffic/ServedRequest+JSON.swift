@@ -1,15 +1,15 @@
 public import JSON
 internal import Records
 
-// Requests as `/skylight/1/requests` says them (docs/requests.md).
+// The JSON of requests in `/skylight/1/requests` (docs/requests.md).
 
 extension JSONWriter {
-    /// A request, without its bodies.
+    /// Writes a request without its bodies.
     public mutating func value(_ request: ServedRequest) {
         object { $0.members(of: request) }
     }
 
-    /// A request with what is kept of its bodies, as texts; of those that are gone nothing.
+    /// Writes a request with the kept parts of its bodies as text. Omits bodies that are no longer kept.
     public mutating func value(_ request: ServedRequest, bodies: RequestBodies?) {
         object { writer in
             writer.members(of: request)
@@ -99,7 +99,7 @@ extension JSONWriter {
         object { writer in
             writer.member("bytes", Int64(body.total))
             writer.member("cut", body.isCut)
-            // What is not UTF-8, a character cut in two included, is replaced.
+            // Replaces invalid UTF-8, including a character at the end of a truncated body.
             writer.member("text", String(decoding: body.bytes, as: UTF8.self))
         }
     }
@@ -108,7 +108,7 @@ extension JSONWriter {
         if let text { member(name, text) }
     }
 
-    /// An array, left out where it is empty.
+    /// Writes an array member, or nothing if the array is empty.
     mutating func array<Element>(_ name: Name, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
         if elements.isEmpty { return }
         self.name(name)

@@ -2,12 +2,12 @@ internal import JSON
 internal import Records
 
 extension ServedRequest {
-    /// A request that says more of itself is cut.
+    /// The size in bytes above which a request is truncated.
     private static let roomyLimit = 16 << 10
-    /// Bytes that one may take after that.
+    /// The size limit of a truncated request, in bytes.
     private static let limit = 128 << 10
 
-    /// About how many bytes it takes.
+    /// The approximate memory use in bytes.
     private var size: Int {
         var size = 600 + id.utf8.count + target.utf8.count + operation.utf8.count
         size += (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
@@ -18,7 +18,7 @@ extension ServedRequest {
         return size
     }
 
-    /// The same without what no honest client sends: names, tokens and lists without measure; and how large it is then.
+    /// A copy without oversized names, tokens and lists, which real clients do not send, and its size.
     func cut() -> (request: ServedRequest, size: Int) {
         let size = size
         guard size > Self.roomyLimit else { return (self, size) }
@@ -33,7 +33,7 @@ extension ServedRequest {
         request.error = error?.cut
         request.itemErrors = itemErrors.map(\.cut)
         request.pulls = pulls.map(\.cut)
-        // Sizes are added up once: lists of hundreds of pulls with hundreds of fields each come here.
+        // Each size is computed only once, because a request may have hundreds of pulls with hundreds of fields each.
         var room = Self.limit
         func fits(_ size: Int) -> Bool {
             room -= size
@@ -91,7 +91,7 @@ extension ServedRequest.Pull {
 
     var sizeWithoutLists: Int { 160 + (zoneID?.size ?? 0) + (sent?.bytes.count ?? 0) + (given?.bytes.count ?? 0) + (error?.size ?? 0) }
 
-    /// About how many bytes the types and fields take that alone were asked for.
+    /// The approximate memory use of the requested types and fields, in bytes.
     var listsSize: Int {
         [recordTypes, keys].compactMap(\.self).reduce(0) { sum, names in sum + names.reduce(0) { $0 + 40 + $1.utf8.count } }
     }
@@ -99,7 +99,7 @@ extension ServedRequest.Pull {
     fileprivate var cut: ServedRequest.Pull {
         var pull = self
         pull.zoneID = zoneID?.cut
-        // No token of ours is as long: what is cut was refused.
+        // Skylight's tokens are shorter, so a longer token was refused.
         if let sent, sent.bytes.count > 512 { pull.sent = ChangeToken(bytes: Array(sent.bytes.prefix(512))) }
         pull.error = error?.cut
         return pull
@@ -116,7 +116,7 @@ extension Name {
 }
 
 extension String {
-    /// Its first bytes, and a sign that there were more.
+    /// The first bytes of the text, with an ellipsis if it is truncated.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         return String(decoding: utf8.prefix(limit), as: UTF8.self) + "…"

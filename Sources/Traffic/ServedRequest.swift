@@ -1,11 +1,11 @@
 public import JSON
 public import Records
 
-/// One request to the web services as the server saw it: who asked, what was asked, what was answered and how long that took.
+/// One request to the web services: its client, content, answer and duration.
 public struct ServedRequest: Sendable, Identifiable {
-    /// An item of the answer that failed alone, inside of an answer with status 200; or the error of a whole request.
+    /// The error of a single item in an answer with status 200, or of a whole request.
     public struct ItemError: Sendable, Hashable {
-        /// The record or zone that the item was about, where it had a name.
+        /// The name of the record or zone; `nil` if the item has none.
         public var name: Name?
         public var code: ServerErrorCode
         public var reason: String
@@ -20,30 +20,30 @@ public struct ServedRequest: Sendable, Identifiable {
             self.init(name: name, code: error.code, reason: error.reason)
         }
 
-        /// Whether a token was refused because what changed since can't be told any more.
+        /// True if a token was refused because it has expired.
         public var isExpiredToken: Bool { code == .badRequest && Name(reason) == "client knowledge differs from server knowledge" }
-        /// Whether a token was refused because it is none, or one of another feed.
+        /// True if a token was refused because it is invalid or of another feed.
         public var isUnknownToken: Bool { code == .badRequest && Name(reason) == "Unknown sync continuation type" }
     }
 
-    /// One pull of changes that the request asked for.
+    /// One pull of changes in the request.
     public struct Pull: Sendable, Hashable {
-        /// `nil` for a pull of the database's list of zones.
+        /// `nil` for a pull of the database's zone list.
         public var zoneID: ZoneID?
-        /// The token that the client sent; `nil` when it began anew. A feed that is followed from now on begins at the token for now.
+        /// The token in the request; `nil` if the pull starts anew. A client that follows a feed from the present starts with the current token.
         public var sent: ChangeToken?
-        /// The token it was given; `nil` when the pull failed.
+        /// The token in the answer; `nil` if the pull failed.
         public var given: ChangeToken?
         public var moreComing: Bool
-        /// Changes in the answer.
+        /// The number of changes in the answer.
         public var changes: Int
-        /// The types that alone were asked for; `nil` for all.
+        /// The requested record types; `nil` for all.
         public var recordTypes: Set<Name>?
-        /// The fields that alone were asked for; `nil` for all.
+        /// The requested fields; `nil` for all.
         public var keys: Set<Name>?
-        /// Newest first.
+        /// True for a pull with the newest changes first.
         public var reverse: Bool
-        /// Why the pull failed.
+        /// The error of the pull; `nil` if it succeeded.
         public var error: ItemError?
 
         public init(
@@ -62,11 +62,11 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
-    /// How a query found its records.
+    /// The execution plan of a query.
     public struct Plan: Sendable, Hashable {
-        /// The index that found them or gave their order, such as `author QUERYABLE`; `nil` where none did.
+        /// The index that found the records or provided their order, such as `author QUERYABLE`; `nil` if no index was used.
         public var index: String?
-        /// What was done, in one or two sentences.
+        /// A description of the execution, in one or two sentences.
         public var sentence: String
 
         public init(index: String?, sentence: String) {
@@ -75,62 +75,62 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
-    /// The same that an error's `uuid` says, in small letters.
+    /// The id, which is also the `uuid` of an error, in lower case.
     public let id: String
-    /// Its place in the order in which requests were noted, from 0; the log sets it.
+    /// The sequence number, from 0. The log sets it.
     public internal(set) var number: Int64 = 0
-    /// When its head had arrived.
+    /// The time when the request head was received.
     public var started: Timestamp
-    /// Milliseconds until the answer was made; of a stream, until it ended.
+    /// The duration in milliseconds until the answer was complete; for a stream, until it ended.
     public var milliseconds: Double = 0
     public var method: String
-    /// The target as the client sent it, with its query.
+    /// The request target with its query, unchanged.
     public var target: String
-    /// `records/query`, `changes/zone`…; with `skylight/` before it what goes beyond the protocol; `assets/file` for the bytes of an asset; the
-    /// path where no service is known by it.
+    /// The operation, such as `records/query` or `changes/zone`; with the prefix `skylight/` for services
+    /// beyond the protocol; `assets/file` for the bytes of an asset; the path if no service matches.
     public var operation: String
     public var container: ContainerID?
     public var environment: Environment?
-    /// `nil` where the path names no database.
+    /// `nil` if the path names no database.
     public var scope: DatabaseScope?
-    /// Who asked; `nil` when the request was refused before that was known.
+    /// The acting user; `nil` if the request was refused before authentication.
     public var userRecordName: Name?
-    /// How it said who asks; `nil` when it was refused before that was looked at, or asks nobody's name.
+    /// The authentication; `nil` if the request was refused before it, or needs none.
     public var authentication: Authentication?
     public var client: ClientIdentity
-    /// The zones it was about, as it named them.
+    /// The zones in the request, as the client named them.
     public var zoneIDs: [ZoneID] = []
-    /// The HTTP status; 0 where the connection ended without an answer.
+    /// The HTTP status; 0 if the connection ended without an answer.
     public var status = 0
-    /// Of a request that failed as a whole.
+    /// The error of a request that failed as a whole.
     public var error: ItemError?
-    /// Of the items that failed, zones that could not be pulled included.
+    /// The errors of failed items, including failed pulls.
     public var itemErrors: [ItemError] = []
-    /// Records in the answer, changes included.
+    /// The number of records in the answer, including changes.
     public var records = 0
-    /// Bytes of the bodies, without content coding.
+    /// The size of the bodies in bytes, without content encoding.
     public var bytesIn = 0
     public var bytesOut = 0
-    /// Whether it has a body that was not read to its end, as that of a request which was refused before.
+    /// True if the body was not completely read, for example because the request was refused early.
     public var hasUnreadBody = false
     public var pulls: [Pull] = []
-    /// Of a query.
+    /// The record type of a query.
     public var recordType: Name?
-    /// How a query was answered; `nil` where it was refused, or the engine does not say.
+    /// The execution plan of a query; `nil` if it was refused, or the engine has no plan.
     public var plan: Plan?
-    /// Whether a query goes on with an earlier page.
+    /// True if a query continues from an earlier page.
     public var isContinuation = false
-    /// Whether a query asks for what was modified after a moment.
+    /// True if a query filters by a minimum modification time.
     public var asksByModificationTime = false
-    /// Whether it sent a `syncToken` to `zones/changes`, which ignores it: there the token is called `metaSyncToken`.
+    /// True if the request sent a `syncToken` to `zones/changes`, which ignores it and expects `metaSyncToken`.
     public var ignoredSyncToken = false
-    /// The names of the rehearsals that shaped the answer, with commas between them.
+    /// The names of the injected faults that affected the answer, separated by commas.
     public var rehearsals: String?
-    /// Whether the answer was sent as it was made, as a playback is.
+    /// True if the answer was a stream, such as a playback.
     public var isStream = false
-    /// Whether the connection ended before the answer was complete.
+    /// True if the connection ended before the answer was complete.
     public var isBrokenOff = false
-    /// What gives away a client's mistake; the log sets it, by what it knows of the requests before.
+    /// The warnings about the client. The log sets them, based on the earlier requests.
     public internal(set) var smells: [RequestSmell] = []
 
     public init(id: String, started: Timestamp, method: String, target: String, operation: String, client: ClientIdentity) {
@@ -142,7 +142,7 @@ public struct ServedRequest: Sendable, Identifiable {
         self.client = client
     }
 
-    /// The database that the path names, if it names one.
+    /// The database in the path; `nil` if the path names none.
     public var address: DatabaseAddress? {
         get {
             guard let container, let environment, let scope else { return nil }
@@ -155,14 +155,14 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
-    /// Whether it asked for a service that CloudKit does not have.
+    /// True if CloudKit has no such service.
     public var isBeyondProtocol: Bool { operation.hasPrefix("skylight/") }
 
-    /// When it was last heard of: a stream when it ended, any other request when it began.
+    /// The time of the last activity: the end of a stream, or the start of any other request.
     var lastActive: Timestamp {
         isStream ? Timestamp(milliseconds: started.milliseconds.addingSaturated(Int64(min(max(0, milliseconds), 1e15)))) : started
     }
 
-    /// Whether the request or an item of it failed, or the connection ended before the answer.
+    /// True if the request or one of its items failed, or the connection ended before the answer.
     public var hasErrors: Bool { status >= 400 || status == 0 || error != nil || !itemErrors.isEmpty }
 }

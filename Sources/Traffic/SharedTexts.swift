@@ -1,19 +1,19 @@
 internal import JSON
 internal import Records
 
-/// Lets requests that say the same share the texts in which they say it.
+/// Shares equal texts between requests.
 ///
-/// A client asks for the same again and again. Kept once, its texts leave the memory that a request took in one piece, where the next one finds
-/// it; kept ten thousand times, they would lie scattered over it, and each request would work in memory that no cache holds.
+/// Clients send similar requests again and again. Sharing lets the short-lived memory of each request be released as a
+/// whole and reused. Thousands of small retained strings would fragment it, and requests would work in uncached memory.
 struct SharedTexts: Sendable {
     private static let count = 64
-    /// Texts that are longer are not looked at.
+    /// Longer texts are not shared, in bytes.
     private static let limit = 512
 
-    /// Of most requests all zones; to compare more of them would cost more than it saves.
+    /// The maximum number of zones to compare. Most requests have fewer, and more comparisons would cost more than they save.
     private static let zoneLimit = 8
 
-    /// What the requests of one client have in common that it sends to the same target.
+    /// The common texts of a client's requests to the same target.
     private struct Texts: Sendable {
         let target: Name
         let operation: Name
@@ -34,12 +34,12 @@ struct SharedTexts: Sendable {
         }
     }
 
-    /// By target, user and client together; a request takes the place of another one that falls on the same.
+    /// A cache by target, user and client. A new entry replaces another one with the same hash.
     private var known: [Texts?] = Array(repeating: nil, count: count)
-    /// Requests that were given the texts of one before.
+    /// The number of requests that reused the texts of an earlier one.
     private(set) var hits = 0
 
-    /// Gives a request the texts of one before where they are the same, byte by byte.
+    /// Replaces the texts of a request by those of an earlier one, if they are equal byte for byte.
     mutating func share(_ request: inout ServedRequest) {
         let target = Name(request.target)
         if target.utf8.count > Self.limit { return }
@@ -61,7 +61,7 @@ struct SharedTexts: Sendable {
         request.recordType = texts.recordType
     }
 
-    /// Clients in turns must not drive each other out.
+    /// Includes the client, so that alternating clients do not replace each other's entries.
     private static func place(of request: ServedRequest, _ target: Name) -> Int {
         var hasher = Hasher()
         hasher.combine(target)
@@ -72,7 +72,7 @@ struct SharedTexts: Sendable {
 }
 
 extension ServedRequest {
-    /// Whether the texts that could be kept for others are short.
+    /// True if the texts are short enough to share.
     fileprivate func areTextsShort(_ limit: Int) -> Bool {
         let client = (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
         return client + operation.utf8.count <= 2 * limit

@@ -1,7 +1,7 @@
 internal import Records
 
 extension Telemetry {
-    /// The numbers in the text format that Prometheus reads (its documentation, "Exposition formats", version 0.0.4).
+    /// The statistics in the Prometheus text format (Prometheus documentation, "Exposition formats", version 0.0.4).
     public var prometheusText: String {
         let operations = operations.sorted { $0.key < $1.key }
         var text = PrometheusText()

@@ -1,30 +1,30 @@
 public import Records
 
-/// How many requests there were of each operation, how they went and how long they took, since the server was started.
+/// Request counts, errors and durations per operation since the server was started.
 ///
-/// It is bounded by the operations there are; requests that no service was known for count as ``unknown``.
+/// The memory is bounded by a maximum number of operations. Requests without a matching service count as ``unknown``.
 public struct Telemetry: Sendable {
-    /// Minutes that are kept.
+    /// The number of minutes that are kept.
     public static let minuteLimit = 180
-    /// What requests that no service is known for are counted as.
+    /// The operation name for requests without a matching service.
     public static let unknown = "unknown"
     private static let operationLimit = 200
 
-    /// The requests of one kind.
+    /// The requests of one operation.
     public struct Operation: Sendable {
-        /// By HTTP status; 0 for those whose connection ended without an answer.
+        /// The request counts by HTTP status; 0 for connections that ended without an answer.
         public internal(set) var statuses: [Int: Int] = [:]
-        /// Items that failed, in answers with status 200 too, by their code.
+        /// The number of failed items by error code, including items in answers with status 200.
         public internal(set) var itemErrors: [ServerErrorCode: Int] = [:]
-        /// Of the answers. How long a stream lasts is up to its client, so streams count only if they failed before they began.
+        /// The durations of the answers. Streams count only if they failed before they began, because their duration depends on the client.
         public internal(set) var latency = LatencyHistogram()
         public internal(set) var bytesIn: Int64 = 0
         public internal(set) var bytesOut: Int64 = 0
-        /// Records in the answers.
+        /// The number of records in the answers.
         public internal(set) var records: Int64 = 0
 
         public var count: Int { statuses.values.reduce(0, +) }
-        /// Requests that failed as a whole.
+        /// The number of requests that failed as a whole.
         public var errors: Int { statuses.filter { $0.key >= 400 || $0.key == 0 }.values.reduce(0, +) }
     }
 
@@ -32,27 +32,27 @@ public struct Telemetry: Sendable {
     public struct Minute: Sendable, Hashable {
         public let start: Timestamp
         public internal(set) var requests = 0
-        /// Requests that failed as a whole.
+        /// The number of requests that failed as a whole.
         public internal(set) var errors = 0
-        /// Items that failed.
+        /// The number of failed items.
         public internal(set) var itemErrors = 0
         public internal(set) var milliseconds = 0.0
     }
 
-    /// What is counted of each, by its name as the log has it.
+    /// The statistics by operation name.
     public private(set) var operations: [String: Operation] = [:]
-    /// The minutes of late in which there were requests, oldest first.
+    /// The recent minutes with requests, the oldest first.
     public private(set) var minutes: [Minute] = []
 
     public init() {}
 
-    /// Counts a request that was answered.
+    /// Counts an answered request.
     public mutating func note(_ request: ServedRequest) {
         var name = request.operation.utf8.first == UInt8(ascii: "/") ? Self.unknown : request.operation
         if operations.count >= Self.operationLimit, operations[name] == nil { name = Self.unknown }
         operations[name, default: Operation()].note(request)
         let start = request.started.milliseconds - request.started.milliseconds % 60_000
-        // Requests are noted in the order of their ends; one that began in an earlier minute counts there, if it is still kept.
+        // Requests are recorded in the order of their ends. One that began in an earlier minute counts there, if that minute is still kept.
         var index = minutes.count
         while index > 0, minutes[index - 1].start.milliseconds > start { index -= 1 }
         if index == 0 || minutes[index - 1].start.milliseconds != start {

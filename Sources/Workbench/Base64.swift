@@ -3,7 +3,7 @@ enum Base64 {
     private static let standardDigits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let urlDigits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// In the URL's alphabet padding is left out, as Skylight's tokens have it.
+    /// The URL alphabet omits the padding, as in Skylight's tokens.
     static func text(of bytes: [UInt8], forURLs: Bool = false) -> String {
         let digits = forURLs ? urlDigits : standardDigits
         var text: [UInt8] = []
@@ -19,8 +19,8 @@ enum Base64 {
     }
 
     /// Reads either alphabet, with or without padding.
-    /// - Parameter text: without white space.
-    /// - Throws: `UnreadableText` with what stands where nothing of the kind can stand.
+    /// - Parameter text: text without white space.
+    /// - Throws: `UnreadableText` with the invalid character.
     static func bytes(of text: [UInt8]) throws(UnreadableText) -> (bytes: [UInt8], form: TextForm) {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(digits.count)

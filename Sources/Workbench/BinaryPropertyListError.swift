@@ -1,8 +1,8 @@
-/// Why bytes are no binary property list, and where that shows.
+/// The reason why bytes are not a binary property list, and the position of the error.
 public struct BinaryPropertyListError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, as a part of a sentence.
+    /// The problem, as a part of a sentence.
     public let problem: String
-    /// The byte at which it was found, counted from 0.
+    /// The offset of the byte with the error, counted from 0.
     public let offset: Int
 
     init(_ problem: String, at offset: Int) {

@@ -1,4 +1,4 @@
-/// Reads objects from where the list's table of offsets says they are.
+/// Reads objects at the positions in the list's offset table.
 struct BinaryPropertyListReader {
     private static let headerLength = 8
     private static let trailerLength = 32
@@ -7,10 +7,10 @@ struct BinaryPropertyListReader {
     private let offsetLength: Int
     private let referenceLength: Int
     private let count: Int
-    /// Where the table of offsets begins, and with it everything ends that is an object.
+    /// The start of the offset table, which is also the end of the objects.
     private let end: Int
     let top: Int
-    /// Bytes that objects took so far.
+    /// The number of bytes that the objects read so far occupy.
     private var taken = 0
 
     init(_ bytes: [UInt8]) throws(BinaryPropertyListError) {
@@ -91,11 +91,11 @@ struct BinaryPropertyListReader {
         }
     }
 
-    /// Where the content of an object lies, and how long it is in bytes.
+    /// The position and the length of an object's content, in bytes.
     private mutating func extent(of unit: Int, _ low: Int, at offset: Int) throws(BinaryPropertyListError) -> (start: Int, length: Int) {
         var (start, count) = (offset + 1, UInt64(low))
         if low == 0x0F {
-            // A longer count stands behind the marker, as an integer object.
+            // A longer count follows the marker, as an integer object.
             guard start < end, (0x10...0x13).contains(bytes[start]) else { throw BinaryPropertyListError("a length that is no integer", at: offset) }
             let length = 1 << Int(bytes[start] & 0x0F)
             try take(1 + length, at: offset)
@@ -121,7 +121,7 @@ struct BinaryPropertyListReader {
         return references
     }
 
-    /// Integers of 8 bytes have a sign, shorter ones have none, and 16 bytes hold what is too large for 8.
+    /// 8-byte integers are signed, shorter ones are unsigned, and 16-byte integers hold values too large for 8 bytes.
     private func number(at offset: Int, length: Int) throws(BinaryPropertyListError) -> BinaryPropertyList.Object {
         if length < 16 { return .integer(Int64(bitPattern: try integer(at: offset, length: length, before: end))) }
         let high = try integer(at: offset, length: 8, before: end)

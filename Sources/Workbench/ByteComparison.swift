@@ -1,10 +1,10 @@
-/// How two values differ, byte by byte.
+/// The differences between two values, byte by byte.
 public struct ByteComparison: Sendable, Hashable {
     public let left: Int
     public let right: Int
-    /// Bytes at the beginning that are the same.
+    /// The length of the common prefix, in bytes.
     public let common: Int
-    /// Bytes that differ, where both have one.
+    /// The number of positions where both values have a byte and the bytes differ.
     public let different: Int
 
     public init(_ left: [UInt8], _ right: [UInt8]) {

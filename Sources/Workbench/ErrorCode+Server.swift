@@ -1,5 +1,5 @@
 extension ErrorCode {
-    /// Every `serverErrorCode` of the web services that is known.
+    /// Every known `serverErrorCode` of the web services.
     public static let server: [ErrorCode] = [
         ErrorCode(
             "ACCESS_DENIED", status: 403, .never, "The caller may not do this: the security roles of the type, or the share, don't allow it.",
@@ -53,7 +53,7 @@ extension ErrorCode {
             "Wait some seconds, and longer each time. Save in larger batches and fewer of them."),
     ]
 
-    /// What CloudKit JS says of its own accord, without an answer of the server.
+    /// The errors that CloudKit JS creates itself, without an answer from the server.
     public static let javaScript: [ErrorCode] = [
         ErrorCode(
             javaScript: "NETWORK_ERROR", .later, "The browser got no answer: no network, a wrong address, or a server that does not allow the page's origin.",

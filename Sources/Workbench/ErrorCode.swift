@@ -1,23 +1,23 @@
-/// A code that errors of CloudKit carry: what it is called, what it means and what a client does.
+/// An error code of CloudKit: its name, its meaning, and the remedy for a client.
 ///
-/// The facts are those of Apple's reference pages "CKError.Code" and "Error Codes" (CloudKit Web Services Reference); the words are our own.
+/// The facts are from Apple's reference pages "CKError.Code" and "Error Codes" (CloudKit Web Services Reference). The wording is Skylight's own.
 public struct ErrorCode: Sendable, Hashable {
-    /// Whose code it is.
+    /// The origin of a code.
     public enum Family: Sendable, Hashable {
-        /// CloudKit.framework's, in the domain CKErrorDomain.
+        /// CloudKit.framework, in the domain CKErrorDomain.
         case framework
-        /// `serverErrorCode` of the web services.
+        /// The `serverErrorCode` of the web services.
         case server
-        /// What CloudKit JS reports of itself.
+        /// CloudKit JS itself.
         case javaScript
     }
 
     public let family: Family
-    /// Of the framework's codes.
+    /// The number of a framework code; `nil` for other families.
     public let number: Int?
-    /// `changeTokenExpired`, `ZONE_NOT_FOUND`.
+    /// The name, such as `changeTokenExpired` or `ZONE_NOT_FOUND`.
     public let name: String
-    /// Of the server's codes: the HTTP status of a request that failed as a whole.
+    /// The HTTP status of a request that failed as a whole, for server codes; `nil` for other families.
     public let status: Int?
     public let meaning: String
     public let remedy: String
@@ -45,7 +45,7 @@ public struct ErrorCode: Sendable, Hashable {
         self.retry = retry
     }
 
-    /// `Change Token Expired`, as descriptions have it; names of the server stay as they are.
+    /// `Change Token Expired`, as in error descriptions. Server names stay unchanged.
     public var title: String {
         if family != .framework { return name }
         var title = ""
@@ -57,15 +57,15 @@ public struct ErrorCode: Sendable, Hashable {
 
     public static let all = framework + server + javaScript
 
-    /// A code of the framework by its number.
+    /// The framework code with a number; `nil` if it is unknown.
     public static func framework(_ number: Int) -> ErrorCode? { framework.first { $0.number == number } }
 
-    /// A code of the server or of CloudKit JS by its name.
+    /// The server or CloudKit JS code with a name; `nil` if it is unknown.
     public static func named(_ name: String) -> ErrorCode? {
         (server + javaScript).first { $0.name.utf8.elementsEqual(name.utf8) }
     }
 
-    /// A code of the framework by its name: `changeTokenExpired`, `CKErrorChangeTokenExpired` or, as descriptions have it, `Change Token Expired`.
+    /// The framework code with a name, such as `changeTokenExpired`, `CKErrorChangeTokenExpired` or `Change Token Expired`; `nil` if it is unknown.
     public static func frameworkNamed(_ name: String) -> ErrorCode? {
         let plain = (name.hasPrefix("CKError") ? String(name.dropFirst("CKError".count)) : name).filter { $0 != " " }.lowercased()
         return framework.first { $0.name.lowercased().utf8.elementsEqual(plain.utf8) }

@@ -1,8 +1,8 @@
-/// Reads the errors that descriptions nest: `<CKError 0x…: "Partial Failure" (2/1011); …; partial errors: { name = <CKError …> }>` and
-/// `Error Domain=CKErrorDomain Code=2 "…" UserInfo={…}`.
+/// Parses nested error descriptions: `<CKError 0x…: "Partial Failure" (2/1011); …; partial
+/// errors: { name = <CKError …> }>` and `Error Domain=CKErrorDomain Code=2 "…" UserInfo={…}`.
 ///
-/// Each error gets the text that is its own: what stands between its beginning and its end and belongs to no error within. Brackets decide that,
-/// and those within quotation marks don't count; logs are cut and messages hold quotation marks of their own, so nothing is ever refused.
+/// Each error gets its own text, without the text of inner errors. Brackets outside of quotation marks determine
+/// the nesting. The reader accepts any text, because logs are truncated and messages contain quotation marks.
 struct ErrorDescriptionReader {
     private static let heads = ["<CKError", "<CKUnderlyingError", "Error Domain=", "CKErrorDomain error "].map { Array($0.utf8) }
 
@@ -13,7 +13,7 @@ struct ErrorDescriptionReader {
 
     private struct Open {
         let index: Int
-        /// Brackets that are open around it.
+        /// The nesting level of the brackets around it.
         let level: Int
     }
 
@@ -26,7 +26,7 @@ struct ErrorDescriptionReader {
     private var open: [Open] = []
 
     init(_ text: String) {
-        // Pages have other quotation marks; descriptions within descriptions have theirs escaped.
+        // Web pages use typographic quotation marks, and nested descriptions escape theirs.
         var plain = text
         for mark in ["“", "”", "\\\""] { plain = plain.replacing(mark, with: "\"") }
         self.text = Array(plain.utf8)
@@ -62,7 +62,7 @@ struct ErrorDescriptionReader {
             index += 1
             while let last = open.last, isOver(last, at: level) {
                 open.removeLast()
-                // Where an error stands in quotation marks, the second one begins no quotation.
+                // If an error is itself in quotation marks, the second mark does not start a quotation.
                 if index < text.count, text[index] == UInt8(ascii: "\"") {
                     append(text[index])
                     index += 1
@@ -72,7 +72,7 @@ struct ErrorDescriptionReader {
         return found.map { Self.reading($0) }
     }
 
-    /// One in angle brackets ends with its bracket, another one with the brackets around it.
+    /// An error in angle brackets ends with its own bracket, other errors end with the surrounding brackets.
     private func isOver(_ error: Open, at level: Int) -> Bool {
         let isBracketed = found[error.index].text.first == UInt8(ascii: "<")
         return isBracketed ? level <= error.level : level < error.level
@@ -88,14 +88,14 @@ struct ErrorDescriptionReader {
         return Self.heads.contains { text[index...].starts(with: $0) } ? byte : nil
     }
 
-    /// Where a quotation that begins here ends. `nil` where it holds errors itself, or goes on for too long to be one.
+    /// The end of a quotation that begins here; `nil` if it contains errors itself, or is too long for a quotation.
     private func endOfQuotation(from start: Int) -> Int? {
         guard start + 1 < text.count, head(at: start + 1) == nil else { return nil }
         let end = closings[start + 1]
         return end < text.count && end - start < Self.quotationLimit ? end : nil
     }
 
-    /// For each byte, the next quotation mark with something behind it that can follow a value.
+    /// For each byte, the next quotation mark whose following character can follow a value.
     private static func closings(_ text: [UInt8]) -> [Int] {
         var closings = [Int](repeating: text.count, count: text.count)
         var next = text.count
@@ -121,13 +121,13 @@ struct ErrorDescriptionReader {
             let name = identity.firstMatch(of: /recordName\s*=\s*([^,;>"]+)/) ?? identity.firstMatch(of: /zoneName\s*=\s*([^,;>"]+)/)
             return name.map { String($0.1).trimmed }
         }
-        // Behind the item before it, or the bracket that holds them all.
+        // The text after the previous item, or after the opening bracket.
         let last = item.split(omittingEmptySubsequences: false) { "{,;=".contains($0) }.last.map(String.init) ?? item
         let subject = (last.split(separator: ":(").first.map(String.init) ?? last).trimmed.filter { $0 != "\"" }
         return subject.isEmpty || subject.contains("NSUnderlyingError") || subject.contains("UserInfo") ? nil : subject
     }
 
-    // MARK: What an error says of itself
+    // MARK: The properties of an error
 
     private static func reading(_ found: Found) -> ReadError {
         var error = found.error
@@ -163,7 +163,7 @@ struct ErrorDescriptionReader {
         text.firstMatch(of: pattern).map { String($0.1).trimmed }
     }
 
-    /// What stands between the quotation mark with which the pattern ends and the last one before a semicolon, a bracket or the end.
+    /// The text between the quotation mark at the end of the pattern and the last one before a semicolon, a bracket or the end.
     private static func quoted(_ text: String, _ pattern: some RegexComponent) -> String? {
         guard let range = text.firstRange(of: pattern), let match = text[range.upperBound...].prefixMatch(of: /(.*?)"\s*(?=[;,>}\n]|$)/.dotMatchesNewlines()) else {
             return nil

@@ -1,16 +1,16 @@
 internal import JSON
 
-/// An error as developers have it in hand: the description of a `CKError` with the errors of its items, an `NSError`, the JSON of the web services,
-/// or the bare name or number of a code, within whatever a log has around it.
+/// The errors in a pasted text: the description of a `CKError` with its partial errors, an `NSError`,
+/// JSON of the web services, or the name or number of a code. The text may contain other log output.
 public struct ErrorText: Sendable, Hashable {
-    /// Longest text that is read, in UTF-8 bytes.
+    /// The maximum length of a text, in UTF-8 bytes.
     public static let limit = 64 << 10
-    /// Errors that are read out of one text.
+    /// The maximum number of errors per text.
     public static let errorLimit = 200
 
-    /// In the order of the text, each before the errors within it.
+    /// The errors in text order. Each error precedes its inner errors.
     public let errors: [ReadError]
-    /// Whether there are more.
+    /// True if the text has more than ``errorLimit`` errors.
     public let isCut: Bool
     public let isTooLong: Bool
 
@@ -22,28 +22,28 @@ public struct ErrorText: Sendable, Hashable {
         }
         var reader = ErrorDescriptionReader(text)
         var found = reader.errors()
-        // Descriptions quote answers, and answers have no descriptions in them.
+        // Descriptions can quote answers, but answers contain no descriptions.
         if found.isEmpty { found = Self.serverErrors(text) }
         if found.isEmpty { found = Self.mentioned(text) }
         errors = Array(found.prefix(Self.errorLimit))
         isCut = found.count > Self.errorLimit
     }
 
-    /// Whether nothing in the text is an error of CloudKit.
+    /// True if the text contains no CloudKit error.
     public var isEmpty: Bool { errors.isEmpty }
 }
 
 // MARK: Answers of the web services
 
 extension ErrorText {
-    /// Objects with a `serverErrorCode`, whole or cut out of an answer. Names with an underscore are how CloudKit JS prints its errors.
+    /// Objects with a `serverErrorCode`, complete or truncated. CloudKit JS prints the names with an underscore.
     private static func serverErrors(_ text: String) -> [ReadError] {
         let names = ["serverErrorCode", "ckErrorCode", "reason", "uuid", "recordName", "subscriptionID", "zoneName", "retryAfter"]
         let json = LooseJSON(Array(text.utf8), members: Set(names + names.map { "_\($0)" }))
         var order: [Int] = []
         var errors: [Int: ReadError] = [:]
         for member in json.members where ["serverErrorCode", "_serverErrorCode", "ckErrorCode", "_ckErrorCode"].contains(member.name) {
-            // CloudKit JS has a code of its own beside the server's; the server's says more.
+            // CloudKit JS adds its own code beside the server's. The server's code is more specific.
             let isServers = member.name.hasSuffix("serverErrorCode")
             if errors[member.container] == nil {
                 order.append(member.container)
@@ -72,7 +72,7 @@ extension ErrorText {
 
     // MARK: Names and numbers
 
-    /// Codes that a text only mentions, and sentences that are known.
+    /// Codes that the text only mentions, and known messages.
     private static func mentioned(_ text: String) -> [ReadError] {
         var errors: [ReadError] = []
         func add(_ code: ErrorCode) {

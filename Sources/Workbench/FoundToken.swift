@@ -4,18 +4,18 @@ public import JSON
 public struct FoundToken: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         case changeToken
-        /// What continues a query. It looks like a change token and is none.
+        /// The continuation marker of a query. It looks like a change token, but is not one.
         case continuationMarker
     }
 
     public let kind: Kind
-    /// Where it stands: `zones[0].syncToken`, `root.ChangeToken`.
+    /// The path of the token: `zones[0].syncToken`, `root.ChangeToken`.
     public let path: String
-    /// As it stands there; base64 of what an archive holds.
+    /// The original text of the token; base64 for a token from an archive.
     public let text: String
-    /// `nil` where the text is of no known form.
+    /// `nil` if the text has no known encoding.
     public let bytes: [UInt8]?
-    /// The zone that stands beside it, where one does.
+    /// The zone name beside the token, if there is one.
     public let zoneName: Name?
 
     init(_ kind: Kind = .changeToken, path: String, text: String, bytes: [UInt8]?, zoneName: Name? = nil) {

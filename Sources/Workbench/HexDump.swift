@@ -1,19 +1,19 @@
-/// Bytes as people look at them: sixteen in a line, with their offset and the characters they could be.
+/// A hex dump: 16 bytes per line, with the offset and the ASCII characters.
 public struct HexDump: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
         /// Eight hexadecimal digits.
         public let offset: String
-        /// Pairs of digits, in two groups of eight.
+        /// Pairs of hexadecimal digits, in two groups of eight.
         public let digits: String
-        /// A dot for what is no printable ASCII.
+        /// The ASCII characters, with a dot for each byte that is not printable.
         public let characters: String
     }
 
     public let lines: [Line]
-    /// Bytes behind the last line.
+    /// The number of bytes after the last line.
     public let leftOut: Int
 
-    /// - Parameter limit: bytes that are shown.
+    /// - Parameter limit: the maximum number of bytes to show.
     public init(_ bytes: [UInt8], limit: Int = 1_024) {
         let shown = bytes.prefix(limit)
         leftOut = bytes.count - shown.count

@@ -2,7 +2,7 @@
 enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// - Parameter group: bytes between two spaces; 0 for none.
+    /// - Parameter group: the number of bytes between spaces; 0 for no spaces.
     static func text(of bytes: some Collection<UInt8>, inGroupsOf group: Int = 0) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 2 + (group > 0 ? bytes.count / group : 0))
@@ -14,8 +14,8 @@ enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Parameter text: without white space.
-    /// - Throws: `UnreadableText` for anything but an even number of digits.
+    /// - Parameter text: text without white space.
+    /// - Throws: `UnreadableText` unless the text is an even number of hexadecimal digits.
     static func bytes(of text: some Sequence<UInt8>) throws(UnreadableText) -> [UInt8] {
         let text = Array(text)
         var bytes: [UInt8] = []

@@ -1,10 +1,10 @@
-/// A sentence of the server that developers meet again and again, and what is behind it.
+/// A common error message of the server, with its cause and remedy.
 public struct KnownReason: Sendable, Hashable {
     public let cause: String
     public let remedy: String
 
-    /// - Parameter reason: a message of the server, as it stands in an error.
-    /// - Returns: `nil` for sentences that nobody has noted.
+    /// - Parameter reason: the server's message in an error.
+    /// - Returns: `nil` for unknown messages.
     public init?(of reason: String) {
         let text = reason.lowercased()
         guard let match = Self.table.first(where: { entry in entry.words.allSatisfy { text.contains($0) } }) else { return nil }
@@ -12,7 +12,7 @@ public struct KnownReason: Sendable, Hashable {
         remedy = match.remedy
     }
 
-    /// What stands in a sentence, in lower case; the first entry that fits is taken.
+    /// The words that identify a message, in lower case. The first matching entry applies.
     private static let table: [(words: [String], cause: String, remedy: String)] = [
         (
             ["recordname", "not marked queryable"], "A query without a filter is a query by recordName, and every type needs an index for that, added by hand.",

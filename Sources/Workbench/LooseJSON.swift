@@ -1,10 +1,10 @@
 internal import JSON
 
-/// The members of some names in JSON that need not be whole: an answer cut out of a log, with its beginning or its end missing, or the description
-/// of a dictionary, which has `=` and `;`. Nothing is refused; what can't be understood is passed over.
+/// The members with given names in JSON that may be incomplete: an answer without its beginning or end,
+/// or the description of a dictionary with `=` and `;`. The reader skips invalid parts and never fails.
 struct LooseJSON {
     struct Member {
-        /// Index of the object it stands in.
+        /// The index of the enclosing object.
         let container: Int
         let name: String
         let text: String
@@ -13,15 +13,15 @@ struct LooseJSON {
 
     private struct Container {
         let parent: Int?
-        /// The member or the place in an array that holds it; empty for what is outermost.
+        /// The member name or the array index of the container; empty for the outermost one.
         let name: String
         let isArray: Bool
         var count = 0
     }
 
-    /// Deeper objects are read as if they stood at this depth.
+    /// The maximum depth. Deeper objects are read as part of the object at this depth.
     private static let depthLimit = 64
-    /// Longest name in a path.
+    /// The maximum length of a name in a path.
     private static let nameLength = 60
 
     private(set) var members: [Member] = []
@@ -29,7 +29,7 @@ struct LooseJSON {
 
     init(_ text: [UInt8], members wanted: Set<String>) {
         var open = [0]
-        // Objects that are too deep to be told apart.
+        // The number of open objects beyond the depth limit.
         var excess = 0
         var name: String?
         var index = 0
@@ -91,7 +91,7 @@ struct LooseJSON {
 
     func parent(of container: Int) -> Int? { containers[container].parent }
 
-    /// The zone that an object names in its `zoneID`.
+    /// The zone name in the `zoneID` of each object, by object index.
     var zoneNames: [Int: Name] {
         var names: [Int: Name] = [:]
         for member in members where member.name == "zoneName" && containers[member.container].name == "zoneID" {
@@ -100,7 +100,7 @@ struct LooseJSON {
         return names
     }
 
-    /// A quoted text, from its quotation mark on; to the end where no other one follows.
+    /// The quoted text at the index. Without a closing quotation mark, it extends to the end.
     private static func string(_ text: [UInt8], _ index: inout Int) -> String {
         let start = index
         index += 1
@@ -108,7 +108,7 @@ struct LooseJSON {
         index = min(index, text.count)
         let raw = text[(start + 1)..<index]
         index = min(index + 1, text.count)
-        // What was cut out of the middle of JSON may hold half an escape: then it is taken as it stands.
+        // Truncated JSON may contain half an escape sequence. Such text is kept as it is.
         guard raw.contains(UInt8(ascii: "\\")), case .string(let decoded)? = try? JSONReader.value(of: text[start..<index]) else {
             return String(decoding: raw, as: UTF8.self)
         }

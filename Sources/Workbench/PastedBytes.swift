@@ -1,18 +1,18 @@
-/// Bytes that a pasted text spells out.
+/// The bytes that a pasted text encodes.
 public struct PastedBytes: Sendable, Hashable {
-    /// Where bytes are missing that the text only mentions.
+    /// A gap of omitted bytes.
     public struct Gap: Sendable, Hashable {
-        /// Bytes before it.
+        /// The number of bytes before the gap.
         public let offset: Int
-        /// How many there are; `nil` where the text doesn't say.
+        /// The number of omitted bytes; `nil` if the text does not contain it.
         public let count: Int?
     }
 
-    /// How they were written, from the outside in: URL-encoded base64 has two forms.
+    /// The encodings, from the outside in. URL-encoded base64 has two.
     public let forms: [TextForm]
-    /// Those that were there, in one piece.
+    /// The available bytes, without the gap.
     public let bytes: [UInt8]
-    /// Xcode cuts long data in the middle; what is cut can't be had from the text.
+    /// The gap that Xcode leaves when it truncates long data in the middle; `nil` if the data is complete.
     public let gap: Gap?
 
     init(_ bytes: [UInt8], _ forms: [TextForm], gap: Gap? = nil) {
@@ -21,15 +21,15 @@ public struct PastedBytes: Sendable, Hashable {
         self.gap = gap
     }
 
-    /// What the bytes are.
+    /// The kind of content.
     public enum Content: Sendable, Hashable {
-        /// A property list, most often an archive of a keyed archiver.
+        /// A property list, usually a keyed archive.
         case propertyList(PropertyListOutline)
-        /// Begins as a property list and does not go on as one.
+        /// A property list with an error.
         case brokenPropertyList(BinaryPropertyListError)
         /// Readable text.
         case text(String)
-        /// Nothing that can be known from the bytes alone, as it is with change tokens.
+        /// Unknown content, such as a change token.
         case opaque
     }
 
@@ -45,7 +45,7 @@ public struct PastedBytes: Sendable, Hashable {
         return readableText.map { .text($0) } ?? .opaque
     }
 
-    /// The bytes as text, if it is one that people read.
+    /// The bytes as text; `nil` if they are not readable text.
     private var readableText: String? {
         guard gap == nil, bytes.count >= 4, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }),
             let text = String(validating: bytes, as: UTF8.self)

@@ -1,10 +1,10 @@
-/// What a pasted text turned out to be.
+/// The result of parsing a pasted text.
 public enum PastedReading: Sendable, Hashable {
-    /// Nothing but white space.
+    /// Only white space.
     case empty
-    /// One value, in a form that spells out its bytes.
+    /// A single encoded value.
     case bytes(PastedBytes)
-    /// A request, an answer or a part of one, with the tokens in it in the order they stand; `leftOut` are more than are read.
+    /// A request, an answer or a part of one, with its tokens in text order. `leftOut` is the number of tokens beyond the limit.
     case json([FoundToken], leftOut: Int)
     case unreadable(UnreadableText)
 }

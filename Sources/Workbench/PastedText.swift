@@ -1,8 +1,8 @@
-/// What a developer has in hand and pastes, before anything is known of it.
+/// A pasted text of unknown format.
 public struct PastedText: Sendable, Hashable {
-    /// Longest text that is read, in UTF-8 bytes.
+    /// The maximum length of a text, in UTF-8 bytes.
     public static let limit = 1 << 20
-    /// Tokens that are read out of one text.
+    /// The maximum number of tokens per text.
     public static let tokenLimit = 1_000
 
     public let text: String
@@ -11,7 +11,7 @@ public struct PastedText: Sendable, Hashable {
         self.text = text
     }
 
-    /// What the text is. Its form is found, not asked for; what can't be read says why.
+    /// The parsed text. Detects the format automatically. Unreadable text gives the reason.
     public var reading: PastedReading {
         if text.utf8.count > Self.limit {
             return .unreadable(UnreadableText("The text is longer than the \(Self.limit) bytes that are read"))
@@ -31,13 +31,13 @@ public struct PastedText: Sendable, Hashable {
 // MARK: Forms
 
 extension PastedText {
-    /// Names of members that hold tokens, in answers, in requests and in what programs print of them.
+    /// The names of members with tokens, in answers, requests and program output.
     private static let tokenNames: [String: FoundToken.Kind] = [
         "syncToken": .changeToken, "metaSyncToken": .changeToken, "serverChangeToken": .changeToken, "previousServerChangeToken": .changeToken,
         "changeToken": .changeToken, "continuationMarker": .continuationMarker,
     ]
 
-    /// The tokens of JSON, whole or cut out of its middle. `nil` for a text that is no JSON.
+    /// The tokens in complete or truncated JSON; `nil` if the text is not JSON.
     private static func tokens(_ text: [UInt8]) -> PastedReading? {
         let isWhole = text.first == UInt8(ascii: "{") || text.first == UInt8(ascii: "[")
         guard isWhole || text.contains(UInt8(ascii: "\"")) else { return nil }
@@ -46,7 +46,7 @@ extension PastedText {
         if members.isEmpty, !isWhole { return nil }
         let zones = json.zoneNames
         let tokens = members.prefix(tokenLimit).map { member in
-            // A token that is no form of bytes is shown as the text that it is.
+            // A token without a known encoding is shown as text.
             FoundToken(
                 tokenNames[member.name] ?? .changeToken, path: json.path(of: member), text: member.text,
                 bytes: try? value(trimmed(Array(member.text.utf8)), layers: 2).bytes, zoneName: zones[member.container])
@@ -54,8 +54,8 @@ extension PastedText {
         return .json(tokens, leftOut: members.count - tokens.count)
     }
 
-    /// One value by itself.
-    /// - Parameter layers: how often what is percent-encoded is decoded: addresses within addresses are encoded twice.
+    /// A single value.
+    /// - Parameter layers: the maximum number of percent-decoding passes. URLs within URLs are encoded twice.
     private static func value(_ text: [UInt8], layers: Int) throws(UnreadableText) -> PastedBytes {
         if let data = described(text) { return try value(data, layers: layers) }
         if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { return try dataDump(Array(text.dropFirst().dropLast())) }
@@ -97,7 +97,7 @@ extension PastedText {
         UnreadableText("It says that there are \(length) bytes, and spells out \(count)")
     }
 
-    /// Groups of hexadecimal digits; dots stand for what was cut out of the middle.
+    /// Groups of hexadecimal digits. Dots mark a gap in the middle.
     private static func dataDump(_ text: [UInt8]) throws(UnreadableText) -> PastedBytes {
         let pieces = String(decoding: text, as: UTF8.self).replacing("…", with: "...").split(separator: "...", omittingEmptySubsequences: false)
         guard pieces.count <= 2 else { throw UnreadableText("A dump is cut in one place at most, and this one is in \(pieces.count - 1)") }
@@ -110,7 +110,7 @@ extension PastedText {
         return PastedBytes(bytes, [.dataDump], gap: gap)
     }
 
-    /// What a printed `CKServerChangeToken` shows of its data; `nil` for anything else.
+    /// The data in a printed `CKServerChangeToken`; `nil` for anything else.
     private static func described(_ text: [UInt8]) -> [UInt8]? {
         guard text.starts(with: "<CKServerChangeToken".utf8),
             let match = String(decoding: text, as: UTF8.self).firstMatch(of: /data\s*=\s*([A-Za-z0-9+\/=_-]+|<[0-9A-Fa-f\s.…]*>)/)
@@ -124,7 +124,7 @@ extension PastedText {
         return String(decoding: text, as: UTF8.self).wholeMatch(of: /(?:Optional\()?([0-9]{1,9}) bytes\)?/).flatMap { Int($0.1) }
     }
 
-    // MARK: Edges
+    // MARK: Trimming
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
@@ -133,7 +133,7 @@ extension PastedText {
         return Array(text[start...end])
     }
 
-    /// Without the quotation marks and the comma that are copied along.
+    /// The text without copied quotation marks and commas.
     private static func unquoted(_ text: [UInt8]) -> [UInt8] {
         var text = text
         while let last = text.last, last == UInt8(ascii: ",") || last == UInt8(ascii: ";") { text.removeLast() }

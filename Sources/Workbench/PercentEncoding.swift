@@ -1,6 +1,6 @@
-/// Text as URLs and forms hold it (RFC 3986).
+/// Percent-encoding for URLs and forms (RFC 3986).
 enum PercentEncoding {
-    /// - Parameter base64: every character that is not a digit or a letter is encoded.
+    /// - Parameter base64: base64 text. All its characters except digits and letters are encoded.
     static func text(of base64: String) -> String {
         var text = ""
         for byte in base64.utf8 {
@@ -14,7 +14,7 @@ enum PercentEncoding {
         return text
     }
 
-    /// What is encoded, decoded once; `nil` where nothing is. A `%` that begins no code stays as it is, and so does `+`: in base64 it is a digit.
+    /// The text after one decoding pass; `nil` if nothing is encoded. An invalid `%` stays, and so does `+`, which is a base64 digit.
     static func decoded(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -1,35 +1,36 @@
-/// A property list as lines that people read, from its top object down; of a keyed archive, the objects that it holds instead of how it holds them.
+/// A property list as readable lines, from the root object down. For a keyed
+/// archive, it shows the archived objects rather than the archive structure.
 ///
-/// It shows what is there and guesses nothing: what an archived class means by its members is known to that class alone.
+/// It does not interpret the members of archived classes, because only the class knows their meaning.
 public struct PropertyListOutline: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
-        /// How far in it stands; 0 for the outermost.
+        /// The nesting depth; 0 for the outermost object.
         public let depth: Int
-        /// The key, or the place in an array.
+        /// The key, or the index in an array.
         public let name: String
-        /// The class of an archived object, or the kind of value: `data`, `string`…
+        /// The class of an archived object, or the kind of value, such as `data` or `string`.
         public let kind: String
-        /// The value, where it is no container. Cut, where it is long.
+        /// The value, truncated if it is long; `nil` for containers.
         public let text: String?
-        /// Of data, all of them.
+        /// The complete bytes of a data value; `nil` for other values.
         public let bytes: [UInt8]?
     }
 
-    /// Lines that are made of one list.
+    /// The maximum number of lines.
     public static let lineLimit = 400
     static let depthLimit = 24
-    /// Lists within the data of lists that are opened.
+    /// The maximum nesting of lists within data values of lists.
     static let nestingLimit = 3
 
-    /// Whether it is what NSKeyedArchiver writes.
+    /// True for the output of NSKeyedArchiver.
     public let isKeyedArchive: Bool
-    /// The class of the archive's root object; `nil` where there is none, or it is no archive.
+    /// The class of the archive's root object; `nil` if there is none, or the list is not an archive.
     public let rootClass: String?
     public let objectCount: Int
     public let lines: [Line]
-    /// Whether there is more than is shown.
+    /// True if the limits omitted lines or tokens.
     public let isCut: Bool
-    /// The data of every archived `CKServerChangeToken` in it, and where each was found.
+    /// The data of all archived `CKServerChangeToken` objects, with their paths.
     public let tokens: [FoundToken]
 
     public init(of list: BinaryPropertyList) {

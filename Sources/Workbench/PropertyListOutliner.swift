@@ -1,17 +1,17 @@
-/// Walks through a property list and notes what it finds, each object in full where it is met first.
+/// Walks through a property list and creates its outline. Each object appears in full only at its first occurrence.
 struct PropertyListOutliner {
     /// The class whose data is a change token.
     private static let tokenClass = "CKServerChangeToken"
     private static let textLimit = 300
     private static let tokenLimit = 200
-    /// Bytes of all tokens together.
+    /// The size limit of all tokens together, in bytes.
     private static let tokenRoom = 1 << 20
-    /// Seconds between 1 January 1970 and 2001.
+    /// The seconds from 1 January 1970 to 1 January 2001.
     private static let epoch = 978_307_200.0
 
     private let list: BinaryPropertyList
     private let nesting: Int
-    /// The objects of a keyed archive, to which its UIDs refer; `nil` for other lists.
+    /// The objects of a keyed archive, which its UIDs refer to; `nil` for other lists.
     let archived: [Int]?
     private var shown: Set<Int> = []
     private var tokenBytes = 0
@@ -38,7 +38,7 @@ struct PropertyListOutliner {
         }
     }
 
-    /// The class of what stands under `root`, or of the only object there is.
+    /// The class of the object under `root`, or of the only object.
     var rootClass: String? {
         guard let top = list["$top", in: list.top], case .dictionary(_, let values) = list.objects[top] else { return nil }
         return (list["root", in: top] ?? (values.count == 1 ? values.first : nil)).flatMap { className(of: target($0)) }
@@ -46,7 +46,7 @@ struct PropertyListOutliner {
 
     // MARK: Objects
 
-    /// - Parameter owner: the class of the object that has this one as a member.
+    /// - Parameter owner: the class of the enclosing object.
     private mutating func visit(_ reference: Int, name: String, depth: Int, path: String, owner: String? = nil) {
         guard lines.count < PropertyListOutline.lineLimit, depth <= PropertyListOutline.depthLimit else { return isCut = true }
         let index = target(reference)
@@ -85,7 +85,7 @@ struct PropertyListOutliner {
         }
     }
 
-    /// An archived object. What Foundation's own classes hold is shown as the value it stands for.
+    /// Adds an archived object. Objects of Foundation's own classes appear as the values that they represent.
     private mutating func visit(
         _ index: Int, of className: String, members: Zip2Sequence<[Int], [Int]>, depth: Int, path: String, owner: String?,
         line: (String, String?, [UInt8]?) -> PropertyListOutline.Line
@@ -134,7 +134,7 @@ struct PropertyListOutliner {
         }
     }
 
-    /// Notes a container, and says whether its content is to follow: it does once only.
+    /// Adds a container, and returns true if its content should follow: only at its first occurrence.
     private mutating func open(_ index: Int, _ line: PropertyListOutline.Line) -> Bool {
         guard shown.insert(index).inserted else {
             lines.append(PropertyListOutline.Line(depth: line.depth, name: line.name, kind: line.kind, text: "the same object as before", bytes: nil))
@@ -144,20 +144,20 @@ struct PropertyListOutliner {
         return true
     }
 
-    /// Whether no more lines are made; there is more then.
+    /// True if the line limit is reached. Marks the outline as incomplete.
     private mutating func isFull() -> Bool {
         if lines.count >= PropertyListOutline.lineLimit { isCut = true }
         return lines.count >= PropertyListOutline.lineLimit
     }
 
-    /// - Parameter index: of the object with the bytes: a list within it is opened where it is met first.
+    /// - Parameter index: the object with the bytes. A list in its data is opened only at its first occurrence.
     private mutating func found(_ bytes: [UInt8], in index: Int, depth: Int, path: String, owner: String?) {
         if owner == Self.tokenClass, bytes.count > Self.tokenRoom - tokenBytes {
             isCut = true
         } else if owner == Self.tokenClass {
             add([FoundToken(path: path, text: Base64.text(of: bytes), bytes: bytes)])
         }
-        // Bytes that only begin as a list does are shown as bytes.
+        // Bytes that only begin like a list appear as bytes.
         guard BinaryPropertyList.isOne(bytes), shown.insert(index).inserted, nesting < PropertyListOutline.nestingLimit, let inner = try? BinaryPropertyList(bytes) else { return }
         let outline = PropertyListOutline(of: inner, nesting: nesting + 1)
         let room = max(0, PropertyListOutline.lineLimit - lines.count)
@@ -168,7 +168,7 @@ struct PropertyListOutliner {
         add(outline.tokens.map { FoundToken(path: "\(path) › \($0.path)", text: $0.text, bytes: $0.bytes) })
     }
 
-    /// Adds tokens as far as there is room.
+    /// Adds tokens within the limits.
     private mutating func add(_ found: [FoundToken]) {
         for token in found {
             guard tokens.count < Self.tokenLimit, tokenBytes + (token.bytes?.count ?? 0) <= Self.tokenRoom else { return isCut = true }
@@ -179,7 +179,7 @@ struct PropertyListOutliner {
 
     // MARK: References
 
-    /// The object that a reference means: in an archive, what its UID stands for.
+    /// The object that a reference means. In an archive, this resolves UIDs.
     private func target(_ reference: Int) -> Int {
         guard let archived, case .uid(let number) = list.objects[reference], number < UInt64(archived.count) else { return reference }
         return archived[Int(number)]
@@ -189,7 +189,7 @@ struct PropertyListOutliner {
         list["$class", in: index].flatMap { list["$classname", in: target($0)] }.flatMap { list.string(target($0)) }.map(Self.clipped)
     }
 
-    /// An object in a few words: the key of a dictionary need be no string.
+    /// A short description of an object. Dictionary keys need not be strings.
     private func summary(of index: Int) -> String {
         if let text = list.string(index) { return Self.clipped(text) }
         guard let name = className(of: index), case .dictionary(let keys, let values) = list.objects[index] else { return "?" }
@@ -197,11 +197,11 @@ struct PropertyListOutliner {
         return texts.first.map { "\(name) \(Self.clipped($0))" } ?? name
     }
 
-    // MARK: Words
+    // MARK: Formatting
 
     private func name(_ index: Int) -> String { list.string(index).map(Self.clipped) ?? "?" }
 
-    /// By scalars: a single character can be as long as the text.
+    /// Truncates by scalars, because a single character can be arbitrarily long.
     private static func clipped(_ text: String) -> String {
         if text.utf8.count <= textLimit { return text }
         let scalars = text.unicodeScalars.prefix(textLimit)
@@ -210,7 +210,7 @@ struct PropertyListOutliner {
 
     private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
-    /// Days and time would need a calendar; seconds since 1970 say the same.
+    /// The time in seconds since 1970, which needs no calendar.
     private static func moment(_ seconds: Double) -> String { "\((seconds + epoch).description) s since 1970" }
 
     private static func uuid(_ bytes: [UInt8]) -> String {

@@ -1,23 +1,23 @@
-/// One error as a pasted text tells it.
+/// One error in a pasted text.
 public struct ReadError: Sendable, Hashable {
-    /// 0 for the outermost; the errors of items stand one deeper than the error that brings them.
+    /// The nesting depth, 0 for the outermost error. The errors of items are one level deeper than their batch error.
     public let depth: Int
-    /// The item that it is about: a record's name, or where it stands in an answer.
+    /// The item with the error: a record name, or its path in an answer.
     public var subject: String?
-    /// `CKErrorDomain`, `NSCocoaErrorDomain`…; `nil` for an error of the web services.
+    /// The domain, such as `CKErrorDomain` or `NSCocoaErrorDomain`; `nil` for an error of the web services.
     public var domain: String?
     public var number: Int?
-    /// The number that CloudKit uses within; Apple says nothing of what these mean.
+    /// CloudKit's internal error number, which Apple does not document.
     public var internalNumber: Int?
-    /// What the code is called in the text.
+    /// The name of the code in the text.
     public var name: String?
-    /// The sentence of the server, or the description.
+    /// The server's message, or the description.
     public var message: String?
-    /// The request's, as servers know it.
+    /// The id of the request on the server.
     public var uuid: String?
     public var operationID: String?
     public var container: String?
-    /// Seconds to wait.
+    /// The delay before a retry, in seconds.
     public var retryAfter: Double?
     /// The change tags of a conflict.
     public var clientTag: String?
@@ -27,12 +27,12 @@ public struct ReadError: Sendable, Hashable {
         self.depth = depth
     }
 
-    /// What is known of its code; `nil` for codes of other domains, and unknown ones.
+    /// The documentation of the code; `nil` for unknown codes and other domains.
     public var code: ErrorCode? {
         if domain == "CKErrorDomain" { return number.flatMap(ErrorCode.framework) ?? name.flatMap(ErrorCode.frameworkNamed) }
         return domain == nil ? name.flatMap(ErrorCode.named) : nil
     }
 
-    /// What is known of the sentence.
+    /// The explanation of the message; `nil` for unknown messages.
     public var knownReason: KnownReason? { message.flatMap { KnownReason(of: $0) } }
 }

@@ -1,17 +1,17 @@
-/// Whether the request that failed can be sent again.
+/// The conditions for a retry of a failed request.
 public enum RetryRule: Sendable, Hashable, CaseIterable {
-    /// The same request fails the same way.
+    /// Never: the same request fails in the same way.
     case never
-    /// As it is, after a pause.
+    /// After a pause, unchanged.
     case later
-    /// When what it names is mended, as a new request.
+    /// As a new request, after the cause is fixed.
     case mended
-    /// When it is known whether it succeeded already.
+    /// After a check whether the request succeeded.
     case checked
-    /// Each failed item has an error, and a rule, of its own.
+    /// Each failed item has its own error and rule.
     case perItem
 
-    /// The rule in a few words.
+    /// A short description of the rule.
     public var title: String {
         switch self {
         case .never: "don't send it again"

@@ -1,21 +1,21 @@
-/// A way in which bytes are written as text, by a server, a program or Xcode.
+/// A text encoding of bytes, as used by a server, a program or Xcode.
 public enum TextForm: String, Sendable, Hashable, CaseIterable {
-    /// With `+` and `/`, with padding: how JSON carries bytes.
+    /// Base64 with `+`, `/` and padding, as in JSON.
     case base64
-    /// With `-` and `_`, without padding: how Skylight writes tokens.
+    /// Base64 with `-` and `_`, without padding, as in Skylight's tokens.
     case base64URL
-    /// Base64 as it stands in a URL or a form: `%2B`, `%2F` and `%3D`.
+    /// Percent-encoded base64 from a URL or a form, with `%2B`, `%2F` and `%3D`.
     case percentEncoded
-    /// Two digits a byte, without spaces.
+    /// Two hexadecimal digits per byte, without spaces.
     case hex
-    /// `<62706c69 73743030>`: how Objective-C and older versions of Xcode print data.
+    /// `<62706c69 73743030>`: the format of Objective-C and older versions of Xcode.
     case dataDump
-    /// `{length = 42, bytes = 0x62706c69…}`: how newer versions print data.
+    /// `{length = 42, bytes = 0x62706c69…}`: the format of newer versions.
     case lengthDump
-    /// A member of a request or an answer.
+    /// A JSON member of a request or an answer.
     case json
 
-    /// What the form is called in a sentence.
+    /// The name of the encoding for use in a sentence.
     public var title: String {
         switch self {
         case .base64: "base64"
@@ -28,7 +28,7 @@ public enum TextForm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Writes bytes in this form, all of them: the dumps are not cut short as Xcode does it.
+    /// Encodes all bytes. Unlike Xcode, it never truncates dumps.
     public func text(of bytes: [UInt8]) -> String {
         switch self {
         case .base64: Base64.text(of: bytes)

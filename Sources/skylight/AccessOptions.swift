@@ -6,7 +6,7 @@ import Logging
 import Records
 import WebServices
 
-/// The options of a server that say who may come in.
+/// The access control options of a server.
 struct AccessOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -35,7 +35,7 @@ struct AccessOptions: ParsableArguments {
             valueName: "number"))
     var throttle: Int?
 
-    /// Requests a second where credentials are required: more than any app makes that works as it should.
+    /// The default request rate limit per second where credentials are required. Well-behaved apps stay far below it.
     private static let defaultThrottle = 100
 
     func validate() throws {
@@ -53,9 +53,9 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    // MARK: What follows from the address
+    // MARK: Defaults according to the address
 
-    /// - Throws: `ValidationError` when nobody would need credentials though others can connect.
+    /// - Throws: `ValidationError` if the server would be open to other machines without credentials.
     func check(for hostname: String) throws {
         guard TrustedSites.isWildcard(hostname) || TrustedSites.isHost(TrustedSites.asHost(hostname)) else {
             throw ValidationError("--hostname takes an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0; '\(hostname)' is neither.")
@@ -71,9 +71,9 @@ struct AccessOptions: ParsableArguments {
         auth ?? (Loopback.contains(hostname) ? .open : .required)
     }
 
-    /// Takes the administrator's password from the environment into the data folder where none is kept. One that is kept stays: it may have been set
-    /// since, and the variable may be meant for another server.
-    /// - Throws: `CommandFailure` when others could connect and there is none.
+    /// Stores the administrator's password from the environment in the data folder, unless a password exists.
+    /// An existing password stays, because it may be newer, and the variable may be meant for another server.
+    /// - Throws: `CommandFailure` if other machines can connect and there is no password.
     func checkPassword(in accounts: Accounts, for hostname: String, _ logger: Logger) async throws {
         if let password = AdministratorPassword.ofEnvironment, accounts.hasAdministratorPassword {
             if try await accounts.checkAdministrator(password: password, from: "") != .accepted {
@@ -95,7 +95,7 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// - Returns: `nil` where as many requests are answered as there are.
+    /// - Returns: `nil` for no rate limit.
     func throttle(for hostname: String) -> Throttle? {
         let limit = throttle ?? (mode(for: hostname) == .required ? Self.defaultThrottle : 0)
         return limit == 0 ? nil : Throttle(limit: limit)
@@ -107,7 +107,7 @@ struct AccessOptions: ParsableArguments {
         return TrustedSites(listeningOn: hostname, hosts: hosts, origins: allowOrigin)
     }
 
-    /// - Throws: `CommandFailure` when the files can't be used.
+    /// - Throws: `CommandFailure` if the files are invalid.
     func certificate() throws -> ServerCertificate? {
         guard let tlsCert, let tlsKey else { return nil }
         do {
@@ -117,7 +117,7 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Says in the log what is good to know before others come.
+    /// Logs warnings about the access settings.
     func warn(_ access: AccessControl, _ certificate: ServerCertificate?, on hostname: String, _ logger: Logger) {
         if access.mode == .required, !access.accounts.hasAdministratorPassword {
             logger.notice("No administrator's password is set: nobody can sign in to the console until 'skylight admin set-password' sets one")
@@ -131,7 +131,7 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// 256 random bits in hexadecimal digits.
+    /// A secret of 256 random bits, in hexadecimal digits.
     static func randomSecret() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<4).map { _ in

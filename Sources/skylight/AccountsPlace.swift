@@ -4,8 +4,8 @@ import JSON
 import Records
 import RemoteRecordStore
 
-/// Who is let in to the data that a command works on: the accounts of a folder that this process has opened, or those of a running server, which
-/// has them in memory and so must be asked. Both answer in the JSON of the services under `/skylight/1/accounts/`.
+/// The accounts of the data: those of a folder that this process has opened, or those of a running server,
+/// which has them in memory and must be asked. Both answer in the JSON format of `/skylight/1/accounts/`.
 enum AccountsPlace: Sendable {
     case local(Accounts)
     case remote(RemoteRecordEngine)
@@ -87,7 +87,7 @@ enum AccountsPlace: Sendable {
         }
     }
 
-    /// Signs in a user, who is made when nobody goes by the name.
+    /// Signs in a user. Creates the user if the name is unknown.
     func signIn(
         _ user: String, container: ContainerID, environment: Records.Environment, apiTokenID: String?, keepSignedIn: Bool
     ) async throws -> JSONObject {
@@ -129,7 +129,7 @@ enum AccountsPlace: Sendable {
     }
 
     /// - Parameter user: a handle or a user record name.
-    /// - Returns: the `user`, and how many sign-in sessions ended.
+    /// - Returns: the `user`, and the number of ended sessions.
     func removeUser(_ user: String) async throws -> JSONObject {
         switch self {
         case .local(let accounts):
@@ -168,7 +168,7 @@ enum AccountsPlace: Sendable {
 }
 
 extension JSONValue {
-    /// - Throws: `RecordError` INTERNAL_ERROR when it is something else: then a server of another version answered.
+    /// - Throws: `RecordError` INTERNAL_ERROR for any other type, which means that the server has another version.
     var object: JSONObject {
         get throws {
             guard case .object(let object) = self else { throw Self.unexpected }
@@ -195,14 +195,14 @@ extension JSONObject {
         if case .string(let text)? = self[name] { text } else { "" }
     }
 
-    /// A moment in UTC, to the minute; `nil` where there is none.
+    /// A time in UTC, to the minute; `nil` if there is none.
     func moment(_ name: Name) -> String? {
         guard case .integer(let milliseconds)? = self[name] else { return nil }
         let text = Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(Date.ISO8601FormatStyle())
         return String(text.prefix(16)).replacing("T", with: " ")
     }
 
-    /// Whether it is of a place, where that matters.
+    /// True if the object belongs to the container and environment. `nil` matches any.
     func isOf(_ container: ContainerID?, _ environment: Records.Environment?) -> Bool {
         (container.map { Name($0.description) == Name(text("container")) } ?? true)
             && (environment.map { Name($0.rawValue) == Name(text("environment")) } ?? true)

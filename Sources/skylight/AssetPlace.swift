@@ -5,14 +5,14 @@ import Records
 import RecordStore
 import RemoteRecordStore
 
-/// The files of one container's environment: those of an open folder, or of a running server.
+/// The asset files of one container's environment, in an open folder or on a running server.
 struct AssetPlace: Sendable, CustomStringConvertible {
     private enum Way {
         case local(AssetStores)
         case remote(RemoteRecordEngine)
     }
 
-    /// Bytes of a file that a command may bring in: as many as receipts can say.
+    /// The size limit in bytes of a file that a command uploads, which is the limit of receipts.
     static let sizeLimit: Int64 = 1 << 47
 
     let container: ContainerID
@@ -38,7 +38,7 @@ struct AssetPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// - Parameter graceTime: how long unused files are kept; `nil` for as long as the server does, or a day.
+    /// - Parameter graceTime: the time that unused files are kept; `nil` for the default of the server, or a day.
     func sweep(graceTime: Duration?, dryRun: Bool) async throws -> AssetSweep {
         switch way {
         case .local(let stores):
@@ -47,7 +47,7 @@ struct AssetPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a file is stored.
+    /// True if the file is stored.
     func holds(_ checksum: FileChecksum) async throws -> Bool {
         switch way {
         case .local(let stores): return try await stores.existingStore(container, environment)?.ledger.entry(of: checksum) != nil
@@ -61,7 +61,7 @@ struct AssetPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The way of bytes into the place and out of it.
+    /// The transport for asset bytes.
     func transport() async throws -> any AssetTransport {
         switch way {
         case .local(let stores): StoredAssets(try await stores.store(container, environment))

@@ -2,7 +2,7 @@ import ArgumentParser
 import Records
 import RecordStore
 
-/// Which containers' files a command is about.
+/// The options for the asset files that a command works on.
 struct AssetPlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
@@ -11,8 +11,8 @@ struct AssetPlaceOptions: ParsableArguments {
     @Option(help: "Only this environment. (default: both)")
     var environment: Environment?
 
-    /// The places that are meant, in the order of their names.
-    /// - Throws: `CommandFailure` when there is no such container.
+    /// The selected places, sorted by name.
+    /// - Throws: `CommandFailure` if the container does not exist.
     func places(in store: OpenStore) async throws -> [AssetPlace] {
         let places = try await store.assetPlaces()
         let found = places.filter { (container == nil || $0.container == container) && (environment == nil || $0.environment == environment) }

@@ -84,7 +84,7 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
 }
 
 extension JSONWriter {
-    /// Whose files they are.
+    /// Writes the container and environment.
     mutating func members(of place: AssetPlace) {
         member("container", place.container.description)
         member("environment", place.environment.rawValue)

@@ -1,2 +1,2 @@
-/// Whoever read what this process writes has gone away.
+/// The reader of this process's output has closed the pipe.
 struct BrokenPipe: Error {}

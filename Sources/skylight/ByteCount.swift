@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A number of bytes, as people write it: `50MB`, `2GB`, `1048576`. A kilobyte has 1024 bytes here, as everywhere in CloudKit's limits.
+/// A byte count as an option value: `50MB`, `2GB`, `1048576`. A kilobyte has 1024 bytes, as in CloudKit's limits.
 struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
     let bytes: Int64
 
@@ -12,7 +12,7 @@ struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// - Returns: `nil` unless the text is a whole number above zero with a unit or none, and fits 64 bits.
+    /// - Returns: `nil` unless the text is a positive integer with an optional unit, within 64 bits.
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         let suffix = argument.dropFirst(digits.count).drop { $0 == " " }.lowercased()
@@ -24,12 +24,12 @@ struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
 
     var defaultValueDescription: String { description }
 
-    /// In the largest unit that leaves a number of at least 1: `512 bytes`, `1.4 KB`, `50 MB`.
+    /// The count in the largest unit with a value of at least 1: `512 bytes`, `1.4 KB`, `50 MB`.
     var description: String {
         if bytes < 1024 { return bytes == 1 ? "1 byte" : "\(bytes) bytes" }
         var (value, unit) = (Double(bytes) / 1024, 0)
         let names = ["KB", "MB", "GB", "TB"]
-        // What would be shown as 1,024 of one unit is 1 of the next.
+        // A value that rounds to 1,024 is shown as 1 of the next unit.
         while value >= 1023.95, unit < names.count - 1 { (value, unit) = (value / 1024, unit + 1) }
         let tenths = (value * 10).rounded()
         let number = tenths.truncatingRemainder(dividingBy: 10) == 0 ? Output.grouped(Int(tenths / 10)) : "\(tenths / 10)"

@@ -2,14 +2,14 @@ import JSON
 import Records
 import RecordStore
 
-/// The changes of a zone, or of a database where no zone is named.
+/// The changes of a zone, or of a database if there is no zone.
 struct ChangeFeed: Sendable {
-    /// Changes in a page.
+    /// Changes per page.
     private static let pageSize = 500
 
     let database: any RecordDatabase
     let zoneID: ZoneID?
-    /// How long to wait before a page is asked for again after an error; `nil` when the error is the end.
+    /// The delay before a retry after an error; `nil` to end with the error.
     var pause: @Sendable (RecordError) async -> Duration? = { _ in nil }
 
     enum Changes: Sendable {
@@ -30,7 +30,7 @@ struct ChangeFeed: Sendable {
         let moreComing: Bool
     }
 
-    /// The token for now.
+    /// The current token.
     func currentToken() async throws -> ChangeToken {
         if let zoneID {
             guard let token = try await database.fetchZones([zoneID]).first?.get().syncToken else { throw Self.unable("tell the current token") }
@@ -60,22 +60,21 @@ struct ChangeFeed: Sendable {
         return Page(changes: .zones(page.changes), token: page.syncToken, moreComing: page.moreComing)
     }
 
-    /// How many changes a pull will bring, where that is known without reading them.
+    /// The number of changes in a pull, if it is known without reading them.
     private func total(since token: ChangeToken?) async throws -> Int? {
         if let token { return try await (database as? any TokenExplaining)?.explain(token).changesAfter }
         guard let zoneID else { return nil }
         return try await (database as? any RecordCounting)?.counts(in: zoneID).total
     }
 
-    /// Prints everything since a token, and how far it is.
-    /// - Returns: the token after it.
+    /// Prints all changes since a token, with a progress bar.
+    /// - Returns: the token after the last change.
     func pull(since token: ChangeToken?, to printer: ChangePrinter) async throws -> ChangeToken {
         let bar = ProgressBar()
         defer { bar.finish() }
-        // The first page says what is wrong with the token, in the words for it.
+        // Requests the first page before the total, so that an invalid token causes the protocol's own error.
         var page = try await page(since: token)
-        // Without it only the bar has no end.
-        // A server that can't tell how many there are is followed without a bar.
+        // The total is optional. Without it, the progress bar shows no end.
         let total = try? await total(since: token)
         var done = 0
         while true {

@@ -1,11 +1,11 @@
 import JSON
 import Records
 
-/// Prints changes and tokens, a line each.
+/// Prints changes and tokens, one per line.
 struct ChangePrinter: Sendable {
     let asJSON: Bool
 
-    /// - Parameter bar: makes room before lines go to the same terminal.
+    /// - Parameter bar: the progress bar on the same terminal, which is cleared first.
     func say(_ changes: ChangeFeed.Changes, below bar: ProgressBar? = nil) throws {
         if changes.count == 0 { return }
         bar?.finish()
@@ -19,13 +19,13 @@ struct ChangePrinter: Sendable {
         try OutputFile.standardOutput.write(text)
     }
 
-    /// The token to go on from.
+    /// Prints the token to continue from.
     func say(_ token: ChangeToken) throws {
         if asJSON { return try sayOnly(token) }
         try OutputFile.standardOutput.write(Array("Token: \(token.text)\n".utf8))
     }
 
-    /// The token and nothing else.
+    /// Prints only the token.
     func sayOnly(_ token: ChangeToken) throws {
         var writer = JSONWriter()
         writer.object { $0.member("syncToken", token.text) }

@@ -57,7 +57,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
     }
 
-    // MARK: Saying
+    // MARK: Output
 
     private func say(_ finding: RecordFinding) {
         let field = finding.fieldName.map { " · \($0)" } ?? ""
@@ -71,7 +71,7 @@ struct CheckCommand: AsyncParsableCommand {
         Output.say("\(looked) of the \(scope.rawValue) database: \(progress.findings == 0 ? "nothing found" : "\(Output.grouped(progress.findings)) found").")
     }
 
-    /// A line for each, so that it is told of at once and nothing is held.
+    /// Prints each finding immediately, so that none are kept in memory.
     private func sayLine(_ finding: RecordFinding) {
         Output.say { writer in
             writer.member("finding", finding.kind.rawValue)

@@ -5,19 +5,19 @@ import JSON
 import Records
 import SQLiteRecordStore
 
-/// Why a command failed, for people and, with `--json`, for programs.
+/// The error of a command, as text or, with `--json`, as JSON.
 struct CommandFailure: Error {
     let status: ExitStatus
     let code: String
     let reason: String
-    /// How to go on.
+    /// Advice for the user.
     let remedy: String?
-    /// The bad rows of an import.
+    /// The invalid rows of an import.
     var rows: [RowProblem] = []
     var rowCount = 0
-    /// What stands below the reason, a line or more each.
+    /// Additional lines below the reason.
     var details: [String] = []
-    /// More members of the error's JSON.
+    /// Additional members of the error's JSON.
     var members: (@Sendable (inout JSONWriter) -> Void)?
 
     init(_ status: ExitStatus, _ reason: String, code: String? = nil, remedy: String? = nil) {
@@ -27,7 +27,7 @@ struct CommandFailure: Error {
         self.remedy = remedy
     }
 
-    /// - Returns: `nil` for errors of the argument parser, which words them itself.
+    /// - Returns: `nil` for errors of the argument parser, which formats them itself.
     init?(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -43,7 +43,7 @@ struct CommandFailure: Error {
             self.init(.failed, error.localizedDescription)
         case is ValidationError, is ExitCode, is CleanExit: return nil
         default:
-            // The parser's own error types are not public; everything of theirs knows its exit code.
+            // The parser's own error types are not public, but all of them have its exit code.
             if Skylight.exitCode(for: error).rawValue == ExitStatus.usage.rawValue { return nil }
             self.init(.failed, "\(error)")
         }
@@ -79,7 +79,7 @@ struct CommandFailure: Error {
         self.init(status, error.reason, code: error.code.rawValue)
     }
 
-    /// Says what went wrong and ends the process.
+    /// Prints the error and ends the process.
     func end(asJSON: Bool) -> Never {
         if asJSON {
             Output.note(String(decoding: json, as: UTF8.self))

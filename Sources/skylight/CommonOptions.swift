@@ -1,7 +1,7 @@
 import ArgumentParser
 import Records
 
-/// The options of every command.
+/// The options of all commands.
 struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The folder with the data. (default: $SKYLIGHT_DATA, else \(DataFolder.defaultDescription))", valueName: "dir"))
     var data: String?
@@ -12,7 +12,7 @@ struct CommonOptions: ParsableArguments {
     var dataFolder: DataFolder { DataFolder(data) }
 }
 
-/// Which database a command is about.
+/// The options for the database of a command.
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
@@ -24,7 +24,7 @@ struct DatabaseOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Whose private and shared data is meant: a handle such as ada, or a user record name.", valueName: "handle"))
     var user = "developer"
 
-    /// Whose schemas a command is about, and for whom.
+    /// The schemas of the command, and the acting user.
     var schemas: SchemaPlace { SchemaPlace(container: container, user: user) }
 
     func address(_ scope: DatabaseScope) -> DatabaseAddress {
@@ -33,7 +33,7 @@ struct DatabaseOptions: ParsableArguments {
 }
 
 extension ContainerID {
-    /// - Throws: `ValidationError` that says what a container's identifier looks like.
+    /// - Throws: `ValidationError` with the format of container identifiers.
     init(argument: String) throws {
         guard let container = ContainerID(argument) else {
             throw ValidationError("a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App.")

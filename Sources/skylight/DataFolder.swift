@@ -7,11 +7,11 @@ import Records
 import RecordStore
 import SQLiteRecordStore
 
-/// The folder with everything a Skylight keeps: a folder for each container, and the users.
+/// The data folder, which contains a folder for each container, and the accounts.
 struct DataFolder {
     let url: URL
 
-    /// The folder of the option, else of the environment variable `SKYLIGHT_DATA`, else where the system keeps such data.
+    /// The folder in the option, or else in the environment variable `SKYLIGHT_DATA`, or else the system's default place.
     init(_ option: String?) {
         let environment = ProcessInfo.processInfo.environment
         if let path = option ?? environment["SKYLIGHT_DATA"].flatMap({ $0.isEmpty ? nil : $0 }) {
@@ -26,7 +26,7 @@ struct DataFolder {
         #if os(macOS)
             return home.appending(path: "Library/Application Support/Skylight", directoryHint: .isDirectory)
         #else
-            // The XDG Base Directory Specification; a relative path there is to be ignored.
+            // The XDG Base Directory Specification requires that relative paths be ignored.
             if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
                 return URL(filePath: path, directoryHint: .isDirectory).appending(path: "skylight", directoryHint: .isDirectory)
             }
@@ -34,7 +34,7 @@ struct DataFolder {
         #endif
     }
 
-    /// The standard place as help texts name it.
+    /// The default place, for help texts.
     static var defaultDescription: String {
         #if os(macOS)
             "~/Library/Application Support/Skylight"
@@ -47,7 +47,7 @@ struct DataFolder {
 
     var serverFile: ServerFile { ServerFile(folder: url) }
 
-    /// - Throws: `CommandFailure` when the folder is not there.
+    /// - Throws: `CommandFailure` if the folder does not exist.
     func checkExists() throws {
         if !FileManager.default.fileExists(atPath: path) {
             throw CommandFailure(
@@ -56,20 +56,20 @@ struct DataFolder {
         }
     }
 
-    /// Whether other users of the machine may look into the folder, as far as its own rights say.
+    /// True if the permissions of the folder let other users of the machine access it.
     var isOpenToOthers: Bool {
-        // Where the rights can't be told, nothing is said of them.
+        // If the permissions can't be read, there is no warning.
         let rights = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         return rights.map { $0.intValue & 0o077 != 0 } ?? false
     }
 
-    /// Opens the folder, and makes it when it is missing, for its owner alone. The engine is to be closed.
+    /// Opens the folder. Creates a missing one with access for its owner only. The caller must close the result.
     /// - Parameters:
-    ///   - tokenLifetime: how long deletions are remembered; `nil` for ever.
-    ///   - journal: what is kept of earlier versions of records; `nil` for what the last server said.
-    ///   - assetSizeLimit: bytes that an upload may have.
-    ///   - assetGraceTime: how long files are kept that nothing uses.
-    ///   - logLevel: how much is logged of the stores. Commands say by themselves what went wrong.
+    ///   - tokenLifetime: the time that deletions are kept; `nil` for no limit.
+    ///   - journal: the retention of earlier record versions; `nil` for the last server's setting.
+    ///   - assetSizeLimit: the size limit of an upload, in bytes.
+    ///   - assetGraceTime: the time that unused files are kept.
+    ///   - logLevel: the log level of the stores. Commands report errors themselves.
     func open(
         tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, assetSizeLimit: Int64 = AssetStores.defaultSizeLimit,
         assetGraceTime: Duration = AssetStores.defaultGraceTime, logLevel: Logger.Level = .critical
@@ -80,9 +80,9 @@ struct DataFolder {
         do {
             let isNew = !FileManager.default.fileExists(atPath: path)
             let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
-            // Before anything is in it. A folder that was there keeps the rights that its owner gave it.
+            // Sets the permissions while the folder is empty. An existing folder keeps its permissions.
             if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
-            // Left by a server that was killed.
+            // The file of a server that was killed.
             serverFile.remove()
             let assets = AssetStores(folder: url, engine: engine, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
             return Store(engine: engine, assets: assets, accounts: try Accounts(file: url.appending(path: "accounts.sqlite")), clock: clock)
@@ -97,19 +97,19 @@ struct DataFolder {
         }
     }
 
-    /// What is in an open folder.
+    /// The content of an open folder.
     struct Store {
         let engine: SQLiteRecordEngine
         let assets: AssetStores
         let accounts: Accounts
         let clock: SettableClock
 
-        /// Ends work that is under way and lets go of the folder.
+        /// Ends work in progress and closes the folder.
         func close() async {
             do {
                 try await accounts.writeUses()
             } catch {
-                // What is lost is when tokens were last used, and the names of users whom requests named last.
+                // The lost data are the last uses of tokens, and the users of the last requests.
                 Logger(label: "skylight").warning("Who asked last could not be written: \(error)")
             }
             await assets.close()

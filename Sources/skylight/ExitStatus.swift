@@ -1,4 +1,4 @@
-/// What a command ends with when it fails: the numbers of sysexits.h, which scripts know.
+/// The exit status of a failed command, with numbers from sysexits.h.
 enum ExitStatus: Int32 {
     case failed = 1
     case usage = 64
@@ -10,7 +10,7 @@ enum ExitStatus: Int32 {
     case tryAgain = 75
     case notPermitted = 77
 
-    /// The `code` of errors in JSON that have no code of the protocol's.
+    /// The `code` of JSON errors without a protocol error code.
     var code: String {
         switch self {
         case .failed: "FAILED"

@@ -5,7 +5,7 @@ public import Logging
 public import Records
 public import RecordStore
 
-// Types of the floors below as values of options.
+// Types of lower layers as option values.
 
 extension Environment: ExpressibleByArgument {}
 extension DatabaseScope: ExpressibleByArgument {}

@@ -3,12 +3,12 @@ import RecordStore
 import Synchronization
 import UnixSignals
 
-/// Prints changes as they are committed, until the process is asked to end. A server that is busy is asked again.
+/// Prints changes as they are committed, until a signal ends the process. Retries while the server is busy.
 struct Follower: Sendable {
     private let feed: ChangeFeed
     private let printer: ChangePrinter
 
-    /// - Parameter isServerThere: asks whether the server answers at all.
+    /// - Parameter isServerThere: returns true if the server answers.
     init(feed: ChangeFeed, printer: ChangePrinter, isServerThere: @escaping @Sendable () async -> Bool) {
         var feed = feed
         feed.pause = { error in
@@ -20,15 +20,15 @@ struct Follower: Sendable {
         self.printer = printer
     }
 
-    /// How far the printing is, also for whoever ends it.
+    /// The token after the printed changes, shared with the signal handler.
     private final class Place: Sendable {
         let token = Mutex<ChangeToken?>(nil)
     }
 
-    /// - Throws: `CommandFailure` when the server ended; what a page throws.
+    /// - Throws: `CommandFailure` if the server ended; errors of page requests.
     func run(since token: ChangeToken?) async throws {
         guard let signalling = feed.database as? any CommitSignalling else { throw ChangeFeed.unable("be followed") }
-        // Both begin before the first look, so that nothing falls in between.
+        // Both start before the first page, so that nothing is missed.
         let commits = signalling.commits()
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let place = Place()
@@ -50,10 +50,10 @@ struct Follower: Sendable {
             do {
                 return try await group.next() ?? false
             } catch let error as RecordError where error.code == .tryAgainLater {
-                // Nobody answers any more.
+                // The server no longer answers.
                 return false
             } catch {
-                // What was printed stays good: the token says how far it came.
+                // The printed changes stay valid, so the token shows where to continue.
                 try place.token.withLock { $0 }.map { try printer.say($0) }
                 throw error
             }

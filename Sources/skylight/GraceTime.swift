@@ -1,18 +1,18 @@
 import ArgumentParser
 
-/// How long something is kept, as people write it: hours, or a number with `s`, `m`, `h` or `d`.
+/// A duration as an option value: hours, or a number with `s`, `m`, `h` or `d`.
 struct GraceTime: ExpressibleByArgument, Sendable, Hashable {
     let duration: Duration
 
     private static let units: [(suffixes: [String], seconds: Int64)] = [(["s"], 1), (["m", "min"], 60), (["", "h"], 3600), (["d"], 86_400)]
-    /// A hundred years.
+    /// A hundred years, in seconds.
     private static let limit: Int64 = 36_525 * 86_400
 
     init(_ duration: Duration) {
         self.duration = duration
     }
 
-    /// - Returns: `nil` unless the text is a whole number with a unit or none, of a hundred years at most.
+    /// - Returns: `nil` unless the text is an integer with an optional unit, of at most a hundred years.
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         let suffix = argument.dropFirst(digits.count).drop { $0 == " " }.lowercased()
@@ -28,7 +28,7 @@ struct GraceTime: ExpressibleByArgument, Sendable, Hashable {
 }
 
 extension GraceTime: CustomStringConvertible {
-    /// In the largest unit that leaves a whole number: `24 hours`, `90 minutes`.
+    /// The duration in the largest unit with an integer value: `24 hours`, `90 minutes`.
     var description: String {
         func counted(_ count: Int64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         if seconds == 0 || seconds % 60 != 0 { return counted(seconds, "second") }

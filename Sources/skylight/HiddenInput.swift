@@ -1,18 +1,18 @@
 import Foundation
 
-/// Asks for what must not be seen.
+/// Reads secrets from the terminal.
 enum HiddenInput {
     private static let limit = 4096
 
-    /// Whether there is a terminal to ask at.
+    /// True if standard input is a terminal.
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Reads a line that is not shown while it is typed. Ctrl-C ends the process as ever, with the terminal as it was.
+    /// Reads a line without echo. Ctrl-C restores the terminal and ends the process.
     static func line(after prompt: String) throws -> String {
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw CommandFailure(.failed, "The terminal can't be used") }
         var hidden = before
-        // Byte by byte, and with Ctrl-C as a byte, so that the terminal is never left as it is here.
+        // Reads single bytes, with Ctrl-C as a byte, so that the terminal is always restored.
         hidden.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else { throw CommandFailure(.failed, "The terminal can't be used") }
         defer { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) }
@@ -30,14 +30,14 @@ enum HiddenInput {
                 tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
                 Output.write("\n")
                 signal(SIGINT, SIG_DFL)
-                // To the process: this thread is one that takes no signals.
+                // Sends the signal to the process, because this thread blocks signals.
                 kill(getpid(), SIGINT)
                 sleep(1)
                 exit(130)
             case 0x04 where bytes.isEmpty: throw CommandFailure(.usage, "No password was given; nothing was changed")
             case 0x15: bytes = []
             case 0x08, 0x7F:
-                // A character may be several bytes.
+                // Removes all bytes of a multibyte character.
                 while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
             case 0x20...: if bytes.count < limit { bytes.append(byte) }
             default: break

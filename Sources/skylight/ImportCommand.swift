@@ -141,7 +141,7 @@ struct ImportCommand: AsyncParsableCommand {
         return failure
     }
 
-    // MARK: What was done
+    // MARK: Output
 
     private func say(_ report: RestoreReport, at address: DatabaseAddress) {
         Output.say(

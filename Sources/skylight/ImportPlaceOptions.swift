@@ -3,7 +3,7 @@ import JSON
 import Records
 import RecordStore
 
-/// Where an import goes. An export says it itself, so nothing is needed here for one.
+/// The target options of an import. They are optional for an export, which contains its origin.
 struct ImportPlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The container, such as iCloud.com.example.App. (default for an export: its own)", valueName: "identifier"),
@@ -28,8 +28,8 @@ struct ImportPlaceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The user whose zone it is, in the shared database.", valueName: "handle"))
     var zoneOwner: String?
 
-    /// - Parameter needsZone: whether the shared database needs to be told which zone of whom.
-    /// - Throws: `ValidationError` when zone and database don't go together.
+    /// - Parameter needsZone: true if the shared database requires a zone with its owner.
+    /// - Throws: `ValidationError` if the zone options do not fit the database.
     func check(in scope: DatabaseScope, needsZone: Bool) throws {
         if scope != .private, zone != nil, zoneOwner == nil {
             if scope == .public { throw ValidationError("The public database has only its default zone: leave --zone out.") }
@@ -39,7 +39,7 @@ struct ImportPlaceOptions: ParsableArguments {
         if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
     }
 
-    /// The zone that was asked for, `nil` when none was.
+    /// The requested zone; `nil` if there is none.
     func zoneID(in store: OpenStore) async throws -> ZoneID? {
         guard let zone else { return nil }
         guard let zoneOwner else { return ZoneID(zoneName: Name(zone)) }

@@ -1,10 +1,10 @@
 import Records
 import RecordStore
 
-/// Indexes that are declared and not complete yet.
+/// Indexes that are declared but incomplete.
 struct IndexesUnderWay {
     let count: Int
-    /// Whether a server goes on with them; otherwise nobody does once the command has ended.
+    /// True if a server continues to build them. Otherwise the build pauses when the command ends.
     private let hasServer: Bool
 
     init(_ builds: [IndexBuildProgress], hasServer: Bool) {
@@ -14,7 +14,7 @@ struct IndexesUnderWay {
         self.hasServer = hasServer
     }
 
-    /// Says it on standard error.
+    /// Prints a note on standard error.
     func say() {
         let indexes = count == 1 ? "1 index is" : "\(Output.grouped(count)) indexes are"
         Output.note(

@@ -47,7 +47,7 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         Output.note("This is the key ID of '\(key.text("name"))' in \(container) (\(environment.rawValue)). It speaks for the user \(key.text("userRecordName")).")
     }
 
-    /// A key is small: what is larger is none.
+    /// The key file, with a size limit, because keys are small.
     private func text() throws -> String {
         do {
             let handle = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))

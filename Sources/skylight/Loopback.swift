@@ -1,6 +1,6 @@
-/// The names of this machine that no other machine can be reached by.
+/// The host names and addresses that only this machine can reach.
 enum Loopback {
-    /// Whether a host is `localhost`, an address of 127.0.0.0/8, or ::1.
+    /// True for `localhost`, an address in 127.0.0.0/8, and ::1.
     static func contains(_ host: String) -> Bool {
         if ["localhost", "::1", "[::1]"].contains(host.lowercased()) { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

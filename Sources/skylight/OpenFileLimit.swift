@@ -1,8 +1,8 @@
 import Foundation
 
-/// How many files this process may have open: each container takes several, each connection one.
+/// The limit of open files for this process. Each container needs several, and each connection one.
 enum OpenFileLimit {
-    /// Raises the limit as far as the system lets a process do by itself. Where it can't be raised, what is there must do.
+    /// Raises the soft limit as far as permitted. If that fails, the existing limit applies.
     static func raise() {
         var limit = rlimit()
         #if os(Linux)
@@ -11,7 +11,7 @@ enum OpenFileLimit {
             let resource = RLIMIT_NOFILE
         #endif
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-        // Some systems name no highest number but refuse what is beyond their table of files.
+        // Some systems report no hard limit, but refuse values above the size of their file table.
         limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 65_536))
         setrlimit(resource, &limit)
     }

@@ -2,8 +2,8 @@ import Records
 import RecordStore
 
 extension OpenStore {
-    /// A container's environment, to look at its schema or to change it. It is made if it is not there.
-    /// - Throws: `CommandFailure` when the store can't do such things.
+    /// The schema editor of a container's environment. Creates the environment if it is missing.
+    /// - Throws: `CommandFailure` if the store does not support schema access.
     func schemaEditing(_ environment: Environment, in place: SchemaPlace) async throws -> any SchemaEditing {
         let address = DatabaseAddress(container: place.container, environment: environment, scope: .public)
         guard let editing = try await database(address, as: place.user) as? any SchemaEditing else {
@@ -12,33 +12,33 @@ extension OpenStore {
         return editing
     }
 
-    /// Whether a container's environment is there. Nothing is made.
+    /// True if the container's environment exists. Does not create it.
     func has(_ environment: Environment, of container: ContainerID) async throws -> Bool {
         guard try await engine.containers().contains(container) else { return false }
         guard let listing = engine as? any EnvironmentListing else { return true }
         return try await listing.environments(of: container).contains(environment)
     }
 
-    /// The schema of a container's environment; of one that is not there, the schema that it would begin with.
+    /// The schema of a container's environment, or the initial schema if it does not exist.
     func schema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
         guard try await has(environment, of: place.container) else { return .initial }
         return try await schemaEditing(environment, in: place).schema()
     }
 
-    /// The schema of an environment of a container that is there.
-    /// - Throws: `CommandFailure` when there is no such container.
+    /// The schema of an existing container's environment.
+    /// - Throws: `CommandFailure` if the container does not exist.
     func existingSchema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
         try await checkExists(place.container)
         return try await schema(of: environment, in: place)
     }
 
-    /// The indexes that are not complete after a change that did not wait for them.
+    /// The incomplete indexes after a change that did not wait for them.
     func indexesUnderWay(_ editing: any SchemaEditing) async throws -> IndexesUnderWay? {
         let builds = try await editing.indexBuilds().filter { $0.work == .building }
         return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: isRemote)
     }
 
-    /// Changes a schema, and shows how far the indexes are that are built for it.
+    /// Changes a schema, with a progress bar for the index builds.
     func change(
         _ editing: any SchemaEditing, showingProgress isShown: Bool, _ change: @escaping @Sendable (any SchemaEditing) async throws -> Schema
     ) async throws -> Schema {
@@ -50,7 +50,7 @@ extension OpenStore {
                 group.addTask {
                     var total = 0
                     while !Task.isCancelled {
-                        // Sleeping ends with the task, and a moment without progress is no failure.
+                        // Cancellation ends the sleep. Errors of the progress request are ignored.
                         try? await Task.sleep(for: .milliseconds(250))
                         guard let builds = try? await editing.indexBuilds() else { continue }
                         total = max(total, builds.reduce(0) { $0 + $1.total })

@@ -7,7 +7,7 @@ import RecordStore
 import RemoteRecordStore
 import SQLiteRecordStore
 
-/// The data that a command works on: a folder that this process has opened, or what a running server shows of its own.
+/// The data of a command: a folder that this process has opened, or a running server.
 struct OpenStore: Sendable {
     private enum Way {
         case local(DataFolder.Store)
@@ -31,7 +31,7 @@ struct OpenStore: Sendable {
         if case .remote = way { true } else { false }
     }
 
-    /// Who is let in to the data, and by what.
+    /// The accounts of the data.
     var accounts: AccountsPlace {
         switch way {
         case .local(let store): .local(store.accounts)
@@ -39,14 +39,14 @@ struct OpenStore: Sendable {
         }
     }
 
-    /// Whether the server that the data is on answers.
+    /// True if the server of the data answers.
     @Sendable func isServerThere() async -> Bool {
         guard case .remote(let engine) = way else { return false }
-        // Any error means no.
+        // Any error means false.
         return (try? await engine.checkHealth()) != nil
     }
 
-    /// The user of a handle or a user record name; `nil` for the developer. One who is not known yet is made.
+    /// The user with a handle or a user record name; `nil` for the developer. Creates an unknown user.
     func caller(named handle: String?) async throws -> Caller {
         switch way {
         case .local(let store): try store.accounts.caller(named: handle, deviceID: "skylight")
@@ -54,7 +54,7 @@ struct OpenStore: Sendable {
         }
     }
 
-    /// The handles of the users, by their record names.
+    /// The handles of all users, by record name.
     func handles() async throws -> [Name: String] {
         let pairs: [(Name, String)] =
             switch way {
@@ -64,7 +64,7 @@ struct OpenStore: Sendable {
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The places with records, and so perhaps with files, in the order of their names. What is not there is not made only to be found empty.
+    /// The existing environments, which may have files, sorted by name. Does not create any.
     func assetPlaces() async throws -> [AssetPlace] {
         guard let listing = engine as? any EnvironmentListing else { return [] }
         var places: [AssetPlace] = []
@@ -74,7 +74,7 @@ struct OpenStore: Sendable {
         return places
     }
 
-    /// The files beside a database.
+    /// The asset files of a database.
     func assetPlace(of address: DatabaseAddress) -> AssetPlace {
         assetPlace(address.container, address.environment)
     }
@@ -86,7 +86,7 @@ struct OpenStore: Sendable {
         }
     }
 
-    /// Ends work that is under way and lets go of the data.
+    /// Ends work in progress and closes the data.
     func close() async {
         switch way {
         case .local(let store): await store.close()
@@ -94,18 +94,18 @@ struct OpenStore: Sendable {
         }
     }
 
-    /// A database as a user sees it.
+    /// A database, accessed as a user.
     func database(_ address: DatabaseAddress, as user: String?) async throws -> any RecordDatabase {
         try await engine.database(address, as: try await caller(named: user))
     }
 
-    /// A database of a container that is there.
+    /// A database of an existing container.
     func existingDatabase(_ address: DatabaseAddress, as user: String?) async throws -> any RecordDatabase {
         try await checkExists(address.container)
         return try await database(address, as: user)
     }
 
-    /// - Throws: `CommandFailure` when there is no such container.
+    /// - Throws: `CommandFailure` if the container does not exist.
     func checkExists(_ container: ContainerID) async throws {
         let containers = try await engine.containers()
         guard containers.contains(container) else {

@@ -1,12 +1,12 @@
 import JSON
 
 extension Output {
-    /// A result as JSON.
+    /// Prints a result as JSON.
     static func say(json value: JSONValue) {
         say(String(decoding: JSONWriter.bytes(of: value), as: UTF8.self))
     }
 
-    /// Rows under their heads, each column as wide as it must be.
+    /// Prints a table with a header row and aligned columns.
     static func say(table rows: [[String]]) {
         var widths = Array(repeating: 0, count: rows.map(\.count).max() ?? 0)
         for row in rows {

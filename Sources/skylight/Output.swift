@@ -1,36 +1,36 @@
 import Foundation
 import JSON
 
-/// What the command says. Nothing is held back in a buffer, so that a program that reads along sees each line at once.
+/// The unbuffered output of commands, so that programs that read it get each line immediately.
 enum Output {
-    /// A line of the result, on standard output.
+    /// Prints a line of the result on standard output.
     static func say(_ line: String) {
-        // Nobody reads on: there is nobody to tell either.
+        // If the pipe is closed, there is no reader to report the error to.
         try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
     }
 
-    /// The result as JSON, on standard output.
+    /// Prints the result as JSON on standard output.
     static func say(_ members: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         writer.object(members)
         say(String(decoding: writer.bytes, as: UTF8.self))
     }
 
-    /// A line about the result, on standard error.
+    /// Prints a note on standard error.
     static func note(_ line: String) {
         write(line + "\n")
     }
 
-    /// Text without a line's end, on standard error.
+    /// Prints text without a line end on standard error.
     static func write(_ text: String) {
-        // There is nowhere else to say it.
+        // There is no other place to report the error.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
-    /// Whether standard error is a terminal that a person may be watching.
+    /// True if standard error is a terminal.
     static var isWatched: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// A number with its thousands set apart.
+    /// A number with grouped thousands.
     static func grouped(_ number: Int) -> String {
         var digits = String(number.magnitude)
         var groups: [String] = []

@@ -1,12 +1,12 @@
 import Foundation
 import UnixSignals
 
-/// Where a command writes much: standard output, a device or a pipe, or a file that is there whole or not at all.
+/// The target of a large output: standard output, a device, a pipe, or a file that appears atomically.
 struct OutputFile: Sendable {
     private let descriptor: Int32
-    /// What it is called in errors.
+    /// The name in error messages.
     private let name: String
-    /// Where the file is written and where it is to be; `nil` for what is written to directly.
+    /// The temporary and the final path; `nil` for direct output.
     private let paths: (temporary: String, final: String)?
 
     static let standardOutput = OutputFile(descriptor: STDOUT_FILENO, name: "standard output", paths: nil)
@@ -17,10 +17,10 @@ struct OutputFile: Sendable {
         self.paths = paths
     }
 
-    /// Begins a file under a name of its own beside its place, or opens what is no regular file.
+    /// Creates a temporary file beside the target, or opens a target that is not a regular file.
     ///
-    /// A symbolic link stays one and its target is replaced; a file that was there keeps its permissions.
-    /// - Throws: `CommandFailure` when it can't be made there.
+    /// A symbolic link is kept, and its target is replaced. A replaced file keeps its permissions.
+    /// - Throws: `CommandFailure` if the file can't be created.
     init(_ path: String) throws {
         if let number = Self.descriptor(named: path) {
             let copy = dup(number)
@@ -29,7 +29,7 @@ struct OutputFile: Sendable {
             return
         }
         let target = Self.resolved(path)
-        // There may be none.
+        // The file may not exist.
         let old = try? FileManager.default.attributesOfItem(atPath: target)
         let type = old?[.type] as? FileAttributeType
         if type == .typeDirectory {
@@ -41,7 +41,7 @@ struct OutputFile: Sendable {
             self.init(descriptor: descriptor, name: path, paths: nil)
             return
         }
-        // The folder's permissions would let even a file be replaced that may not be written to.
+        // The permissions of the folder would permit the replacement of a read-only file.
         if old != nil, access(target, W_OK) != 0 { throw Self.failure(path) }
         let temporary = "\(target).\(UUID().uuidString.prefix(8)).part"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
@@ -50,7 +50,7 @@ struct OutputFile: Sendable {
         self.init(descriptor: descriptor, name: path, paths: (temporary, target))
     }
 
-    /// The descriptor that a path such as `/dev/stdout` stands for. Opening such a path again may begin a file anew or fail.
+    /// The descriptor for a path such as `/dev/stdout`. Opening such a path again may truncate the file or fail.
     private static func descriptor(named path: String) -> Int32? {
         switch path {
         case "/dev/stdout": STDOUT_FILENO
@@ -59,19 +59,19 @@ struct OutputFile: Sendable {
         }
     }
 
-    /// Where a symbolic link leads in the end, whether or not a file is there.
+    /// The final target of a symbolic link, which may not exist.
     private static func resolved(_ path: String) -> String {
         var path = path
-        // As many as the system follows itself; opening the last one then says what is wrong.
+        // The system's own limit of links. Opening the last one reports the error.
         for _ in 0..<40 {
-            // What is no link has no destination.
+            // The path is not a symbolic link.
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
             path = target.hasPrefix("/") ? target : (path as NSString).deletingLastPathComponent.appending(path.contains("/") ? "/" : "").appending(target)
         }
         return path
     }
 
-    /// - Throws: ``BrokenPipe``, or `CommandFailure` with what the system says.
+    /// - Throws: ``BrokenPipe``, or `CommandFailure` with the system's message.
     func write(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -86,8 +86,7 @@ struct OutputFile: Sendable {
         }
     }
 
-    /// Puts the file in its place, once all of it is on disk. When that fails nothing is left behind. Either this or ``abandon()`` is called,
-    /// once.
+    /// Syncs the file and moves it to its final name. Removes it on failure. Call either this or ``abandon()``, once.
     func finish() throws {
         guard let paths else {
             if descriptor != STDOUT_FILENO, close(descriptor) != 0 { throw Self.failure(name) }
@@ -105,19 +104,19 @@ struct OutputFile: Sendable {
         }
     }
 
-    /// Leaves nothing behind.
+    /// Removes the temporary file.
     func abandon() {
         if descriptor != STDOUT_FILENO { close(descriptor) }
         if let paths { unlink(paths.temporary) }
     }
 
-    /// Leaves nothing behind when the process is asked to end, which it then does, with the status that shells give such an end. Until the
-    /// task is cancelled.
-    /// - Parameter cleanUp: removes what else would be left.
+    /// Removes the temporary file when a signal ends the process, and exits with
+    /// the shell's status for that signal. Works until the task is cancelled.
+    /// - Parameter cleanUp: additional cleanup.
     func abandonedAtSignals(_ cleanUp: @escaping @Sendable () -> Void = {}) -> Task<Void, Never> {
         Task {
             for await asked in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-                // It stays open, since it is being written to.
+                // The descriptor stays open, because another thread is writing to it.
                 if let paths { unlink(paths.temporary) }
                 cleanUp()
                 _exit(128 + asked.rawValue)

@@ -5,7 +5,7 @@ import RecordStore
 import Records
 import Synchronization
 
-/// Shows how far something is on standard error, when it takes over a second and a person is watching.
+/// Shows progress on standard error, if it is a terminal and the work takes longer than a second.
 final class ProgressBar: Sendable {
     private struct State {
         var isShown = false
@@ -19,15 +19,15 @@ final class ProgressBar: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - verb: what is being done, such as `Saving`.
-    ///   - fraction: how much of it is done, 0 to 1; `nil` when nobody knows.
-    ///   - noun: what is counted.
-    ///   - bytes: of assets; none are shown where there are none.
+    ///   - verb: the current activity, such as `Saving`.
+    ///   - fraction: the completed fraction, from 0 to 1; `nil` if it is unknown.
+    ///   - noun: the counted items.
+    ///   - bytes: the size of the assets in bytes; not shown if it is 0.
     func show(_ verb: String, fraction: Double?, count: Int, _ noun: String, andBytes bytes: Int64 = 0) {
         show(verb, fraction: fraction, "\(Output.grouped(count)) \(noun)" + (bytes == 0 ? "" : ", \(ByteCount(bytes)) of assets"))
     }
 
-    /// - Parameter amount: how much is done, in words.
+    /// - Parameter amount: the completed amount, in words.
     private func show(_ verb: String, fraction: Double?, _ amount: @autoclosure () -> String) {
         let now = ContinuousClock.now
         guard isWatched, now - start > .seconds(1) else { return }
@@ -48,7 +48,7 @@ final class ProgressBar: Sendable {
     }
 
     func show(_ findings: AssetVerification) {
-        // Many small files take longer than their bytes say.
+        // Each file counts as one more byte, because many small files take longer than their sizes suggest.
         let (done, total) = (findings.bytesDone + Int64(findings.filesDone), findings.bytesTotal + Int64(findings.filesTotal))
         show(
             "Verifying", fraction: total == 0 ? 1 : Double(done) / Double(total),
@@ -56,7 +56,7 @@ final class ProgressBar: Sendable {
                 + Output.files(findings.filesTotal))
     }
 
-    /// - Parameter total: entries of all builds since the beginning; those of builds that are complete are no longer among them.
+    /// - Parameter total: the entries of all builds since the start. Completed builds are no longer in the list.
     func show(_ builds: [IndexBuildProgress], of total: Int) {
         guard let build = builds.first(where: { $0.done > 0 }) ?? builds.first else { return }
         let rest = builds.reduce(0) { $0 + max(0, $1.total - $1.done) }
@@ -70,7 +70,7 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Leaves the line empty again.
+    /// Clears the line.
     func finish() {
         state.withLock { state in
             if state.isShown { Output.write("\r\u{1B}[K") }

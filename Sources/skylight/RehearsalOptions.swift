@@ -4,7 +4,7 @@ import Records
 import RecordStore
 import RemoteRecordStore
 
-/// Where something is rehearsed.
+/// The scope options of a fault injection.
 struct RehearsalAreaOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only in this container. (default: in all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
@@ -24,14 +24,14 @@ struct RehearsalAreaOptions: ParsableArguments {
     }
 }
 
-/// The server that rehearses: always a running one, for there is nobody to rehearse with otherwise.
+/// The options for the server that injects faults, which must be running.
 struct RehearsingServerOptions: ParsableArguments {
     @OptionGroup var store: StoreOptions
 
     var json: Bool { store.json }
 
-    /// Asks the server of `--url`, else of the data folder.
-    /// - Throws: `CommandFailure` when none is running, and what the work throws.
+    /// Runs work with the server of `--url`, or else of the data folder.
+    /// - Throws: `CommandFailure` if no server is running; errors of the work.
     func withServer<Value>(_ work: (RemoteRecordEngine) async throws -> Value) async throws -> Value {
         guard let engine = try await store.runningServer() else {
             throw CommandFailure(
@@ -48,7 +48,7 @@ struct RehearsingServerOptions: ParsableArguments {
         }
     }
 
-    /// What is rehearsed, for people or for programs.
+    /// Prints the active faults as text or JSON.
     func say(_ running: [RunningRehearsal]) {
         guard !json else {
             return Output.say { writer in

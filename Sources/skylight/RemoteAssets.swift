@@ -4,7 +4,7 @@ import Records
 import RecordStore
 import RemoteRecordStore
 
-/// The way of assets' bytes to a running server and from it.
+/// The transport for asset bytes to and from a running server.
 struct RemoteAssets: AssetTransport {
     let engine: RemoteRecordEngine
     let container: ContainerID

@@ -2,20 +2,21 @@ import Foundation
 import Records
 import RemoteRecordStore
 
-/// Servers that run already.
+/// Connections to running servers.
 enum RunningServer {
-    /// A way to the server that has a data folder open, `nil` when none does, or when another one answers at its address. To be closed.
+    /// An engine for the server that has a data folder open; `nil` if there is
+    /// none, or another server answers at its address. The caller must close it.
     static func engine(of file: ServerFile) async throws -> (engine: RemoteRecordEngine, address: ServerAddress)? {
         guard let entry = file.entry, let address = try? ServerAddress(ofServerFile: entry.address) else { return nil }
-        // Whatever answers there instead, or does not, is not the server of this folder.
+        // An error here means that the server of this folder does not run at the address.
         guard let engine = try? await engine(at: address, .secret(entry.secret)) else { return nil }
         if (try? await engine.instance()) == entry.instance { return (engine, address) }
         await engine.close()
         return nil
     }
 
-    /// A way to the server at an address, `nil` when none answers there. To be closed.
-    /// - Throws: `CommandFailure` when it wants credentials, or others.
+    /// An engine for the server at an address; `nil` if there is no answer. The caller must close it.
+    /// - Throws: `CommandFailure` if the credentials are missing or wrong.
     static func engine(at address: ServerAddress) async throws -> RemoteRecordEngine? {
         try await engine(at: address, try credentials)
     }
@@ -34,7 +35,7 @@ enum RunningServer {
             return nil
         }
         do {
-            // Its health a server tells everybody.
+            // The health service needs no credentials, so this request checks them.
             _ = try await engine.containers()
         } catch let error as RecordError where error.code == .authenticationFailed || error.code == .throttled {
             await engine.close()
@@ -49,7 +50,7 @@ enum RunningServer {
         return engine
     }
 
-    /// What the environment has for a server that is named.
+    /// The credentials from the environment, for a server given by its address.
     private static var credentials: ServerCredentials {
         get throws {
             let certificates = try ProcessInfo.processInfo.environment["SKYLIGHT_TLS_CA"].flatMap { $0.isEmpty ? nil : $0 }.map { file in

@@ -2,7 +2,7 @@ import JSON
 import Records
 import RecordStore
 
-/// The changes of a schema as people read a diff: a type once, and below it what is added (+), removed (-) or changed (~).
+/// Schema changes in the style of a diff: each type once, followed by added (+), removed (-) and changed (~) lines.
 enum SchemaChangeLines {
     static func lines(for difference: SchemaDifference) -> [String] {
         var lines: [String] = []
@@ -63,7 +63,7 @@ enum SchemaChangeLines {
 }
 
 extension JSONWriter {
-    /// Writes each change with what it is, and its line.
+    /// Writes each change with its kind and its line.
     mutating func member(_ name: Name, _ difference: SchemaDifference) {
         self.name(name)
         value(difference)

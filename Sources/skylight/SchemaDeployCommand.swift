@@ -66,7 +66,7 @@ struct SchemaDeployCommand: AsyncParsableCommand {
             Output.say("Deployed \(SchemaChangeLines.count(plan.lines.count)) to production of \(database.container).")
             builds?.say()
         }
-        // A dry run is also a check.
+        // A dry run also reports a refused plan as a failure.
         if plan.refusal != nil { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 

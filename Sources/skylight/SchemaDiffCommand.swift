@@ -37,7 +37,7 @@ struct SchemaDiffCommand: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    /// A schema, and what to call it.
+    /// A schema with its display name.
     private struct Side {
         let name: String
         let schema: Schema
@@ -91,7 +91,7 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         }
     }
 
-    /// Status 1 is an answer here, so that nothing else may end with it: not a store that is damaged either.
+    /// Status 1 means that the schemas differ, so errors must use another status, even for a damaged store.
     private static func otherThanDifferent(_ error: any Error) -> any Error {
         guard let failure = CommandFailure(error), failure.status == .failed else { return error }
         return CommandFailure(failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code, remedy: failure.remedy)

@@ -5,18 +5,18 @@ import Records
 
 /// A file in the schema language.
 struct SchemaFile {
-    /// No schema is as large.
+    /// The size limit of a schema file, in bytes.
     private static let sizeLimit = 64 << 20
 
-    /// The path as it was given, or what standard input is called.
+    /// The given path, or a name for standard input.
     let name: String
     let schema: Schema
     let notes: [SchemaTextNote]
-    /// How many more there are.
+    /// The number of further notes.
     private let moreNotes: Int
 
-    /// - Parameter path: `-` for standard input.
-    /// - Throws: `CommandFailure` when it can't be read, or is no schema: with each place, and the line there.
+    /// - Parameter path: the path, or `-` for standard input.
+    /// - Throws: `CommandFailure` if the file can't be read, or is not a valid schema. Lists each error with its line.
     init(_ path: String) throws {
         let name = path == "-" ? "standard input" : path
         let text = SchemaText(utf8: try Self.bytes(path, name))
@@ -27,13 +27,13 @@ struct SchemaFile {
         moreNotes = text.moreNotes
     }
 
-    /// Says on standard error what is worth a word.
+    /// Prints the notes on standard error.
     func sayNotes() {
         for note in notes { Output.note("Note: \(name):\(note.line):\(note.column): \(note.text)") }
         if moreNotes > 0 { Output.note("… and \(Output.grouped(moreNotes)) more note\(moreNotes == 1 ? "" : "s")") }
     }
 
-    /// Writes what is worth a word, and how much more there is.
+    /// Writes the notes and the number of further notes.
     func writeNotes(into writer: inout JSONWriter) {
         writer.name("notes")
         writer.array { writer in
@@ -95,7 +95,7 @@ struct SchemaFile {
     }
 }
 
-/// The schema file that a command is about.
+/// The schema file option.
 struct SchemaFileOptions: ParsableArguments {
     @Option(name: [.long, .customShort("f")], help: ArgumentHelp("The schema file (.ckdb); - is standard input.", valueName: "file"))
     var file: String

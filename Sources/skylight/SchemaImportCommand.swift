@@ -54,14 +54,14 @@ struct SchemaImportCommand: AsyncParsableCommand {
     private struct Outcome {
         let plan: SchemaImportPlan
         let losses: [SchemaLoss]
-        /// What nobody waited for.
+        /// The index builds that the command did not wait for.
         var builds: IndexesUnderWay?
     }
 
     private func carryOut(_ file: SchemaFile, in store: OpenStore) async throws -> Outcome {
         let plan = try await plan(file, in: store)
         let isThere = try await store.has(.development, of: database.container)
-        // Nothing goes from a place that is not there, and looking makes none.
+        // A missing environment has nothing to lose, and must not be created by the check.
         let losses = plan.difference.losses.isEmpty || !isThere ? [] : try await losses(of: plan, in: store)
         var outcome = Outcome(plan: plan, losses: losses)
         if dryRun { return outcome }

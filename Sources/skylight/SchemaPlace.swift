@@ -1,6 +1,6 @@
 import Records
 
-/// The container whose schemas are meant, and the user who asks.
+/// The container with the schemas, and the acting user.
 struct SchemaPlace {
     var container: ContainerID
     var user = "developer"

@@ -25,7 +25,7 @@ struct SchemaResetCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var store: StoreOptions
 
-    /// What goes.
+    /// The data that a reset deletes.
     private struct Loss {
         let records: [(type: Name, count: Int)]
         let difference: SchemaDifference
@@ -89,7 +89,7 @@ struct SchemaResetCommand: AsyncParsableCommand {
         "\(Output.grouped(count)) record\(count == 1 ? "" : "s")"
     }
 
-    /// How many records there are of each type, in all databases and for all users.
+    /// The record counts by type, in all databases of all users.
     private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(type: Name, count: Int)] {
         guard let measuring = editing as? any SchemaMeasuring else { return [] }
         var records: [(Name, Int)] = []

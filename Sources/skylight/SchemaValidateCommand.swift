@@ -65,7 +65,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         }
     }
 
-    /// How much is in a schema.
+    /// The number of elements in a schema.
     private struct Counts: CustomStringConvertible {
         let types, fields, indexes, roles: Int
 

@@ -127,7 +127,7 @@ struct ServeCommand: AsyncParsableCommand {
             let name = "skylight-\(UUID().uuidString)"
             folder = DataFolder(FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false))
         }
-        // What can't be removed, the system does away with some day.
+        // If the removal fails, the system eventually cleans up its temporary folder.
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
         let certificate = try access.certificate()
         let store = try open(folder)
@@ -155,7 +155,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func close(_ store: DataFolder.Store, in folder: DataFolder) async {
-        // While the folder is still locked, so that it is not the next server's.
+        // Removes the file while the folder is locked, so that it can't be the next server's file.
         folder.serverFile.remove()
         await store.close()
     }
@@ -186,14 +186,14 @@ struct ServeCommand: AsyncParsableCommand {
                 announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)
             }, logger: logger)
         if demo {
-            // Within the service, so that a signal that comes meanwhile still ends everything in order.
+            // Runs within the service, so that signals during this time still shut down in order.
             application.beforeServerStarts { try await fillDemo(store) }
         }
         var configuration = ServiceGroupConfiguration(
-            // The last one is asked to end first.
+            // The services end in reverse order.
             services: [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // A client that never finishes its request does not keep the server from ending. With what is to be closed after it, that takes five seconds.
+        // Limits the wait for clients with unfinished requests. Together with the final cleanup, the shutdown takes up to five seconds.
         configuration.maximumGracefulShutdownDuration = .seconds(4)
         do {
             try await ServiceGroup(configuration: configuration).run()
@@ -203,13 +203,13 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says where the server is: to who started it, and in the data folder.
+    /// Announces the address, on standard output and in the data folder.
     private func announce(_ socket: SocketAddress?, _ scheme: String, as instance: String, _ secret: String, in folder: DataFolder, _ logger: Logger) {
         func address(of host: String) -> String { "\(scheme)://\(TrustedSites.asHost(Self.reachable(host))):\(socket?.port ?? port)" }
         let address = address(of: hostname)
         do {
-            // First, so that whoever waits for the line finds the server. A name such as localhost may mean two addresses, of which only one
-            // is listened on.
+            // Writes the file before the line, so that a program that waits for the line finds the server. Uses the actual
+            // IP address, because a name such as localhost may have two addresses, with a listener on only one of them.
             let entry = ServerFile.Entry(address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret)
             try folder.serverFile.write(entry)
         } catch {
@@ -218,7 +218,7 @@ struct ServeCommand: AsyncParsableCommand {
         if common.json { Output.say { $0.member("address", address) } } else { Output.say("Skylight is listening on \(address)") }
     }
 
-    /// An address of a server that listens on another: one that stands for all of the machine's is none to go to.
+    /// A reachable address for a listening address: replaces a wildcard address by the loopback address.
     private static func reachable(_ host: String) -> String {
         guard TrustedSites.isWildcard(host) else { return host }
         return host.contains(":") ? "::1" : "127.0.0.1"

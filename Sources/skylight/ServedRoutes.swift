@@ -7,24 +7,24 @@ import RecordStore
 import Traffic
 import WebServices
 
-/// Everything that a server answers: the guards, the web services and the console.
+/// All routes of a server: the guards, the web services and the console.
 struct ServedRoutes {
     let store: DataFolder.Store
     let access: AccessControl
     var trusted = TrustedSites.loopback
-    /// Whether connections are encrypted.
+    /// True if connections are encrypted.
     var isSecure = false
-    /// What requests and answers may take together.
+    /// The memory budget of all requests and answers.
     var memory = MemoryBudget()
-    /// `nil` where as many requests are answered as there are.
+    /// `nil` for no rate limit.
     var throttle: Throttle?
     var log = RequestLog()
     var instance: String?
-    /// Folders to read templates and static files from at every request.
+    /// The folders of templates and static files, which are read again at every request.
     var templates: String?
     var publicFolder: String?
 
-    /// - Throws: an error of a template, or of the file system.
+    /// - Throws: an error of a template, or a file system error.
     func router() throws -> Router<ServingRequestContext> {
         let router = Router(context: ServingRequestContext.self)
         router.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
@@ -35,7 +35,7 @@ struct ServedRoutes {
                 access: access, throttle: throttle, instance: instance)
         }
         services(access, throttle).addRoutes(to: router)
-        // What the console sends again was let in before.
+        // Replays are already authorized by the console.
         let replays = Router(context: ServingRequestContext.self)
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(

@@ -1,17 +1,17 @@
 import ArgumentParser
 import Foundation
 
-/// The address of a running Skylight, as `--url` and `SKYLIGHT_URL` give it.
+/// The address of a running Skylight, from `--url` or `SKYLIGHT_URL`.
 struct ServerAddress: Sendable {
     let url: URL
 
-    /// - Throws: `ValidationError` for anything but an https address, or an http address of this machine: over the network the password would travel in
-    ///   the clear.
+    /// - Throws: `ValidationError` unless it is an https address, or an http address of
+    ///   this machine: plain http would send the password unencrypted over the network.
     init(_ text: String) throws {
         try self.init(text, mayBeElsewhere: false)
     }
 
-    /// The address that a server left in its data folder. It is this machine's, whatever it is called.
+    /// The address from a server file in a data folder. It refers to this machine, whatever its host name.
     init(ofServerFile text: String) throws {
         try self.init(text, mayBeElsewhere: true)
     }

@@ -1,22 +1,22 @@
 import Foundation
 
-/// The file in a data folder that says where the server is that has the folder open: its address, its instance, and the secret by which it knows
-/// those who may read the folder. Only the folder's owner can read it.
+/// A file in the data folder for other commands, with the address, the instance id and the
+/// secret of the server that has the folder open. Only the owner of the folder can read it.
 ///
-/// What a killed server leaves is not believed: an address counts only while somebody has the folder open, and whoever opens it removes
-/// what stood there before. Between the two another server may have got the address: it is of another instance.
+/// Stale files of killed servers are detected: an address is valid only while a process has the folder open, and
+/// opening the folder removes an old file. If another server has reused the address, its instance id differs.
 struct ServerFile {
     struct Entry: Sendable {
-        /// Such as `http://127.0.0.1:8080`.
+        /// The address, such as `http://127.0.0.1:8080`.
         let address: String
-        /// A random name that the server also tells in its health.
+        /// A random id, which the health service of the server also returns.
         let instance: String
-        /// A random text that the server tells nobody; who sends it back is taken for its administrator.
+        /// A random secret. A client with the secret is treated as the administrator.
         let secret: String
     }
 
     private let url: URL
-    /// What the process that has it open has locked.
+    /// The folder, which the process that has it open locks.
     private let folder: URL
 
     init(folder: URL) {
@@ -24,28 +24,28 @@ struct ServerFile {
         self.folder = folder
     }
 
-    /// Where the server says it is, `nil` when there is none.
+    /// The content of the file; `nil` if no server has the folder open.
     var entry: Entry? {
-        // A server that has only just opened the folder has not written it yet.
+        // A server that has just opened the folder may not have written the file yet.
         guard isFolderOpen, let data = try? Data(contentsOf: url), data.count < 1024 else { return nil }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
         return lines.count == 3 ? Entry(address: String(lines[0]), instance: String(lines[1]), secret: String(lines[2])) : nil
     }
 
-    /// Whether a process has the folder open, this one included.
+    /// True if any process, including this one, has the folder open.
     private var isFolderOpen: Bool {
         let descriptor = open(folder.path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
-        // Closing lets go of it again.
+        // Closing the descriptor also releases the lock.
         defer { close(descriptor) }
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     func write(_ entry: Entry) throws {
         let (path, draft) = (url.path(percentEncoded: false), url.path(percentEncoded: false) + ".new")
         _ = unlink(draft)
-        // From its beginning nobody else can read it.
+        // Creates the file with its final permissions, so that other users can never read it.
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -54,7 +54,7 @@ struct ServerFile {
         guard rename(draft, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
-    /// One that stays is not believed: nobody has the folder open.
+    /// Removes the file. On failure the file is ignored, because no process has the folder open.
     func remove() {
         try? FileManager.default.removeItem(at: url)
     }

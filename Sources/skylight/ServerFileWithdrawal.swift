@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Takes the server's address away as soon as the server begins to end, so that no command comes to it that it would not answer.
+/// Removes the server file as soon as the shutdown begins, so that commands do not connect to a server that no longer answers.
 struct ServerFileWithdrawal: Service {
     let file: ServerFile
 

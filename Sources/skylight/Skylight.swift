@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The command line: one file per command.
+/// The command line tool. Each command has its own file.
 @main
 struct Skylight: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,7 +35,7 @@ struct Skylight: AsyncParsableCommand {
         ])
 
     static func main() async {
-        // A reader that went away shows in the write then, where it can be told from other ends.
+        // With the signal ignored, a closed pipe causes a write error, which can be told from other errors.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
@@ -47,20 +47,20 @@ struct Skylight: AsyncParsableCommand {
                 try command.run()
             }
         } catch is BrokenPipe {
-            // Nobody reads on. The process ends as if it had not been asked: quietly, by the signal.
+            // The reader closed the pipe. Ends the process silently by the signal, as is usual.
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
         } catch let code as ExitCode {
-            // Everything is said; the status is a result too.
+            // The command has already printed its output. The status is part of the result.
             Foundation.exit(code.rawValue)
         } catch where exitCode(for: error).isSuccess {
-            // Help was asked for.
+            // The user requested help.
             exit(withError: error)
         } catch {
             let wantsJSON = arguments.contains("--json")
             let failure = CommandFailure(error)
             guard let failure else {
-                // The parser's own errors come with usage.
+                // The parser's own errors include the usage.
                 guard wantsJSON else { exit(withError: error) }
                 CommandFailure(.usage, message(for: error)).end(asJSON: true)
             }

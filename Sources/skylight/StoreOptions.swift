@@ -4,7 +4,7 @@ import RecordStore
 import RemoteRecordStore
 import SQLiteRecordStore
 
-/// The options of every command that works on data.
+/// The options of all commands that work on data.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 
@@ -21,10 +21,10 @@ struct StoreOptions: ParsableArguments {
 
     var json: Bool { common.json }
 
-    /// Opens the data for the time of some work: the server of `--url` or `SKYLIGHT_URL`, else the data folder, else the server that has
-    /// the data folder open.
-    /// - Parameter isNew: whether the folder may be made; otherwise one that is not there is an error.
-    /// - Throws: `CommandFailure`, and what the work throws.
+    /// Opens the data for the duration of some work: the server of `--url` or `SKYLIGHT_URL`,
+    /// or else the data folder, or else the server that has the data folder open.
+    /// - Parameter isNew: true to create a missing folder. Otherwise a missing folder is an error.
+    /// - Throws: `CommandFailure` if the data can't be opened; errors of the work.
     func withStore<Value>(isNew: Bool, _ work: (OpenStore) async throws -> Value) async throws -> Value {
         if let address = try url ?? addressOfEnvironment {
             guard let engine = try await RunningServer.engine(at: address) else {
@@ -38,7 +38,7 @@ struct StoreOptions: ParsableArguments {
         if !isNew { try folder.checkExists() }
         let store: OpenStore
         do {
-            // The limit is for those who come from outside; this is the owner of the folder.
+            // The server's size limit applies to clients only, not to the owner of the folder.
             let local = try folder.open(assetSizeLimit: AssetPlace.sizeLimit)
             store = OpenStore(local)
         } catch let error as DataFolderInUse {
@@ -60,14 +60,14 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// A way to the server of `--url` or `SKYLIGHT_URL`, else to the one that has the data folder open; `nil` when none answers. To be
-    /// closed.
+    /// An engine for the server of `--url` or `SKYLIGHT_URL`, or else for the server that
+    /// has the data folder open; `nil` if there is no answer. The caller must close it.
     func runningServer() async throws -> RemoteRecordEngine? {
         if let address = try url ?? addressOfEnvironment { return try await RunningServer.engine(at: address) }
         return try await RunningServer.engine(of: common.dataFolder.serverFile)?.engine
     }
 
-    /// A folder that is asked for goes before the environment.
+    /// An explicit folder takes precedence over the environment.
     private var addressOfEnvironment: ServerAddress? {
         get throws {
             guard common.data == nil, let text = ProcessInfo.processInfo.environment["SKYLIGHT_URL"], !text.isEmpty else { return nil }

@@ -12,12 +12,12 @@ struct UserListCommand: AsyncParsableCommand {
               skylight user list --made-by stranger
             """)
 
-    /// How users came to be.
+    /// The way in which users were created.
     enum Maker: String, ExpressibleByArgument, CaseIterable {
         case server, stranger
         case apiToken = "api-token"
 
-        /// As the services say it.
+        /// The name in the services.
         fileprivate var member: Name { self == .apiToken ? "apiToken" : Name(rawValue) }
     }
 

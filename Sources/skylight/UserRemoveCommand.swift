@@ -34,7 +34,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
                 + "Data in containers stays under \(gone.text("userRecordName")).")
     }
 
-    /// What would go.
+    /// The error that asks for confirmation and lists what the removal deletes.
     private func confirmationNeeded(_ accounts: AccountsPlace) async throws -> CommandFailure {
         let name = Name(user)
         let known = try await accounts.users().first { Name($0.text("handle")) == name || Name($0.text("userRecordName")) == name }

@@ -3,7 +3,7 @@ import JSON
 import Records
 import RecordStore
 
-/// What removing a zone takes, whichever way.
+/// The options and the common work of the commands that remove a zone.
 struct ZoneRemovalOptions: ParsableArguments {
     @Argument(help: "The zone's name.")
     var zone: String
@@ -16,7 +16,7 @@ struct ZoneRemovalOptions: ParsableArguments {
 
     var zoneID: ZoneID { ZoneID(zoneName: Name(zone)) }
 
-    /// Says what the zone holds and, with `--yes`, removes it.
+    /// Prints the content of the zone and, with `--yes`, removes it.
     func run(participle: String, removal: (any RecordDatabase) async throws -> Void) async throws {
         let count = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)

@@ -5,7 +5,7 @@ struct AdministratorSignInView: Page {
     static let template = "admin_sign_in"
     static let tab = Tab.home
 
-    /// Why there is no session yet, or none any more.
+    /// The reason why there is no session.
     enum Notice: Sendable {
         case wrongPassword
         case tooMany(seconds: Int)
@@ -25,7 +25,7 @@ struct AdministratorSignInView: Page {
     let script: String? = nil
     let action = SignInPath.page
     let next: String?
-    /// Whether there is a password to sign in with.
+    /// True if an administrator password is set.
     let hasPassword: Bool
     let notice: String?
     let isComplaint: Bool

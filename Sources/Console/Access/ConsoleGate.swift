@@ -5,10 +5,10 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// Stands before every page where access is required: lets the administrator through, and leads everybody else to the sign-in.
+/// Middleware for every page that requires access. It lets the administrator through and redirects other clients to the sign-in page.
 ///
-/// The administrator is who signed in, or who gives the password or the secret of the data folder with the request as scripts do. What is changed
-/// under a session must bring its ``FormSecret``.
+/// A client is the administrator if it has a console session, or if it sends the password or the secret of the data folder
+/// with the request, as scripts do. A request that changes data in a session must carry the session's ``FormSecret``.
 struct ConsoleGate: RouterMiddleware {
     typealias Context = ServingRequestContext
 
@@ -18,7 +18,7 @@ struct ConsoleGate: RouterMiddleware {
     func handle(
         _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
     ) async throws -> Response {
-        // What the web services have no route for comes by here too.
+        // Web service requests without a route also reach this middleware.
         guard access.mode == .required, !request.isWebServiceRequest else { return try await next(request, context) }
         if request.headers.contains(.authorization) {
             guard try await access.administrator(of: request, peer: context.peer) != nil else { return try turnAway(request) }
@@ -30,8 +30,8 @@ struct ConsoleGate: RouterMiddleware {
         return try await SignedIn.$session.withValue(session) { [request] in try await next(request, context) }
     }
 
-    /// Who looks at a page is led to the sign-in and back. Scripts would take that page for an answer, and what a form brought would be lost without
-    /// a word.
+    /// Redirects browser navigation to the sign-in page, with the way back. Other requests get an error: a script
+    /// would read the sign-in page as the answer, and a redirect would silently drop the fields of a form.
     private func turnAway(_ request: Request) throws -> Response {
         let isLooking = request.method == .get
         let mode = HTTPField.Name("Sec-Fetch-Mode").flatMap { request.headers[$0] } ?? "navigate"

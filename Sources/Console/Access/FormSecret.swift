@@ -4,20 +4,20 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// The secret of a session that goes with everything that a page of the console sends, so that no other page can send it: pages of other ports of
-/// the same machine are of the same site, and the browser sends the cookie along.
+/// The secret that a page of the console sends with every form and script request of its session. It protects against request
+/// forgery: pages on other ports of the same machine belong to the same site, so the browser sends the session cookie for them too.
 ///
-/// It stands in a hidden field of every form that is posted, and in the head of the page for scripts.
+/// A hidden field of every POST form holds it. The head of the page holds it for scripts.
 enum FormSecret {
-    /// The name of the hidden field. No page sees it among its fields.
+    /// The name of the hidden field. Pages do not see it among their form fields.
     static let fieldName = "form-secret"
 
-    /// What ``PageRenderer`` puts behind the tag of every form that is posted.
+    /// The markup that ``PageRenderer`` adds after the tag of every POST form.
     static let field = "{{#\(templateName)}}<input type=\"hidden\" name=\"\(fieldName)\" value=\"{{.}}\">{{/\(templateName)}}"
-    /// What the secret is called in templates.
+    /// The name of the secret in templates.
     static let templateName = "formSecret"
 
-    /// Puts the field behind the tag of every form of a template that is posted.
+    /// Adds the field after the tag of every POST form of a template.
     static func addingField(to template: String) -> String {
         var written: [UInt8] = []
         var rest = Array(template.utf8)[...]
@@ -30,7 +30,7 @@ enum FormSecret {
         return String(decoding: written + rest, as: UTF8.self)
     }
 
-    /// Where the tag ends that the text begins with. What stands between braces is Mustache's.
+    /// The end of the tag at the start of the text. Skips Mustache expressions in braces.
     private static func endOfTag(_ text: ArraySlice<UInt8>) -> Int? {
         var depth = 0
         for index in text.indices {
@@ -44,8 +44,8 @@ enum FormSecret {
         return nil
     }
 
-    /// Lets through what brings the secret of its session, in the header or in the form. The form is read for it, and can be read again.
-    /// - Throws: `RecordError` ACCESS_DENIED when it is missing or another session's.
+    /// Checks that the request carries the secret of its session, in the header or in the form. Reads the form and leaves it readable for the route.
+    /// - Throws: `RecordError` ACCESS_DENIED if the secret is missing or belongs to another session.
     static func check(_ request: inout Request, of session: ConsoleSession, by access: AccessControl) async throws {
         if access.bringsSecret(of: session, request) { return }
         let bytes = try await request.bodyBytes(limit: Console.largestForm)

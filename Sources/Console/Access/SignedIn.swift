@@ -1,11 +1,11 @@
 internal import Accounts
 internal import HTTPServing
 
-/// The session of whoever asks for a page, for as long as the page is made.
+/// The session of the client that requested the page, for the duration of the request.
 enum SignedIn {
-    /// `nil` where nobody needs to sign in.
+    /// `nil` if the console requires no sign-in.
     @TaskLocal static var session: ConsoleSession?
 
-    /// What a request with curl needs that a page shows: curl asks for the administrator's password.
+    /// The credentials option of the curl commands on a page. With this option, curl asks for the administrator's password.
     static var curlOption: String { session == nil ? "" : "-u \(AccessControl.administratorName) " }
 }

@@ -1,13 +1,13 @@
 internal import HTTPTypes
 
-/// What a form or a script is told that has no session, or none any more.
+/// The answer to a form or a script that has no session or an expired one.
 struct TurnedAwayView: Page {
     static let template = "turned_away"
     static let tab = Tab.home
 
     let title = "Sign in"
     let status = HTTPResponse.Status.unauthorized
-    /// The script of the page's frame: none of its own.
+    /// The page has no script of its own.
     let script: String? = nil
     let signIn: String
 }

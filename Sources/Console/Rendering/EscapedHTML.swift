@@ -3,10 +3,10 @@ internal import Mustache
 
 /// Escapes text for HTML, byte by byte.
 ///
-/// Mustache's own escaping goes by Swift's characters, and a quotation mark with a combining accent behind it is one character that is
-/// no quotation mark: user content could so end an attribute. Browsers read scalars, and so does this.
+/// Mustache's own escaping works on Swift characters. A quotation mark with a combining accent is a single character that differs
+/// from a quotation mark, so user content could end an attribute. Browsers work on Unicode scalars, so this type escapes bytes.
 struct EscapedHTML: MustacheContentType {
-    /// The name under which templates ask for it.
+    /// The name of the content type in templates.
     static let name = "ESCAPED"
 
     func escapeText(_ text: String) -> String { text.writingBytes(Self.replacement) }

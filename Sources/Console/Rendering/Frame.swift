@@ -3,9 +3,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What is around every page: where one stands and how to go elsewhere.
+/// The frame of every page: the current location, and the navigation.
 struct Frame: ViewModel {
-    /// A choice in the bar: what is chosen, and links to what else could be.
+    /// A selection in the bar: the current choice, and links to the alternatives.
     struct Chip: ViewModel {
         struct Option: ViewModel {
             let text: String
@@ -16,16 +16,16 @@ struct Frame: ViewModel {
 
         let label: String
         let text: String
-        /// Marks environments.
+        /// The style of environment badges.
         let tone: String?
         let options: [Option]
-        /// A last link, to where there is more to choose or to do.
+        /// The last link, to a page with more choices or actions.
         let more: Link?
-        /// Finds what is not among the options, where there are too many to list.
+        /// A search field, if there are too many options to list.
         var find: Find?
     }
 
-    /// A field whose text a page is looked up with.
+    /// A search field that loads a page.
     struct Find: ViewModel {
         let action: String
         let hidden: [Hidden]
@@ -47,7 +47,7 @@ struct Frame: ViewModel {
         let text: String
         let href: String
         let count: String?
-        /// What leads there after the key `g`.
+        /// The letter of the keyboard shortcut, after the key `g`.
         let key: String?
         let isCurrent: Bool
     }
@@ -59,7 +59,7 @@ struct Frame: ViewModel {
 
     let title: String
     let stylesheet: String
-    /// The script that pages wait for.
+    /// The script that blocks the rendering of pages.
     let theme: String
     let script: String
     let icon: String
@@ -67,15 +67,15 @@ struct Frame: ViewModel {
     let sections: [Section]
     let tabs: [Entry]
     let findAction: String
-    /// Acting user and zone.
+    /// The acting user and the zone.
     let findFields: [Hidden]
     let findHint: String
-    /// The page Rehearsals, `nil` outside of any container.
+    /// The fault injection page; `nil` outside of any container.
     let rehearsals: String?
 
-    /// Zones listed in the bar; more are on their own page.
+    /// The maximum number of zones in the bar. The Zones page lists all.
     static let zoneLimit = 40
-    /// Users listed in the bar: those who asked for something last. The others are found by name.
+    /// The maximum number of users in the bar, the most recently active ones. A search finds the others.
     static let userLimit = 12
 }
 

@@ -3,14 +3,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Fills the frame around a page of a place.
+/// Creates the frame of a page about a place.
 struct FrameBuilder {
     let visit: Visit
     let tab: Tab
 
     var place: Place { visit.place }
 
-    /// The same page elsewhere. What makes sense in one database only (names, tokens, markers) stays behind.
+    /// The same page at another place. Drops parameters that are specific to one database, such as names, tokens and markers.
     func here(_ place: Place) -> String {
         let kept = tab == .query ? visit.fields["type"].map { [("type", $0)] } ?? [] : []
         return place.link(tab == .home ? Tab.query.rawValue : tab.rawValue, kept)
@@ -107,7 +107,7 @@ struct FrameBuilder {
             Frame.Entry(
                 text: text, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key, isCurrent: tab == self.tab)
         }
-        // Where the three ways to read are tabs, the key leads to the first of them.
+        // On the pages that read records, the tabs have the keyboard shortcuts. Elsewhere, the shortcut leads to the first tab.
         let records = Frame.Entry(
             text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: tab.readsRecords ? nil : Tab.query.key, isCurrent: tab.readsRecords)
         var sections = [

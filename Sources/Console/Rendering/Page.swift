@@ -1,12 +1,12 @@
 internal import HTTPTypes
 
-/// One page: the view model of a template, and what the frame around it needs to know.
+/// A page: the view model of a template, and the data for its frame.
 protocol Page: ViewModel {
     /// The name of the template.
     static var template: String { get }
-    /// The entry of the navigation that the page belongs to.
+    /// The navigation entry of the page.
     static var tab: Tab { get }
-    /// What the browser's tab says, without the name of the product.
+    /// The title of the browser tab, without the product name.
     var title: String { get }
     var status: HTTPResponse.Status { get }
 }

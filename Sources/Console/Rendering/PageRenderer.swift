@@ -6,15 +6,15 @@ internal import Mustache
 internal import RecordStore
 internal import Records
 
-/// Makes answers of pages by filling their templates.
+/// Renders pages with their templates.
 struct PageRenderer: Sendable {
     private let library: MustacheLibrary
-    /// Read anew for each page while developing; `nil` for the templates in the binary.
+    /// The folder of the templates, which are read again for each page during development; `nil` for the templates in the binary.
     private let folder: String?
     let staticFiles: StaticFiles
     let rehearsals: Rehearsals
 
-    /// - Throws: a parser error of a template, or an error of the file system.
+    /// - Throws: a parser error of a template, or a file system error.
     init(folder: String?, staticFiles: StaticFiles, rehearsals: Rehearsals) throws {
         MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         self.folder = folder
@@ -23,7 +23,7 @@ struct PageRenderer: Sendable {
         library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates)
     }
 
-    /// - Throws: an error of a template that is read from the folder; `RecordError` INTERNAL_ERROR when there is none of that name.
+    /// - Throws: an error of a template from the folder; `RecordError` INTERNAL_ERROR if the template does not exist.
     func response(_ page: some Page, in frame: Frame) throws -> Response {
         let library = try folder.map(Self.library(in:)) ?? library
         let template = type(of: page).template
@@ -56,20 +56,20 @@ struct PageRenderer: Sendable {
 
     private static let fileSuffix = ".mustache"
 
-    /// Every template escapes bytewise. Indentation and the last line break are for readers of the source; they would also get into
-    /// texts of several lines and between words. Every form that is posted gets the ``FormSecret``, so that no template can forget it.
+    /// Prepares a template: escapes byte by byte; strips indentation and the last line break, which would otherwise get
+    /// into multiline texts and between words; adds the ``FormSecret`` to every POST form, so that no template can omit it.
     private static func prepared(_ text: String) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: true).map { line in line.drop { $0 == " " } }
         return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + FormSecret.addingField(to: lines.joined(separator: "\n"))
     }
 }
 
-/// What templates are filled from: the page, the frame around it, and what is rehearsed meanwhile.
+/// The data of a template: the page, its frame, and the banner of the injected faults.
 private struct PageContext: ViewModel {
     let frame: Frame
     let page: any Page
     let banner: RehearsalBanner?
-    /// `nil` where nobody needs to sign in.
+    /// `nil` if the console requires no sign-in.
     let formSecret: String?
 
     func child(named name: String) -> Any? {

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The style sheet, the scripts and the icons: from the binary, or from a folder while developing.
+/// The style sheet, the scripts and the icons, from the binary, or from a folder during development.
 struct StaticFiles: Sendable {
     private struct File: Sendable {
         let bytes: [UInt8]
@@ -18,12 +18,12 @@ struct StaticFiles: Sendable {
         files = EmbeddedFiles.staticFiles.mapValues { File(bytes: $0, tag: Self.tag(of: $0)) }
     }
 
-    /// The address of a file, with its version in it, so that browsers need not ask again.
+    /// The address of a file. It contains the file's version, so browsers can cache it without revalidation.
     func url(_ name: String) -> String {
         file(name).map { "/static/\(name)?v=\($0.tag)" } ?? "/static/\(name)"
     }
 
-    /// - Returns: `nil` when there is no such file.
+    /// - Returns: `nil` if the file does not exist.
     func response(_ name: String, to request: Request) -> Response? {
         guard let file = file(name), let type = Self.type(of: name) else { return nil }
         let quoted = "\"\(file.tag)\""
@@ -47,7 +47,7 @@ struct StaticFiles: Sendable {
     }
 
     private static func tag(of bytes: [UInt8]) -> String {
-        // FNV-1a: enough to tell versions of our own files apart.
+        // FNV-1a is enough to distinguish versions of the project's own files.
         let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return String(hash, radix: 36)
     }

@@ -1,16 +1,16 @@
-/// The entries of the navigation, each with the last part of its URL.
+/// The navigation entries, with the last path component of their URLs.
 enum Tab: String, Sendable {
     case query, fetch, changes, zones
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
-    /// Outside of any container.
+    /// The tab of pages outside of any container.
     case home = ""
 
-    /// Whether the tab is one of the three ways to read.
+    /// True for the three tabs that read records.
     var readsRecords: Bool { self == .query || self == .fetch || self == .changes }
 
-    /// The letter that leads to the page after the key `g`.
+    /// The letter of the keyboard shortcut, after the key `g`.
     var key: String? {
         switch self {
         case .query: "q"

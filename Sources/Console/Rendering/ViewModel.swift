@@ -1,9 +1,9 @@
 internal import Mustache
 
-/// What a template shows. The names in the template are the names of stored properties.
+/// The data of a template. Names in the template refer to stored properties.
 ///
-/// A property without a value ends the search, so that a name never falls through to a property of the same name further out.
-/// Types that fill tables answer ``MustacheParent/child(named:)`` themselves: reflection is slow where it is asked thousands of times.
+/// A property without a value ends the lookup, so that a name never resolves to a property of an outer context.
+/// Types that fill tables implement ``MustacheParent/child(named:)`` themselves, because reflection is slow for thousands of lookups.
 protocol ViewModel: MustacheParent, Sendable {}
 
 extension ViewModel {
@@ -13,12 +13,12 @@ extension ViewModel {
     }
 }
 
-/// Stands for a property without a value: as a section it is false, as text it is empty.
+/// A property without a value: false as a section, empty as text.
 struct Absent: MustacheCustomRenderable {
     var renderText: String { "" }
     var isNull: Bool { true }
 
-    /// What an optional holds, or an absence.
+    /// The wrapped value of an optional, or ``Absent``.
     static func unless(_ value: Any) -> Any {
         guard let optional = value as? any OptionalValue else { return value }
         return optional.wrapped ?? Absent()

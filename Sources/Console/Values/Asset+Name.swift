@@ -3,7 +3,7 @@ internal import JSON
 internal import Records
 
 extension Asset {
-    /// What people call the file: the name it came with, made harmless, or else the field's.
+    /// The display name of the file: its original name, made safe, or else the name of the field.
     func shownName(in field: Name) -> String {
         AssetFileName.safe(fileName ?? field.string)
     }

@@ -1,4 +1,4 @@
-/// An entry of a selection.
+/// An option of a selection.
 struct Choice: ViewModel {
     let value: String
     let text: String

@@ -1,4 +1,4 @@
-/// Entries that belong together.
+/// A group of options.
 struct ChoiceGroup: ViewModel {
     let label: String
     let choices: [Choice]

@@ -1,6 +1,6 @@
-/// Numbers as pages show them.
+/// Number formatting for pages.
 enum Digits {
-    /// Groups of three: `48,210`.
+    /// The number with grouped digits: `48,210`.
     static func grouped(_ number: some BinaryInteger) -> String {
         let digits = Array(String(number.magnitude).utf8)
         var bytes: [UInt8] = number < 0 ? [UInt8(ascii: "-")] : []
@@ -11,7 +11,7 @@ enum Digits {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// So many digits after the point.
+    /// The number with a fixed number of fraction digits.
     static func fixed(_ number: Double, _ digits: Int) -> String {
         guard number.isFinite, abs(number) < 1e15 else { return number.description }
         var scale: Int64 = 1
@@ -36,7 +36,7 @@ enum Digits {
         return "\(count) bytes"
     }
 
-    /// `50 MB`, in powers of 1024: a limit as `skylight serve` takes it and CloudKit says it.
+    /// `50 MB`, in powers of 1024: a limit in the notation of `skylight serve` and CloudKit.
     static func limit(_ count: Int64) -> String {
         for (shift, unit) in [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")] where count > 0 && count % (1 << shift) == 0 {
             return "\(grouped(count >> shift)) \(unit)"
@@ -44,7 +44,7 @@ enum Digits {
         return count == 1 ? "1 byte" : "\(grouped(count)) bytes"
     }
 
-    /// `1 record`, `2 records`; `2 indexes` where the plural takes more than an s.
+    /// `1 record`, `2 records`. An irregular plural such as `indexes` needs a parameter.
     static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
         "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }

@@ -1,4 +1,4 @@
-/// A small mark beside a field: the index it has, or lacks.
+/// A small badge beside a field for an index that it has or lacks.
 struct Pill: ViewModel {
     let text: String
     /// `has` or `lacks`.

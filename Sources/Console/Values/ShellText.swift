@@ -1,17 +1,16 @@
 internal import JSON
 
-/// Text as shells read it: the only place where words of commands to copy are made.
+/// Shell quoting. All shell commands on pages use these functions.
 extension String {
-    /// As a shell reads it between apostrophes, which it does not stand in yet: each of its own ends them, stands by itself, and begins them
-    /// anew.
+    /// The text for insertion between single quotes. Replaces each single quote by a closing quote, an escaped quote and an opening quote.
     var shellEscaped: String {
         writingBytes { $0 == UInt8(ascii: "'") ? #"'\''"# : nil }
     }
 
-    /// As a shell reads it: nothing within means anything.
+    /// The text in single quotes, so that the shell interprets nothing in it.
     var shellQuoted: String { "'\(shellEscaped)'" }
 
-    /// The same, without apostrophes around a word that a shell takes as it is.
+    /// The text, in single quotes unless the shell reads it unchanged without them.
     var shellWord: String {
         let isPlain = !utf8.isEmpty && utf8.allSatisfy { byte in
             switch byte {

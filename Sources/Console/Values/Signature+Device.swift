@@ -1,9 +1,9 @@
 internal import Records
 
 extension Signature {
-    /// The device that saved, where that is known: the server itself is none.
+    /// The device that saved the record; `nil` if it is unknown or the server itself.
     var device: String? { deviceID.isEmpty || deviceID == "iCloud" ? nil : deviceID }
 
-    /// ` on phone`, to be put behind the user's name; nothing where no device is known.
+    /// ` on phone`, to append to the user's name; empty if the device is unknown.
     var onDevice: String { device.map { " on \($0)" } ?? "" }
 }

@@ -1,14 +1,14 @@
 internal import Records
 
-// Written out here rather than left to a formatter: a table of 200 rows shows hundreds of moments, and the form is fixed.
+// Does not use a formatter, for speed: a table of 200 rows shows hundreds of times, in a fixed format.
 extension Timestamp {
-    /// `2026-11-20 18:00:00`, in UTC; with milliseconds when there are any.
+    /// `2026-11-20 18:00:00`, in UTC; with milliseconds unless they are 0.
     var utcText: String {
         let parts = parts
         return "\(parts.date) \(parts.time)" + (parts.millisecond == 0 ? "" : "." + Self.padded(parts.millisecond, 3))
     }
 
-    /// `2026-11-20T18:00:00.000Z`, for machines.
+    /// The ISO 8601 format `2026-11-20T18:00:00.000Z`.
     var isoText: String {
         let parts = parts
         return "\(parts.date)T\(parts.time).\(Self.padded(parts.millisecond, 3))Z"
@@ -23,7 +23,7 @@ extension Timestamp {
         return (date, time, inDay % 1000)
     }
 
-    /// Years of four digits as they are; others with a sign and six, as ISO 8601 and browsers have it.
+    /// Four-digit years as they are; other years with a sign and six digits, as in ISO 8601 and browsers.
     private static func year(_ year: Int64) -> String {
         (0...9999).contains(year) ? padded(year, 4) : (year < 0 ? "-" : "+") + padded(Int64(year.magnitude), 6)
     }
@@ -38,7 +38,7 @@ extension Timestamp {
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
-    /// The Gregorian date so many days after 1 January 1970. Counts in eras of 400 years that begin on 1 March.
+    /// The Gregorian date of a number of days after 1 January 1970. Works in eras of 400 years that begin on 1 March.
     private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = floorDivide(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -54,7 +54,7 @@ extension Timestamp {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// Reads `2026-11-20`, `2026-11-20 18:00`, `2026-11-20T18:00:00.5+01:00` (UTC where no zone is said) or milliseconds since 1970.
+    /// Parses `2026-11-20`, `2026-11-20 18:00`, `2026-11-20T18:00:00.5+01:00` (UTC without an offset) or milliseconds since 1970.
     init?(utcText text: String) {
         if let milliseconds = Int64(text), text.utf8.count > 4 {
             self.init(milliseconds: milliseconds)
@@ -77,14 +77,14 @@ extension Timestamp {
         self.init(milliseconds: (minutes * 60 + second) * 1000 + fraction)
     }
 
-    /// Minutes east of UTC.
+    /// The offset from UTC, in minutes, positive to the east.
     private static func offset(_ text: Substring) -> Int64 {
         let digits = text.filter(\.isNumber)
         guard let hours = Int64(digits.prefix(2)), let minutes = Int64(digits.suffix(2)) else { return 0 }
         return (hours * 60 + minutes) * (text.hasPrefix("-") ? -1 : 1)
     }
 
-    /// How long ago, in words: `just now`, `3 minutes ago`, `2 years ago`.
+    /// The time since then in words: `just now`, `3 minutes ago`, `2 years ago`.
     func agoText(at now: Timestamp) -> String {
         let (distance, overflow) = now.milliseconds.subtractingReportingOverflow(milliseconds)
         if overflow { return "long ago" }

@@ -2,27 +2,27 @@ internal import AssetStore
 internal import JSON
 internal import Records
 
-/// Makes values of one record readable: in a line of a table, or with all they say.
+/// Formats the values of one record: briefly for a table, or in full.
 struct ValuePresenter: Sendable {
     let place: Place
-    /// The zone of the record, in which references without a zone point.
+    /// The zone of the record, which is also the zone of references without a zone.
     let zoneID: ZoneID
-    /// Where assets can be fetched, if the record may have some.
+    /// Creates the download links of assets; `nil` if there are none.
     let links: AssetLinks?
-    /// Whether there is room for everything.
+    /// True to format values in full.
     var isFull = false
 
-    /// Longest text in a table, in characters; more opens in place.
+    /// The maximum length of a text in a table, in characters. The user can expand longer ones.
     static let shortLength = 140
-    /// Longest text that opens in place, in UTF-8 bytes: a page of records stays light. The page of the record has all of it.
+    /// The maximum length of an expandable text, in UTF-8 bytes, to limit the page size. The page of the record has the whole text.
     static let openedBytes = 4096
-    /// Values of a list in a table.
+    /// The number of list elements in a table.
     static let shortCount = 3
-    /// Bytes shown in hexadecimal digits.
+    /// The number of bytes to show as hexadecimal digits.
     static let shortBytes = 8
     static let fullBytes = 256
 
-    /// - Parameter field: where the record has the value.
+    /// - Parameter field: the field of the value.
     func view(_ value: FieldValue?, of field: Name) -> ValueView {
         guard let value else { return .missing }
         switch value {
@@ -77,7 +77,7 @@ struct ValuePresenter: Sendable {
     }
 
     private func view(_ text: String) -> ValueView {
-        // Counting characters is slow; a text of few bytes has few characters.
+        // Checks the byte count first, because counting characters is slow and no text has more characters than bytes.
         if isFull || text.utf8.count <= Self.shortLength || text.count <= Self.shortLength {
             return ValueView(.text(text), note: text.isEmpty ? "empty" : nil)
         }
@@ -85,7 +85,7 @@ struct ValuePresenter: Sendable {
         return ValueView(text.utf8.count <= Self.openedBytes ? .long(String(beginning), whole: text) : .text(String(beginning)))
     }
 
-    /// Up to six digits after the point: a tenth of a metre.
+    /// Up to six fraction digits, a precision of about 0.1 m.
     private static func degrees(_ number: Double) -> String {
         var text = Digits.fixed(number, 6)
         while text.hasSuffix("0"), !text.hasSuffix(".0") { text.removeLast() }

@@ -1,24 +1,24 @@
 internal import JSON
 internal import Records
 
-/// A value as a page shows it.
+/// A value in its display format.
 struct ValueView: ViewModel {
     enum Form: Sendable {
         case missing
         case text(String)
-        /// The beginning of a text, and all of it.
+        /// The beginning of a text, and the whole text.
         case long(String, whole: String)
         case code(String)
         case number(String)
         case time(Timestamp)
         case link(String, href: String, hint: String?)
-        /// A file: what it is called, where it is fetched, how large it is.
+        /// A file: its name, download address and size.
         case asset(String, href: String, size: String)
         case list([ValueView], more: Int)
     }
 
     let form: Form
-    /// Said after the value, in a softer voice.
+    /// A remark after the value, in a muted style.
     let note: String?
 
     init(_ form: Form, note: String? = nil) {
@@ -51,7 +51,7 @@ struct ValueView: ViewModel {
         }
     }
 
-    /// A template for each form, picked by name: one that asks for all forms would be slow in large tables.
+    /// The template of the format. Separate templates are faster in large tables than one template for all formats.
     private var template: String {
         switch form {
         case .missing: "value_missing"

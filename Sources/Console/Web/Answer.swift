@@ -1,4 +1,4 @@
-/// What a handler gives back.
+/// The result of a handler.
 enum Answer: Sendable {
     case page(any Page)
     case redirect(String)

@@ -1,4 +1,4 @@
-/// The fields of a query string or of a sent form, in the order in which they were written.
+/// The fields of a query string or a submitted form, in their original order.
 struct FormFields: Sendable {
     private(set) var pairs: [(name: String, value: String)]
 
@@ -6,13 +6,13 @@ struct FormFields: Sendable {
         self.pairs = pairs.filter { $0.name != FormSecret.fieldName }
     }
 
-    /// Reads `application/x-www-form-urlencoded` text. What is not UTF-8 is replaced, nothing is refused. The ``FormSecret`` is left out: it was
-    /// looked at before, and must not get into an address.
+    /// Parses `application/x-www-form-urlencoded` text. Replaces invalid UTF-8 and never fails.
+    /// Drops the ``FormSecret``, which was checked before and must not get into an address.
     init(encoded text: some Collection<UInt8>) {
         pairs = Self.pairs(text).filter { $0.name != FormSecret.fieldName }
     }
 
-    /// The ``FormSecret`` in encoded text.
+    /// The ``FormSecret`` in URL-encoded text.
     static func secret(encoded text: some Collection<UInt8>) -> String? {
         pairs(text).first { $0.name == FormSecret.fieldName }?.value
     }
@@ -24,12 +24,12 @@ struct FormFields: Sendable {
         }
     }
 
-    /// The first value of a name.
+    /// The first value with a name.
     subscript(name: String) -> String? {
         pairs.first { $0.name == name }?.value
     }
 
-    /// The first value of a name, `nil` when it is empty too.
+    /// The first value with a name; `nil` if it is empty.
     func text(_ name: String) -> String? {
         self[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -71,14 +71,14 @@ struct FormFields: Sendable {
 }
 
 extension String {
-    /// The lines of a form's field that have something in them. Browsers end them with CR LF; other marks that end lines belong to names.
+    /// The nonempty lines of a form field. Browsers end lines with CR LF. Other line separators may be part of names.
     var formLines: [String] {
         unicodeScalars.split { $0 == "\n" || $0 == "\r" }.map { String($0) }
     }
 }
 
 extension FormFields {
-    /// Text that is safe anywhere in a URL: all but letters, digits and `-._~` is percent-encoded.
+    /// Percent-encodes everything except letters, digits and `-._~`, so that the text is safe anywhere in a URL.
     static func encoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []

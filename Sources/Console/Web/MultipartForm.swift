@@ -1,20 +1,20 @@
 internal import JSON
 
-/// The parts of a form that was sent as `multipart/form-data` (RFC 7578), which is how browsers send files.
+/// The parts of a `multipart/form-data` form (RFC 7578), the format in which browsers upload files.
 struct MultipartForm: Sendable {
     struct Part: Sendable {
         let name: String
-        /// `nil` for a part that is no file.
+        /// `nil` for a part that is not a file.
         let fileName: String?
         let bytes: [UInt8]
     }
 
-    /// Parts that are read; what comes after is left out.
+    /// The maximum number of parts. Further parts are ignored.
     static let partLimit = 64
 
     let parts: [Part]
 
-    /// What separates the parts, from the header Content-Type; `nil` when the form is of another kind.
+    /// The boundary from the header Content-Type; `nil` for other kinds of forms.
     static func boundary(in contentType: String?) -> String? {
         guard let contentType else { return nil }
         let pieces = contentType.split(separator: ";").map { $0.trimmingSpaces }
@@ -23,18 +23,18 @@ struct MultipartForm: Sendable {
         else { return nil }
         let value = piece.dropFirst("boundary=".count)
         let boundary = value.hasPrefix("\"") && value.hasSuffix("\"") && value.utf8.count > 1 ? value.dropFirst().dropLast() : value
-        // Longer ones are no boundaries (RFC 2046).
+        // RFC 2046 limits boundaries to 70 bytes.
         return (1...70).contains(boundary.utf8.count) ? String(boundary) : nil
     }
 
-    /// Reads what is well formed; the rest is left out.
+    /// Parses the well-formed parts and ignores the rest.
     init(_ body: [UInt8], boundary: String) {
         let mark = Array("--\(boundary)".utf8)
         let lineEnd = Array("\r\n".utf8)
         var parts: [Part] = []
         var position = Self.index(of: mark, in: body, from: 0).map { $0 + mark.count }
         while let start = position, parts.count < Self.partLimit {
-            // Two hyphens behind the mark: the end.
+            // The last boundary ends with two hyphens.
             guard body[start...].starts(with: lineEnd), let end = Self.index(of: lineEnd + mark, in: body, from: start) else { break }
             if let part = Part(body[(start + lineEnd.count)..<max(end, start + lineEnd.count)]) { parts.append(part) }
             position = end + lineEnd.count + mark.count
@@ -42,9 +42,9 @@ struct MultipartForm: Sendable {
         self.parts = parts
     }
 
-    /// Where some bytes begin. Each byte of the body is looked at once, however much of it looks like a beginning (Knuth, Morris and Pratt).
+    /// The first index of some bytes. Runs in linear time for any input (Knuth-Morris-Pratt algorithm).
     private static func index(of mark: [UInt8], in body: [UInt8], from start: Int) -> Int? {
-        // How much of the mark's beginning still fits when the byte behind so many that fitted does not.
+        // The failure function: the length of the longest proper prefix that is also a suffix, for each prefix of the mark.
         var shorter = [0]
         var fitting = 0
         for byte in mark.dropFirst() {
@@ -87,7 +87,7 @@ extension MultipartForm.Part {
         self.bytes = Array(bytes[position...])
     }
 
-    /// A quoted parameter; browsers write quotation marks within as `%22`.
+    /// A quoted parameter. Browsers encode quotation marks in it as `%22`.
     private static func parameter(_ name: String, of header: String) -> String? {
         let bytes = Array(header.utf8)
         guard let range = bytes.firstRange(of: Array("; \(name)=\"".utf8)) ?? bytes.firstRange(of: Array(";\(name)=\"".utf8)),

@@ -2,12 +2,12 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// The users of the server, and who of them acts.
+/// The users of the server, and the acting user.
 struct People: Sendable {
     private let accounts: Accounts
     let actor: User
 
-    /// - Throws: ``MissingPage`` when nobody goes by the handle or user record name.
+    /// - Throws: ``MissingPage`` if no user has the handle or user record name.
     init(_ accounts: Accounts, actingAs handle: String?) throws {
         let name = handle ?? User.developerHandle
         guard let actor = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) else {
@@ -17,24 +17,24 @@ struct People: Sendable {
         self.actor = actor
     }
 
-    /// All users: the developer first, then by handle. There can be thousands.
+    /// All users: the developer first, then sorted by handle. There can be thousands.
     var users: [User] { accounts.users() }
 
     var count: Int { accounts.userCount }
 
-    /// Some users, the actor first, and then those who asked for something last.
+    /// The acting user, and then the most recently active users.
     func recent(_ limit: Int) -> [User] {
         [actor] + accounts.recentUsers(limit).filter { $0 != actor }.prefix(limit - 1)
     }
 
     func user(_ recordName: Name) -> User? { accounts.user(recordName: recordName) }
 
-    /// The user of a handle, a user record name or an e-mail address.
+    /// The user with a handle, a user record name or an e-mail address.
     func user(named name: String) -> User? {
         accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) ?? accounts.user(emailAddress: name)
     }
 
-    /// The display name, or the record name of a user nobody knows here.
+    /// The display name, or the record name of an unknown user.
     func name(of recordName: Name) -> String {
         user(recordName)?.displayName ?? recordName.string
     }

@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-/// Where the console stands: a database, whose eyes it is seen through, and a zone. All of it is in the URL.
+/// The console's location: a database, the acting user, and a zone. The URL contains all of it.
 struct Place: Sendable, Hashable {
     enum Zone: Sendable, Hashable {
-        /// The URL says nothing: each page picks what shows most.
+        /// The URL names no zone: each page chooses the most useful one.
         case unspecified
         case all
         case one(ZoneID)
@@ -19,7 +19,7 @@ struct Place: Sendable, Hashable {
         if case .one(let zoneID) = zone { zoneID } else { nil }
     }
 
-    /// Whether records of the database have a feed: not in the public one.
+    /// True if records of the database have a feed, as in all databases except the public one.
     var hasFeed: Bool { address.scope != .public }
 
     func with(_ change: (inout Place) -> Void) -> Place {
@@ -41,7 +41,7 @@ extension Place {
         "/c/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
     }
 
-    /// The part of a query string that says where: acting user and zone.
+    /// The query parameters for the acting user and the zone.
     var parameters: [(name: String, value: String)] {
         userParameters + zoneParameters
     }
@@ -68,12 +68,12 @@ extension Place {
         inZone(zoneID).link("record", [("name", name.string)])
     }
 
-    /// A zone as the parameter `zone` says it. A shared database has zones of many owners, so there the owner stands before a slash.
+    /// A zone in the format of the parameter `zone`. In a shared database, the owner and a slash precede the zone name.
     func zoneText(_ zoneID: ZoneID) -> String {
         if address.scope == .shared, let owner = zoneID.ownerRecordName { "\(owner)/\(zoneID.zoneName)" } else { zoneID.zoneName.string }
     }
 
-    /// What the parameters `zone` and `owner` mean.
+    /// The zone of the parameters `zone` and `owner`.
     static func zone(_ text: String?, owner: String?, in scope: DatabaseScope) -> Zone {
         guard let text else { return .unspecified }
         if text.isEmpty { return .all }
@@ -84,7 +84,7 @@ extension Place {
         return .one(ZoneID(zoneName: Name(parts[1]), ownerRecordName: Name(parts[0])))
     }
 
-    /// Whether two identities mean the same zone here: owners count only where zones of several can meet.
+    /// True if both identities name the same zone here. The owner matters only in the shared database, which has zones of several owners.
     func isSame(_ left: ZoneID, _ right: ZoneID) -> Bool {
         left.zoneName == right.zoneName && (address.scope != .shared || left.ownerRecordName == right.ownerRecordName)
     }

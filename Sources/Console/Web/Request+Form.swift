@@ -3,9 +3,9 @@ internal import HTTPTypes
 internal import Hummingbird
 
 extension Request {
-    /// The fields of the form that was sent, of either kind.
-    /// - Parameter limit: bytes that it may have.
-    /// - Throws: as `bodyBytes`, and `RecordError` TRY_AGAIN_LATER for a large form when the server has too much to do.
+    /// The fields of the submitted form, URL-encoded or multipart.
+    /// - Parameter limit: the size limit of the form, in bytes.
+    /// - Throws: the errors of `bodyBytes`, and `RecordError` TRY_AGAIN_LATER for a large form if the server is overloaded.
     func form(limit: Int) async throws -> FormFields {
         let bytes = try await bodyBytes(limit: limit)
         let contentType = headers[.contentType]
@@ -14,7 +14,7 @@ extension Request {
 }
 
 extension FormFields {
-    /// Reads a sent form of either kind. What is not UTF-8 is replaced.
+    /// Parses a URL-encoded or multipart form. Replaces invalid UTF-8.
     fileprivate init(_ bytes: [UInt8], contentType: String?) {
         guard let boundary = MultipartForm.boundary(in: contentType) else {
             self.init(encoded: bytes)

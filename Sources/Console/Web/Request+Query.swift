@@ -1,7 +1,7 @@
 internal import Hummingbird
 
 extension Request {
-    /// What the query string says.
+    /// The parameters of the query string.
     var queryFields: FormFields {
         FormFields(encoded: (uri.query ?? "").utf8)
     }

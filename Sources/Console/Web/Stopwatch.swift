@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Adds up the time that a page waits for its database.
+/// Measures the total time that a page waits for its database.
 final class Stopwatch: Sendable {
     private let total = Mutex<Duration>(.zero)
 
@@ -22,7 +22,7 @@ extension Duration {
         Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
     }
 
-    /// Milliseconds as the foot of a page shows them: `0.04`, `1.8`, `212`.
+    /// The milliseconds in the format of page footers: `0.04`, `1.8`, `212`.
     var millisecondsText: String {
         let milliseconds = milliseconds
         let digits = milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0

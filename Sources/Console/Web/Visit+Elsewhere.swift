@@ -3,9 +3,9 @@ internal import RecordStore
 internal import Records
 
 extension Visit {
-    /// The same visit at another place of the container: of another environment, database, user or zone.
-    /// - Returns: `nil` for an environment that nothing was ever asked of: it is not made by looking.
-    /// - Throws: ``MissingPage`` when nobody goes by the place's handle.
+    /// The same visit at another place of the container: another environment, database, user or zone.
+    /// - Returns: `nil` if the environment does not exist. Does not create it.
+    /// - Throws: ``MissingPage`` if no user has the place's handle.
     func elsewhere(_ other: Place) async throws -> Visit? {
         let people = try People(accounts, actingAs: other.user)
         if other.address == place.address, people.actor == self.people.actor {
@@ -24,7 +24,7 @@ extension Visit {
             people: people, containers: containers, zones: zones, schema: schema)
     }
 
-    /// Whether anything was ever asked of an environment of the container.
+    /// True if the environment of the container exists.
     func exists(_ environment: Environment) async throws -> Bool {
         if environment == place.address.environment { return true }
         guard let listing = engine as? any EnvironmentListing else { return true }

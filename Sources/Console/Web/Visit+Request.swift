@@ -6,8 +6,8 @@ internal import RecordStore
 internal import Records
 
 extension Visit {
-    /// Reads where a request stands from its path and query string, and looks around there.
-    /// - Throws: ``MissingPage`` when there is no such place, or no such user. Neither is made by looking.
+    /// Reads the place from the path and the query string of a request, and loads its data.
+    /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
     init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
         let parameters = context.parameters
         let query = request.queryFields

@@ -1,8 +1,8 @@
-/// Why a file of an asset in the folder of an export can't be used.
+/// The reason why a file in the asset folder of an export can't be used.
 public struct AssetFileError: Error, Sendable, CustomStringConvertible {
     public let path: String
     public let reason: String
-    /// Whether the system does not let the file be read: nothing is known of what is in it.
+    /// True if the operating system refuses to read the file, so that its content is unknown.
     let isUnreadable: Bool
 
     init(_ path: String, _ reason: String, isUnreadable: Bool = false) {

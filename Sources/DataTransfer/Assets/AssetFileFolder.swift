@@ -5,9 +5,9 @@ internal import NIOPosix
 internal import Records
 internal import Synchronization
 
-/// The folder beside an export, in which the bytes of each asset lie once, in a file that is named by their checksum.
+/// The folder beside an export with the bytes of its assets. Each distinct content is one file, named by its checksum.
 ///
-/// A file is there whole or not at all. What others have put into the folder stays as it is.
+/// Files appear atomically, complete or not at all. Other files in the folder stay unchanged.
 public struct AssetFileFolder: Sendable {
     private let url: URL
     private let partials = PartialFiles()
@@ -20,8 +20,8 @@ public struct AssetFileFolder: Sendable {
         url.appending(path: checksum.description).path(percentEncoded: false)
     }
 
-    /// Makes the folder unless it is there, and removes what an export that was killed a day ago or longer left half-written.
-    /// - Throws: ``AssetFileError``.
+    /// Creates the folder if it is missing, and removes partial files from exports that were killed at least a day ago.
+    /// - Throws: ``AssetFileError`` if the folder can't be created.
     func make() throws {
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -31,7 +31,7 @@ public struct AssetFileFolder: Sendable {
         removeLeftovers()
     }
 
-    /// Younger ones may be of an export that goes on. That one can't be removed does no harm.
+    /// Keeps newer files, which may belong to a running export. Errors are harmless and ignored.
     private func removeLeftovers() {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]
         let files = try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: Array(keys))
@@ -44,7 +44,7 @@ public struct AssetFileFolder: Sendable {
     }
 
     /// Opens the file of an asset.
-    /// - Throws: ``AssetFileError`` when it is not there or of another size.
+    /// - Throws: ``AssetFileError`` if the file is missing or has another size.
     func file(of checksum: FileChecksum, size: Int64) throws -> FileBytes {
         let path = path(of: checksum)
         let file = try FileBytes(path: path)
@@ -52,8 +52,8 @@ public struct AssetFileFolder: Sendable {
         return file
     }
 
-    /// Reads the file of an asset and holds it against its checksum.
-    /// - Throws: ``AssetFileError`` when it is not there, or is not what it is named.
+    /// Verifies the file of an asset against its checksum.
+    /// - Throws: ``AssetFileError`` if the file is missing or its content differs.
     func verify(_ checksum: FileChecksum, size: Int64) async throws {
         let file = try file(of: checksum, size: size)
         var hash = SHA256()
@@ -63,12 +63,12 @@ public struct AssetFileFolder: Sendable {
         }
     }
 
-    /// Puts an asset into the folder, unless its bytes are there already.
-    /// - Parameter progress: is told how many bytes have come.
-    /// - Throws: ``AssetFileError`` when the folder can't be written to; what the transport throws, and `RecordError` INTERNAL_ERROR when what
-    ///   it brought is not the asset.
+    /// Adds an asset to the folder, unless a valid file exists.
+    /// - Parameter progress: receives the number of bytes downloaded so far.
+    /// - Throws: ``AssetFileError`` if the folder is not writable; errors of the transport;
+    ///   `RecordError` INTERNAL_ERROR if the transported bytes do not match the asset.
     func add(_ checksum: FileChecksum, size: Int64, from transport: any AssetTransport, progress: (Int64) -> Void) async throws {
-        // What is missing or not what it should be is brought anew.
+        // A missing or damaged file is downloaded again.
         if (try? await verify(checksum, size: size)) != nil { return }
         let final = path(of: checksum)
         let temporary = "\(final).\(UUID().uuidString.prefix(8)).part"
@@ -94,12 +94,12 @@ public struct AssetFileFolder: Sendable {
         }
     }
 
-    /// Removes what is half-written, for a process that is about to end.
+    /// Removes partial files before the process ends.
     public func abandon() {
         for path in partials.paths.withLock({ $0 }) { unlink(path) }
     }
 
-    /// Syncs the names of the files.
+    /// Syncs the folder, so that its file names survive a power failure.
     func sync() async throws {
         let path = url.path(percentEncoded: false)
         try await Self.blocking {
@@ -120,7 +120,7 @@ private final class PartialFiles: Sendable {
     let paths = Mutex<Set<String>>([])
 }
 
-/// A file that is being written under another name than it is to have.
+/// A file that is written under a temporary name.
 private final class PartialFile: Sendable {
     private let path: String
     private let descriptor: Int32

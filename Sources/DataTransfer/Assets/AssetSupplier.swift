@@ -3,13 +3,13 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Uploads the files of records that are about to be restored, so that each is saved with its receipts.
+/// Uploads the asset files for records before the records are restored, because each save needs upload receipts.
 ///
-/// The same bytes go up once: when a record that has them is saved, others take them over from it.
+/// Uploads equal bytes only once: later records rereference the asset of the first saved record.
 final class AssetSupplier: Sendable {
-    /// A record's field that could not be supplied.
+    /// A record field whose asset could not be uploaded.
     struct Failure: Error {
-        /// The operation's place in its batch.
+        /// The index of the operation in its batch.
         let index: Int
         let error: RecordError
     }
@@ -19,13 +19,13 @@ final class AssetSupplier: Sendable {
         let index: Int
         let recordName: Name
         let slot: AssetSlot
-        /// Which of the field's assets.
+        /// The index of the asset in the field.
         let number: Int
         let asset: Asset
         let checksum: FileChecksum
     }
 
-    /// Where bytes are known to be.
+    /// A record that has the bytes.
     private struct Home {
         let zoneID: ZoneID
         let source: AssetSource
@@ -38,8 +38,8 @@ final class AssetSupplier: Sendable {
         self.exchange = exchange
     }
 
-    /// The operations of a batch with receipts for their assets.
-    /// - Throws: ``Failure``; ``AssetFileError`` when the file of an asset can't be read any more.
+    /// Adds receipts to the operations of a batch with assets.
+    /// - Throws: ``Failure`` if an upload is refused; ``AssetFileError`` if an asset's file is no longer readable.
     func supply(_ batch: SaveBatch, through database: any RecordDatabase) async throws -> [RecordOperation] {
         let places = try Self.places(in: batch.operations)
         if places.isEmpty { return batch.operations }
@@ -65,9 +65,9 @@ final class AssetSupplier: Sendable {
         }
     }
 
-    /// Remembers where the assets of a batch are now.
+    /// Remembers the locations of the assets in a saved batch.
     func note(_ batch: SaveBatch) {
-        // The batch was saved, so its places could be found.
+        // The batch was saved, so this step has already succeeded once.
         guard let places = try? Self.places(in: batch.operations), !places.isEmpty else { return }
         homes.withLock { homes in
             for place in places where homes[place.checksum] == nil {
@@ -95,10 +95,10 @@ final class AssetSupplier: Sendable {
         return places
     }
 
-    /// - Returns: `nil` when no record is known to have the bytes, or it has them no more.
+    /// - Returns: `nil` if no record is known to have the bytes, or it no longer has them.
     private func takenOver(_ place: Place, in zoneID: ZoneID, through database: any AssetUploading) async -> String? {
         guard let home = homes.withLock({ $0[place.checksum] }) else { return nil }
-        // The record may be gone or have other bytes by now; then they are uploaded.
+        // The record may have been deleted or changed. Then the bytes are uploaded.
         guard case .success(let asset)? = try? await database.rereference([home.source], from: home.zoneID, to: zoneID).first else { return nil }
         return Name(asset.fileChecksum) == Name(place.asset.fileChecksum) && asset.size == place.asset.size ? asset.receipt : nil
     }
@@ -115,7 +115,7 @@ final class AssetSupplier: Sendable {
 }
 
 extension FieldInput {
-    /// - Parameter receipts: by the number of the asset in the field.
+    /// - Parameter receipts: the receipts by the index of the asset in the field.
     fileprivate func withReceipts(_ receipts: [Int: String]) -> FieldInput {
         guard case .tagged(let value, let type, let isEncrypted) = self else { return self }
         func adding(_ receipt: String?, to value: FieldValue) -> FieldValue {

@@ -2,18 +2,18 @@ public import NIOCore
 public import RecordStore
 public import Records
 
-/// The way of assets' bytes into and out of a container's environment, wherever that is.
+/// A transport for the bytes of assets to and from a container's environment, local or remote.
 public protocol AssetTransport: Sendable {
     /// Uploads a file.
     /// - Parameters:
-    ///   - grant: from a database of the same container and environment.
-    ///   - fileName: what the file is called, for people and for downloads.
-    /// - Returns: what the record is to be saved with, with its receipt.
-    /// - Throws: `RecordError` QUOTA_EXCEEDED when the file is too large there; what reading the file throws.
+    ///   - grant: an upload grant from a database of the same container and environment.
+    ///   - fileName: the display name of the file, also for downloads.
+    /// - Returns: the asset to save in the record, including its receipt.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED if the file exceeds the size limit; errors of reading the file.
     func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset
 
-    /// Fetches the bytes of an asset.
-    /// - Parameter take: is given them part by part, in their order, the next one when it is done with the one before.
-    /// - Throws: `RecordError`; what `take` throws.
+    /// Downloads the bytes of an asset.
+    /// - Parameter take: receives the bytes in order. The next part is read only after it returns.
+    /// - Throws: `RecordError` if the download fails; errors of `take`.
     func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws
 }

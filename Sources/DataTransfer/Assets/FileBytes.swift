@@ -2,17 +2,17 @@ internal import Foundation
 public import NIOCore
 internal import NIOPosix
 
-/// The bytes of a file, read part by part as they are asked for.
+/// The bytes of a file, read in parts on demand.
 public struct FileBytes: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
 
     private static let partLength = 256 << 10
 
-    /// Bytes that the file had when it was opened.
+    /// The size of the file when it was opened, in bytes.
     public let size: Int64
     fileprivate let descriptor: Descriptor
 
-    /// An open file, closed with whoever holds it last.
+    /// An open file. It is closed with the last reference.
     fileprivate final class Descriptor: Sendable {
         let number: Int32
         let path: String
@@ -26,9 +26,9 @@ public struct FileBytes: AsyncSequence, Sendable {
     }
 
     /// Opens a file.
-    /// - Throws: ``AssetFileError`` when there is no regular file, or it can't be read.
+    /// - Throws: ``AssetFileError`` if the path is not a readable regular file.
     init(path: String) throws {
-        // Without waiting, which the opening of a pipe would do for ever.
+        // Non-blocking, because opening a pipe would otherwise block indefinitely.
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard number >= 0 else { throw errno == ENOENT ? AssetFileError(path, "there is no such file") : Self.lastFailure(path) }
         descriptor = Descriptor(number, path)

@@ -4,7 +4,7 @@ internal import NIOPosix
 public import RecordStore
 public import Records
 
-/// The way into and out of an asset store of this process.
+/// The transport for an asset store in this process.
 public struct StoredAssets: AssetTransport {
     private static let partLength = 256 << 10
 
@@ -19,7 +19,7 @@ public struct StoredAssets: AssetTransport {
     }
 
     public func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
-        // The file stays open for as long as this goes on, so no time runs out.
+        // The ticket never expires, because the file stays open for the whole download.
         let ticket = DownloadTicket(checksum: checksum, size: size, expires: Timestamp(milliseconds: .max))
         let file = try await store.open(ticket, coding: .identity)
         let reader = NonBlockingFileIO(threadPool: .singleton)

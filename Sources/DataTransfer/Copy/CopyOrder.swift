@@ -1,11 +1,11 @@
 public import JSON
 
-/// The order in which copies are saved where each is checked by itself: what a VALIDATE reference points to comes first.
+/// The order for saving copies one by one, such that the targets of VALIDATE references come first.
 ///
-/// At most ``RecordCopier/recordLimit`` records are meant.
+/// Works recursively, for at most ``RecordCopier/recordLimit`` records.
 public struct CopyOrder: Sendable {
-    /// Places of the records, those first that others wait for. A record is alone, or with those that wait for each other, in a circle: none
-    /// of these can be saved without the others.
+    /// The indices of the records, dependencies first. Each group is a single record
+    /// or a reference cycle. The records of a cycle can't be saved without each other.
     public private(set) var groups: [[Int]] = []
 
     private let targets: [[Int]]
@@ -13,16 +13,16 @@ public struct CopyOrder: Sendable {
     private var open: [Int] = []
 
     /// - Parameters:
-    ///   - records: their names, and the names that each has to find when it is saved.
-    ///   - there: names that are there already, for which nobody waits.
+    ///   - records: the names of the records, with the names that must exist when each one is saved.
+    ///   - there: existing names, which are not dependencies.
     public init(_ records: [(name: Name, validates: [Name])], there: Set<Name>) {
         let places = Dictionary(records.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         targets = records.map { record in record.validates.filter { !there.contains($0) }.compactMap { places[$0] } }
         for index in records.indices where numbers[index] == nil { _ = visit(index) }
     }
 
-    /// Tarjan's way to the circles of a graph: each is closed when all that it points to is.
-    /// - Returns: the lowest number of an open place that is reached from here.
+    /// Tarjan's algorithm for strongly connected components: a component is complete when all its dependencies are.
+    /// - Returns: the lowest number of an open node that is reachable from here.
     private mutating func visit(_ index: Int) -> Int {
         let number = numbers.count
         numbers[index] = number

@@ -2,41 +2,42 @@ internal import JSON
 public import RecordStore
 public import Records
 
-/// Copies records of one zone into another, which may be in another environment, database or of another user: as many as a batch has, with
-/// the files of their assets. Copies keep their names and who made and changed them when.
+/// Copies up to one batch of records to another zone, with the files of their assets. The zone may be in another environment
+/// or database, or belong to another user. Copies keep their names and their creation and modification metadata.
 public struct RecordCopier: Sendable {
-    /// Records that one copy may have, as many as a batch.
+    /// The maximum number of records per copy, which is that of a batch.
     public static let recordLimit = SaveBatch.operationLimit
-    /// Bytes of fields that one copy may have.
+    /// The maximum size of all fields per copy, in bytes.
     public static let sizeLimit = 32 << 20
-    /// Bytes of files that one copy may have.
+    /// The maximum size of all asset files per copy, in bytes.
     public static let assetLimit: Int64 = 256 << 20
-    /// Times that the batch is tried again when the database is busy.
+    /// Retries of the batch while the database is busy.
     private static let retryLimit = 8
 
-    /// What becomes of records whose names are taken where the copies go.
+    /// The rule for records whose names exist at the target.
     public enum Existing: String, Sendable, Hashable, CaseIterable {
-        /// They stay, and those of the source are left out.
+        /// Keeps the existing records and skips those of the source.
         case skip
-        /// They are replaced, whatever was done to them since.
+        /// Replaces the existing records, whatever their version.
         case replace
-        /// They stay, and nothing is copied: all records are copied, or none. Not for default zones, which have no atomic batches.
+        /// Keeps the existing records and copies nothing: either all records are copied,
+        /// or none. Not available for default zones, which have no atomic batches.
         case refuse
     }
 
-    /// What became of a record.
+    /// The outcome for a record.
     public enum Act: Sendable, Hashable {
         case copied, replaced
-        /// A record of the name was there, and stays.
+        /// The target had a record of the same name, and kept it.
         case left
     }
 
-    /// Where the files of assets come from, through which folder, and where they go.
+    /// The transports and the intermediate folder for asset files.
     public struct Files: Sendable {
         let source: AssetExchange
         let target: AssetExchange
 
-        /// - Parameter folder: of nobody else; it is made if need be, and whoever made this removes it.
+        /// - Parameter folder: an exclusive folder. It is created on demand, and the caller removes it.
         public init(folder: AssetFileFolder, from source: any AssetTransport, to target: any AssetTransport) {
             self.source = AssetExchange(folder: folder, transport: source)
             self.target = AssetExchange(folder: folder, transport: target)
@@ -49,9 +50,9 @@ public struct RecordCopier: Sendable {
     private let move: ReferenceMove
 
     /// - Parameters:
-    ///   - source: the database that the records are of.
-    ///   - sourceZoneID: their zone.
-    ///   - zoneID: where they go; made when it is missing.
+    ///   - source: the database of the records.
+    ///   - sourceZoneID: the zone of the records.
+    ///   - zoneID: the target zone, which is created if it is missing.
     public init(from source: any RecordDatabase, _ sourceZoneID: ZoneID, to target: any RecordDatabase, _ zoneID: ZoneID, existing: Existing) {
         self.target = target
         self.zoneID = zoneID
@@ -61,13 +62,13 @@ public struct RecordCopier: Sendable {
             of: target.caller.userRecordName)
     }
 
-    /// Copies the records. A missing zone is made when there is something to save in it.
+    /// Copies the records. Creates a missing zone only if there are records to save.
     ///
-    /// Records that VALIDATE each other are saved as one atomic batch. Default zones have none, so they are refused there.
-    /// - Parameter files: `nil` where no record has assets.
-    /// - Returns: what became of each, in their order. A record can be refused by itself, unless ``Existing/refuse`` makes all of them one.
-    /// - Throws: `RecordError` BAD_REQUEST when ``check(_:into:existing:)`` refuses them, EXISTS when a name is taken and that is to be
-    ///   refused, and what the zone is refused with.
+    /// Records in a cycle of VALIDATE references are saved as an atomic batch. Default zones have no atomic batches and refuse them.
+    /// - Parameter files: the asset transports; `nil` if no record has assets.
+    /// - Returns: the outcome of each record, in order. A record can fail on its own, unless ``Existing/refuse`` makes the copy atomic.
+    /// - Throws: `RecordError` BAD_REQUEST if ``check(_:into:existing:)`` fails, EXISTS
+    ///   if a name is taken and the rule is to refuse, and the errors of the zone.
     public func copy(_ records: [StoredRecord], files: Files?) async throws -> [Result<Act, RecordError>] {
         try Self.check(records, into: zoneID, existing: existing)
         let taken = try await taken(records)
@@ -100,25 +101,25 @@ public struct RecordCopier: Sendable {
             let order = CopyOrder(copies.map { ($0.name, $0.validates) }, there: taken).groups.map { group in group.map { copies[$0].index } }
             for (index, outcome) in try await save(operations, in: order) {
                 results[index] = outcome.map { _ in taken.contains(records[index].recordID.recordName) ? .replaced : .copied }
-                // Made by somebody else in between.
+                // Another client created the record in the meantime.
                 if existing == .skip, case .failure(let error) = outcome, error.code == .conflict || error.code == .exists { results[index] = .success(.left) }
             }
         }
         return records.indices.map { results[$0] ?? .failure(RecordError(.internalError, "The store did not say what became of the record")) }
     }
 
-    /// Records of the type Users.
+    /// The error for records of the type Users.
     public static let isOfTheServer = RecordError(.badRequest, "Records of the type Users belong to the server, and are not copied")
-    /// Records that VALIDATE each other, on their way into a default zone.
+    /// The error for a cycle of VALIDATE references in a copy to a default zone.
     public static let isInCircle = RecordError(
         .validatingReferenceError,
         "It and others refer to each other with VALIDATE, and a default zone takes them one by one only; copy them into a zone of their own")
-    /// Records with more than ``sizeLimit`` bytes.
+    /// The error for records above ``sizeLimit``.
     public static let isTooLarge = RecordError(.badRequest, "The records are larger than \(sizeLimit >> 20) MB together; copy fewer at once, or the zone")
 
-    /// Looks whether one copy takes the records.
-    /// - Parameter zoneID: where they are to go.
-    /// - Throws: `RecordError` BAD_REQUEST when they are too many or too large, or all or none is asked of a default zone.
+    /// Checks the limits of a copy.
+    /// - Parameter zoneID: the target zone.
+    /// - Throws: `RecordError` BAD_REQUEST if there are too many records or bytes, or the copy must be atomic in a default zone.
     public static func check(_ records: [StoredRecord], into zoneID: ZoneID, existing: Existing) throws {
         if existing == .refuse, zoneID.isDefault {
             throw RecordError(
@@ -136,7 +137,7 @@ public struct RecordCopier: Sendable {
 
     // MARK: Parts
 
-    /// The names that are taken where the copies go.
+    /// The names that exist at the target.
     private func taken(_ records: [StoredRecord]) async throws -> Set<Name> {
         do {
             let there = try await target.fetch(records.map { RecordID(recordName: $0.recordID.recordName, zoneID: zoneID) }, desiredKeys: [])
@@ -170,7 +171,7 @@ public struct RecordCopier: Sendable {
         }
     }
 
-    /// The operations with receipts for their assets; those whose files are refused are left out.
+    /// The operations with receipts for their assets. Omits operations whose files were refused.
     private func supplied(
         _ operations: [Int: RecordOperation], _ records: [StoredRecord], _ files: Files, _ results: inout [Int: Result<Act, RecordError>]
     ) async throws -> [Int: RecordOperation] {
@@ -199,8 +200,8 @@ public struct RecordCopier: Sendable {
         RecordError(.internalError, "The files of the record can't be copied: \(error.reason)")
     }
 
-    /// Saves in an order: all at once where that is asked, else each circle by itself, and what lies between them together.
-    /// - Returns: the outcomes by the places of their operations.
+    /// Saves the groups in order. An atomic copy is one batch. Otherwise each cycle is a batch, and the records between cycles share batches.
+    /// - Returns: the outcomes by operation index.
     private func save(_ operations: [Int: RecordOperation], in order: [[Int]]) async throws -> [Int: Result<ModifyOutcome, RecordError>] {
         var batches: [(places: [Int], isAtomic: Bool)] = []
         var outcomes: [Int: Result<ModifyOutcome, RecordError>] = [:]

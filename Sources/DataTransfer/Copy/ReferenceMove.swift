@@ -1,8 +1,7 @@
 public import JSON
 public import Records
 
-/// What becomes of a reference when the record that holds it goes to another zone: one that names its own zone or owner names those of the
-/// copy then.
+/// Rewrites references for a copy of their record in another zone. A reference to the source zone or owner becomes one to the target zone or owner.
 public struct ReferenceMove: Sendable {
     private let source: ZoneID
     private let sourceScope: DatabaseScope
@@ -12,8 +11,8 @@ public struct ReferenceMove: Sendable {
     private let targetOwner: Name
 
     /// - Parameters:
-    ///   - user: whose database the source is, where that is known.
-    ///   - targetUser: whose database the target is.
+    ///   - user: the owner of the source database, if known.
+    ///   - targetUser: the owner of the target database.
     public init(
         from source: ZoneID, in scope: DatabaseScope, of user: Name?, to target: ZoneID, in targetScope: DatabaseScope, of targetUser: Name
     ) {
@@ -25,33 +24,33 @@ public struct ReferenceMove: Sendable {
         targetOwner = targetScope == .public ? ZoneID.publicOwner : target.ownerRecordName ?? targetUser
     }
 
-    /// Whether references stay what they are.
+    /// True if all references stay the same.
     var changesNothing: Bool { source.zoneName == target.zoneName && sourceOwner == targetOwner }
 
-    /// The reference as the copy is to have it.
+    /// The reference in the copy.
     public func moved(_ reference: Reference) -> Reference {
         guard !changesNothing, let named = reference.zoneID else { return reference }
-        // In a shared database the names for whoever asks don't mean the owner of the zone.
+        // In a shared database, the symbolic names of the current user do not mean the owner of the zone.
         let isSymbolic = sourceScope != .shared && named.ownerRecordName.map(ZoneID.currentOwnerNames.contains) ?? false
         guard isSymbolic || named.ownerRecordName == nil || named.ownerRecordName == sourceOwner else { return reference }
         var moved = reference
         let zoneName = named.zoneName == source.zoneName ? target.zoneName : named.zoneName
-        // Such a name means the new owner where that one asks, and is kept, so that exporting again gives the same bytes.
+        // A symbolic name also means the owner in the target database. Keeping it makes a later export byte-identical.
         let keepsOwner = named.ownerRecordName == nil || isSymbolic && targetScope != .shared
         moved.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: keepsOwner ? named.ownerRecordName : targetOwner)
         return moved
     }
 
-    /// The fields of a record as its copy has them.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// The fields of the copy.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func fields(of record: StoredRecord) throws -> [Field] {
         try record.fields.decoded().map { field in
             Field(name: field.name, value: field.value.mappingReferences(moved), isEncrypted: field.isEncrypted)
         }
     }
 
-    /// The records of the copy's own zone that have to be there when it is saved.
-    /// - Parameter fields: as the copy has them.
+    /// The records in the copy's own zone that must exist when it is saved.
+    /// - Parameter fields: the fields of the copy.
     public func validated(by fields: [Field]) -> [Name] {
         fields.flatMap(\.value.elements).compactMap { value in
             guard case .reference(let reference) = value, reference.action == .validate else { return nil }
@@ -61,7 +60,7 @@ public struct ReferenceMove: Sendable {
 }
 
 extension FieldValue {
-    /// The same value with every reference changed.
+    /// The value with every reference transformed.
     func mappingReferences(_ change: (Reference) -> Reference) -> FieldValue {
         switch self {
         case .reference(let reference): .reference(change(reference))

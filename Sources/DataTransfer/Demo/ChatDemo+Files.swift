@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 
 extension ChatDemo {
-    /// Messages with files, of every kind that people send.
+    /// Messages with files of many types.
     static let filesSent: [(name: Name, room: Name, author: Name, text: String, attachments: [@Sendable (Name) -> DemoAttachment])] = [
         (
             "Message/pictures", "Room/family", "Person/annabella", "Three pictures from the holidays",

@@ -2,8 +2,7 @@ internal import JSON
 internal import Records
 
 extension ChatDemo {
-    /// The schema as a careful developer leaves it: indexes where the app asks, none elsewhere. `Message.author` has none, which is worth
-    /// running into.
+    /// A well-designed schema: only fields that the app queries have indexes. `Message.author` has none, as an example of a refused query.
     static let types = [
         type(
             "Person",

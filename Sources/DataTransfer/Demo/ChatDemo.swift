@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-/// A chat app of some years: rooms in several zones, messages with reactions, edits and deletions, a zone that was deleted and one
-/// that was purged, and a public database with announcements.
+/// A chat app with several years of data: rooms in several zones, messages with reactions, edits
+/// and deletions, a deleted zone, a purged zone, and a public database with announcements.
 struct ChatDemo {
-    /// A room and how much is said there.
+    /// A room, with its number of messages.
     struct Room {
         let name: Name
         let title: String
@@ -14,9 +14,9 @@ struct ChatDemo {
         let texts: [String]
         let first: Timestamp
         let last: Timestamp
-        /// Below the 750 DELETE_SELF references that one room may have.
+        /// Below the limit of 750 DELETE_SELF references to one room.
         let messages: Int
-        /// When it was deleted with everything said in it.
+        /// The time when the room was deleted with all its messages.
         var closed: Timestamp?
     }
 
@@ -99,7 +99,7 @@ struct ChatDemo {
         return [.save(operations, in: .default, as: people.developer, on: Self.devices[0], at: Self.end)]
     }
 
-    /// A zone that will be gone: one that a client deletes, one that the user purges in the system settings.
+    /// A zone that is deleted later, either by a client or by the user's purge in the system settings.
     private func leftBehind(_ zoneName: Name, at moment: Timestamp) -> [DemoEvent] {
         let zoneID = ZoneID(zoneName: zoneName)
         let room: Name = "Room/old"

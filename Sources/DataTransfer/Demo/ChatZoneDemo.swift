@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// The life of one zone of the chat app, in the order of time.
+/// The history of one zone of the chat app, in chronological order.
 struct ChatZoneDemo {
     private struct Message {
         let name: Name
@@ -22,7 +22,7 @@ struct ChatZoneDemo {
         let start = rooms.map(\.first).min() ?? ChatDemo.end
         let members = Set(rooms.flatMap(\.members))
         let people = ChatDemo.members.filter { members.contains($0.name) }
-        // A person is in several zones; the bytes of the portrait are stored once.
+        // Each zone has a record of the person, but the bytes of the portrait are stored only once.
         let portraits = people.map { DemoAttachment.one(.portrait(Self.key(of: $0.name)), "portrait", of: $0.name) }
         var events = [
             save(people.map { .put("Person", $0.name, $0.fields) }, with: portraits, at: start.adding(minutes: -10), on: ChatDemo.devices[1])
@@ -36,7 +36,7 @@ struct ChatZoneDemo {
             events.append(save(conversation.map { record(of: $0, &random) }, at: moment, on: random.pick(ChatDemo.devices)))
             if let reactions = reactions(to: conversation, at: moment, &random) { events.append(reactions) }
             said[conversation[0].room.name, default: []] += conversation
-            // Once a year a room is saved again with its counts: a parent that comes after its children in the feed.
+            // Saves the rooms again once a year with their counts, so that the feed has parents after their children.
             let years = Int((moment.milliseconds - start.milliseconds) / 31_557_600_000)
             if years > year {
                 year = years
@@ -64,7 +64,7 @@ struct ChatZoneDemo {
         String(person.string.drop { $0 != "/" }.dropFirst())
     }
 
-    /// The last things said in some rooms, each with files.
+    /// The last messages in some rooms, each with files.
     private var messagesWithFiles: [(room: Name, message: Message, attachments: [DemoAttachment])] {
         ChatDemo.filesSent.enumerated().compactMap { index, sent in
             guard let room = rooms.first(where: { $0.name == sent.room }) else { return nil }
@@ -143,7 +143,7 @@ struct ChatZoneDemo {
         return save(reactions, at: moment.adding(minutes: random.number(in: 1...90)), on: random.pick(ChatDemo.devices))
     }
 
-    /// Edits, which put messages after their reactions, then deletions, then a last look at the rooms.
+    /// Edits, which place messages after their reactions in the feed, then deletions, then a final save of the rooms.
     private func lastDay(_ said: [Name: [Message]]) -> [DemoEvent] {
         var events: [DemoEvent] = []
         var moment = ChatDemo.end.adding(hours: 8)

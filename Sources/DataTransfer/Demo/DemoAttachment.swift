@@ -1,11 +1,11 @@
 internal import JSON
 
-/// Files that a demo record is saved with.
+/// Files of a demo record.
 struct DemoAttachment: Sendable {
     let recordName: Name
     let fieldName: Name
     let files: [DemoFile]
-    /// Whether the field is a list of assets.
+    /// True if the field is a list of assets.
     let isList: Bool
 
     static func one(_ file: DemoFile, _ fieldName: Name, of recordName: Name) -> DemoAttachment {

@@ -3,11 +3,10 @@ public import JSON
 public import Records
 public import RecordStore
 
-/// Three small containers to try things on: a chat app, shopping lists shared between users, and a journal as Core Data's mirroring
-/// stores it. The data is the same at every filling, up to the record names, times and devices, and so are the
-/// files that are attached to records: the demo makes them itself.
+/// Three small demo containers: a chat app, shopping lists shared between users, and a journal in the format of Core
+/// Data's mirroring. The data is deterministic, including record names, times, devices and the generated files.
 public struct DemoData: Sendable {
-    /// The user record names of those who appear in the data.
+    /// The user record names of the people in the data.
     public struct People: Sendable {
         public var developer: Name
         public var ada: Name
@@ -26,8 +25,8 @@ public struct DemoData: Sendable {
     private let people: People
 
     /// - Parameters:
-    ///   - assets: where the files go.
-    ///   - clock: the one that engine and assets were made with.
+    ///   - assets: the stores for the files.
+    ///   - clock: the clock of the engine and the asset stores.
     public init(engine: any RecordEngine, assets: AssetStores, clock: SettableClock, people: People) {
         self.engine = engine
         self.assets = assets
@@ -35,9 +34,9 @@ public struct DemoData: Sendable {
         self.people = people
     }
 
-    /// Fills the containers that are not there or have no record type yet; what is there stays as it is.
-    /// - Returns: the containers that were filled.
-    /// - Throws: `RecordError` when the engine refuses something.
+    /// Fills the demo containers that do not exist or have no record types. Existing data stays unchanged.
+    /// - Returns: the filled containers.
+    /// - Throws: `RecordError` if the engine refuses an operation.
     public func fill() async throws -> [ContainerID] {
         defer { clock.set(nil) }
         var filled: [ContainerID] = []

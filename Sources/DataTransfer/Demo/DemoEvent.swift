@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// Something that happened in a demo container.
+/// An event in a demo container.
 struct DemoEvent: Sendable {
     enum Action: Sendable {
         case save([RecordOperation], attachments: [DemoAttachment], zoneID: ZoneID, scope: DatabaseScope, device: String)
@@ -13,11 +13,11 @@ struct DemoEvent: Sendable {
     }
 
     let moment: Timestamp
-    /// Who did it.
+    /// The acting user.
     let user: Name
     let action: Action
 
-    /// - Parameter attachments: files of records that are among those saved.
+    /// - Parameter attachments: the files of some of the records.
     static func save(
         _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], in zoneID: ZoneID, of scope: DatabaseScope = .private, as user: Name,
         on device: String, at moment: Timestamp

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Random numbers that are the same at every run (SplitMix64, Steele, Lea and Flood 2014).
+/// A deterministic random number generator (SplitMix64, Steele, Lea and Flood 2014).
 struct DemoRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -16,7 +16,7 @@ struct DemoRandom: RandomNumberGenerator {
         return value ^ (value >> 31)
     }
 
-    // Spelled out, because the standard library does not promise how it draws from a generator.
+    // Implemented here because the standard library does not guarantee how it draws from a generator.
 
     mutating func number(below limit: Int) -> Int {
         Int(next() % UInt64(max(1, limit)))
@@ -43,7 +43,7 @@ struct DemoRandom: RandomNumberGenerator {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }
 
-    /// A record name as CloudKit makes them: an upper-case UUID.
+    /// A record name in CloudKit's format: an upper-case UUID.
     mutating func uuid() -> Name {
         let digits = bytes(16).map { byte in
             let text = String(byte, radix: 16, uppercase: true)

@@ -4,9 +4,9 @@ internal import NIOCore
 internal import Records
 internal import RecordStore
 
-/// Plays a story into its container, in the order of time.
+/// Applies a story to its container, in chronological order.
 struct DemoStage: Sendable {
-    /// Operations in one request, the most that CloudKit takes.
+    /// Operations per request, CloudKit's maximum.
     private static let batchSize = 200
 
     let engine: any RecordEngine
@@ -15,7 +15,7 @@ struct DemoStage: Sendable {
     let container: ContainerID
     let developer: Name
 
-    /// Whether the container is there with a record type of its own.
+    /// True if the container exists and has a record type of its own.
     func isUsed() async throws -> Bool {
         guard try await engine.containers().contains(container) else { return false }
         guard let editor = try await database(.private, as: developer) as? any SchemaEditing else { return true }
@@ -23,7 +23,7 @@ struct DemoStage: Sendable {
     }
 
     func play(_ story: DemoStory) async throws {
-        // Events of one moment stay in their order.
+        // Simultaneous events keep their order.
         let events = story.events.enumerated().sorted { ($0.element.moment, $0.offset) < ($1.element.moment, $1.offset) }.map(\.element)
         guard let first = events.first else { return }
         clock.set(first.moment)
@@ -62,10 +62,10 @@ struct DemoStage: Sendable {
 
     // MARK: Files
 
-    /// Uploads at once.
+    /// The number of concurrent uploads.
     private static let uploadLimit = 4
 
-    /// Uploads files, as any client does, and puts them into the records that they belong to.
+    /// Uploads files like a normal client, and adds them to their records.
     private func attach(
         _ attachments: [DemoAttachment], to operations: [RecordOperation], in zoneID: ZoneID, of database: any RecordDatabase
     ) async throws -> [RecordOperation] {
@@ -94,7 +94,7 @@ struct DemoStage: Sendable {
         }
     }
 
-    /// - Returns: the assets, in the order of the files.
+    /// - Returns: the assets, in file order.
     private func upload(_ files: [(DemoFile, UploadGrant)]) async throws -> [Asset] {
         let store = try await assets.store(container, .development)
         return try await withThrowingTaskGroup(of: (Int, Asset).self) { group in

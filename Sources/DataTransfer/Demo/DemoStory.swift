@@ -1,9 +1,9 @@
 internal import Records
 
-/// What happened in one demo container: its schema and its events, in no particular order.
+/// The schema and the events of a demo container. The events are in no particular order.
 struct DemoStory: Sendable {
     let container: String
-    /// Empty where saving made the schema.
+    /// Empty if saves create the schema.
     let types: [RecordType]
     let events: [DemoEvent]
 }

@@ -1,4 +1,4 @@
-/// What people in the demo write.
+/// The texts in the demo.
 enum DemoText {
     static let work = [
         "Morning! Anyone seen the change token from yesterday?",
@@ -79,7 +79,7 @@ enum DemoText {
 
     static let emoji = ["👍", "❤️", "😂", "🎉", "🙃", "👀", "🚀", "🫶🏽", "👩‍🔬", "🇯🇵"]
 
-    /// A text of some length, as people paste them.
+    /// A longer text, as an example of pasted content.
     static let minutes = """
         Minutes, as far as I could keep up.
 

@@ -1,9 +1,9 @@
 internal import JSON
 internal import Records
 
-/// A journal app as NSPersistentCloudKitContainer leaves it: one zone, `CD_` types and fields, to-one relationships as record names in
-/// strings, many-to-many ones as `CDMR` records, UUIDs for names. Saving made the schema, so recordName has no index and a query
-/// without a filter is refused, as in every such container.
+/// A journal app in the format of NSPersistentCloudKitContainer: one zone, types and fields with the prefix `CD_`,
+/// to-one relationships as record names in strings, many-to-many relationships as `CDMR` records, UUIDs as names. Saves
+/// created the schema, so recordName has no index and queries without a filter are refused, as in all such containers.
 struct JournalDemo {
     let people: DemoData.People
 
@@ -28,7 +28,7 @@ struct JournalDemo {
             + tags.map { .put("CD_Tag", $0.0, ["CD_entityName": .string("Tag"), "CD_name": .string($0.1)]) }
         events.append(save(shelf, at: start))
         var entries: [Name] = []
-        // The mirroring delegate uploads what gathered since the last time: a month here.
+        // The mirroring delegate uploads accumulated changes together. Here, each batch covers one month.
         for month in 0..<58 {
             let moment = start.adding(days: month * 30 + 29)
             var batch: [RecordOperation] = []
@@ -38,7 +38,7 @@ struct JournalDemo {
                 let entry = random.uuid()
                 entries.append(entry)
                 batch.append(.put("CD_Entry", entry, fields(of: created, in: random.pick(journals).0, &random)))
-                // Core Data keeps what is stored outside of its file in an asset beside the field.
+                // Core Data stores external binary data in an asset field beside the attribute.
                 if month % 12 == 5, day == 1 { photos.append(.one(.landscape("photo-\(month)", seed: UInt64(month)), "CD_photo_ckAsset", of: entry)) }
                 for tag in tags where random.isTrue(oneIn: 4) {
                     batch.append(
@@ -77,7 +77,7 @@ struct JournalDemo {
         return fields
     }
 
-    /// An entry whose drawing would do something if it were shown as a page of the server's.
+    /// An entry with an SVG image whose scripts must not run when the server delivers it.
     private func drawing(in journal: Name, at moment: Timestamp, _ random: inout DemoRandom) -> DemoEvent {
         var fields = fields(of: moment, in: journal, &random)
         fields["CD_title"] = .string("An SVG with a script inside")

@@ -2,14 +2,14 @@ internal import JSON
 internal import Records
 
 extension RecordOperation {
-    /// Saves a record whatever is there.
+    /// Creates or replaces a record unconditionally.
     static func put(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
         RecordOperation(
             .forceReplace, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
             parent: parent.map { .record($0) } ?? .cleared)
     }
 
-    /// Sets some fields of a record.
+    /// Sets some fields of a record unconditionally.
     static func change(_ recordType: Name, _ recordName: Name, _ fields: [Name: FieldValue]) -> RecordOperation {
         RecordOperation(.forceUpdate, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) })
     }

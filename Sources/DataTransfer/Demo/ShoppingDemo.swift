@@ -2,8 +2,8 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// Shopping lists in zones that users show to each other: the shared database has zones of several owners, two of one name among them,
-/// and one that is shared no more.
+/// Shopping lists in shared zones. The shared database has zones of several
+/// owners, two of them with the same name, and a zone that is no longer shared.
 struct ShoppingDemo {
     let people: DemoData.People
 
@@ -44,7 +44,7 @@ struct ShoppingDemo {
                 .put("ShoppingList", list, ["title": .string(title), "openedAt": .timestamp(moment), "isArchived": .int64(0)])
             ]
             for (index, thing) in Self.things.enumerated() where random.number(below: 4) > 0 {
-                // What is on several lists has one picture.
+                // Items that occur on several lists have the same picture.
                 if index % 4 == 2 { attachments.append(.one(.pattern(thing.title, seed: UInt64(index)), "photo", of: Name("\(title)-\(index + 1)"))) }
                 operations.append(
                     .put(
@@ -62,7 +62,7 @@ struct ShoppingDemo {
         return events
     }
 
-    /// Participants tick things off and add others; each record says who did.
+    /// Participants check off items and add others. Each record names its author.
     private func shoppingTogether(in zoneName: Name) -> [DemoEvent] {
         let own = ZoneID(zoneName: zoneName)
         let flat = ZoneID(zoneName: zoneName, ownerRecordName: people.ada)

@@ -1,7 +1,7 @@
 internal import Records
 
 extension Timestamp {
-    /// A moment of the calendar, UTC.
+    /// A date and time in UTC.
     init(_ year: Int64, _ month: Int64, _ day: Int64, _ hour: Int64 = 12, _ minute: Int64 = 0) {
         self.init(milliseconds: (DateText.days(year: year, month: month, day: day) * 1440 + hour * 60 + minute) * 60_000)
     }

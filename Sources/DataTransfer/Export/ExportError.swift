@@ -1,6 +1,6 @@
-/// Why an export was not written.
+/// The reason why an export failed.
 public enum ExportError: Error, Sendable, CustomStringConvertible {
-    /// What was asked for is not there, or can't be had.
+    /// The requested data does not exist or is not available, with a message for the user.
     case invalid(String)
 
     public var description: String {

@@ -2,18 +2,18 @@ public import Foundation
 internal import JSON
 internal import Records
 
-/// A file that an export wrote.
+/// A file that was written by an export.
 public struct ExportFile: Sendable {
     /// The file's first line.
     public let header: ExportHeader
     let file: ImportFile
 
-    /// Opens a file, if it is an export: its first line says so, whatever the file is called.
-    /// - Returns: `nil` for any other file that can be read.
-    /// - Throws: `ImportError` when the file can't be read, or its header is damaged.
+    /// Opens a file if its first line identifies it as an export, regardless of its name.
+    /// - Returns: `nil` for any other readable file.
+    /// - Throws: `ImportError` if the file can't be read, or its header is damaged.
     public init?(_ url: URL) throws {
         let file = try ImportFile(url, format: .ndjson)
-        // A first line of something else may be endless; it is known by how it begins.
+        // In other files, the first line may be arbitrarily long, so this reads only its beginning.
         var bytes = try file.open()
         guard try bytes.peek() == UInt8(ascii: "{") else { return nil }
         var start: [UInt8] = []
@@ -36,14 +36,14 @@ public struct ExportFile: Sendable {
 }
 
 extension ImportFile {
-    /// The lines of an export. The first holds the schema and all zones, so it may be much longer than a record.
+    /// The lines of an export. The first line contains the schema and all zones, so it may be much longer than a record.
     func exportedLines() throws -> JSONLinesReader {
         JSONLinesReader(try open(), path: path, firstLineLimit: 256 << 20)
     }
 }
 
 extension JSONObject {
-    /// The members of a line.
+    /// The members of a line's JSON object.
     init(_ row: Row) {
         self.init(
             row.cells.compactMap { column, cell in

@@ -1,23 +1,23 @@
 public import JSON
 public import Records
 
-/// The first line of an export: where the records are from, and the schema they need.
+/// The first line of an export: the origin and the schema of the records.
 public struct ExportHeader: Sendable, Hashable {
-    /// The version of the format that this Skylight writes, and the latest that it reads.
+    /// The format version that this Skylight writes, and the latest that it reads.
     public static let version: Int64 = 1
-    /// What makes the line known: `"skylight":"export"`.
+    /// The member that identifies the header: `"skylight":"export"`.
     static let mark: (name: Name, value: String) = ("skylight", "export")
 
     public var address: DatabaseAddress
-    /// Whose database it was; `nil` for the public one.
+    /// The owner of the database; `nil` for the public database.
     public var user: User?
-    /// The custom zones, also those without records. The owner is named only in a shared database, where it is not the user.
+    /// The custom zones, including empty ones. Only zones of a shared database name their owner, because there it is not the user.
     public var zones: [ZoneID]
     public var schema: Schema
 
     public struct User: Sendable, Hashable {
         public var userRecordName: Name
-        /// The user's short name where there is one.
+        /// The user's handle, if there is one.
         public var handle: String?
 
         public init(userRecordName: Name, handle: String?) {
@@ -35,7 +35,7 @@ public struct ExportHeader: Sendable, Hashable {
 }
 
 extension ExportHeader {
-    /// The line, without its end.
+    /// The line without its line end.
     var line: [UInt8] {
         var writer = JSONWriter(capacity: 4096)
         writer.object { writer in
@@ -56,8 +56,8 @@ extension ExportHeader {
         return writer.bytes
     }
 
-    /// Reads the line.
-    /// - Throws: `RecordError` BAD_REQUEST naming what is not as it should be.
+    /// Parses the line.
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     init(_ members: JSONObject) throws {
         func string(_ name: Name) throws -> String {
             guard case .string(let string)? = members[name] else { throw RecordError(.badRequest, "the header of the export has no '\(name)'") }
@@ -90,7 +90,7 @@ extension ExportHeader {
 }
 
 extension JSONWriter {
-    /// Writes a zone with what an export says of it.
+    /// Writes a zone in the export format.
     mutating func exported(_ zoneID: ZoneID) {
         object { writer in
             writer.member("zoneName", zoneID.zoneName)

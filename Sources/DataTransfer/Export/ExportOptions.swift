@@ -1,13 +1,13 @@
 public import JSON
 public import Records
 
-/// What of a database is exported.
+/// The options of an export.
 public struct ExportOptions: Sendable {
-    /// The zones, each as the database knows it; `nil` for all.
+    /// The zones to export, with the ids of the database; `nil` for all.
     public var zones: [ZoneID]?
-    /// The record types; `nil` for all.
+    /// The record types to export; `nil` for all.
     public var recordTypes: Set<Name>?
-    /// The short name of the user whose database it is.
+    /// The handle of the database's user.
     public var userHandle: String?
 
     public init(zones: [ZoneID]? = nil, recordTypes: Set<Name>? = nil, userHandle: String? = nil) {

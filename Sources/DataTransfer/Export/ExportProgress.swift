@@ -1,9 +1,9 @@
-/// How far an export is.
+/// The progress of an export.
 public struct ExportProgress: Sendable, Hashable {
-    /// Records written.
+    /// The number of records written.
     public var count: Int
-    /// Records there were at the start; `nil` when the store keeps no counts.
+    /// The number of records at the start; `nil` if the store keeps no counts.
     public var total: Int?
-    /// Bytes of assets, fetched or found in the folder.
+    /// The number of asset bytes that were fetched or already in the folder.
     public var assetBytes: Int64 = 0
 }

@@ -1,22 +1,22 @@
 public import JSON
 public import Records
 
-/// What an export wrote.
+/// The result of an export.
 public struct ExportReport: Sendable, Hashable {
     public var records: Int
     public var zones: [ZoneID]
     public var recordTypes: [Name]
-    /// Assets in the records, and the files in the folder that hold their bytes.
+    /// The assets in the exported records, and their files in the folder.
     public var assets = AssetCount()
-    /// Assets that were left out of their records, because there was no folder for their bytes.
+    /// The assets that were omitted because there was no folder for their bytes.
     public var leftOut = AssetCount()
 
     public struct AssetCount: Sendable, Hashable {
-        /// In records; several may have the same bytes.
+        /// The number of assets in records. Several may have the same bytes.
         public var references = 0
-        /// With different bytes.
+        /// The number of distinct files.
         public var files = 0
-        /// Of those files.
+        /// The total size of the distinct files, in bytes.
         public var bytes: Int64 = 0
     }
 }

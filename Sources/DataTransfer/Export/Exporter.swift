@@ -2,35 +2,35 @@ internal import JSON
 public import RecordStore
 internal import Records
 
-/// Writes the records of a database as lines of JSON that an import takes back: a header with the schema, then a line for each record.
+/// Writes the records of a database as NDJSON that ``Restorer`` reads: a header with the schema, then one line per record.
 ///
-/// Records stand in the order of their zones and, within a zone, of their names, so equal databases make equal exports. Fields are copied
-/// as they are stored. Only one page is held in memory. What is saved while an export runs may or may not be in it; every record that
-/// nobody touches is in it once.
+/// Records are sorted by zone and then by name, so equal databases give equal exports. Fields are copied in
+/// their stored form. Only one page is in memory at a time. Records that are saved during the export may or
+/// may not be included. Every record that does not change during the export is included exactly once.
 ///
-/// The bytes of assets go into a folder beside, each once and named by its checksum, before the records that have them are written. Without a
-/// folder assets are left out, and the report says how many.
+/// The bytes of assets go into a folder beside the export, each distinct content once under its checksum,
+/// before their records are written. Without a folder, assets are omitted, and the report counts them.
 public struct Exporter: Sendable {
-    /// Records in a page.
+    /// Records per page.
     private static let pageSize = 500
 
     private let database: any RecordDatabase
     private let options: ExportOptions
     private let assets: AssetExchange?
 
-    /// - Parameter assets: where the bytes of assets go; `nil` leaves assets out.
+    /// - Parameter assets: the folder and the transport for asset bytes; `nil` omits assets.
     public init(_ database: any RecordDatabase, options: ExportOptions = ExportOptions(), assets: AssetExchange? = nil) {
         self.database = database
         self.options = options
         self.assets = assets
     }
 
-    /// Exports.
+    /// Exports the records.
     /// - Parameters:
-    ///   - progress: called after each page, and while the bytes of assets come.
-    ///   - write: takes whole lines, many at a time.
-    /// - Throws: ``ExportError`` when what was asked for is not there, ``AssetFileError`` when the folder of assets can't be written to,
-    ///   `RecordError` when the database refuses, and what `write` throws.
+    ///   - progress: called after each page, and during the download of asset bytes.
+    ///   - write: receives whole lines, many at a time.
+    /// - Throws: ``ExportError`` if the requested data is not available, ``AssetFileError`` if the asset
+    ///   folder is not writable, `RecordError` if the database refuses a request, and errors of `write`.
     public func run(
         progress: (ExportProgress) -> Void = { _ in }, write: ([UInt8]) throws -> Void
     ) async throws -> ExportReport {
@@ -79,10 +79,10 @@ public struct Exporter: Sendable {
         return report
     }
 
-    /// The zones to export, in the order of the database.
+    /// The zones to export, in database order.
     private func zones() async throws -> [ZoneID] {
         var all = try await database.zones().map(\.zoneID)
-        // The default zone is there even before anything was saved in it.
+        // The default zone counts as existing before its first record is saved.
         if database.address.scope != .shared, !all.contains(where: \.isDefault) { all.insert(.default, at: 0) }
         guard let asked = options.zones else { return all }
         for zoneID in asked where !all.contains(where: { Self.means(zoneID, $0) }) {
@@ -92,7 +92,7 @@ public struct Exporter: Sendable {
         return all.filter { zoneID in asked.contains { Self.means($0, zoneID) } }
     }
 
-    /// Whether what was asked for is a zone of the database; without an owner every zone of the name is meant.
+    /// True if the requested id matches a zone of the database. Without an owner, it matches every zone of that name.
     private static func means(_ asked: ZoneID, _ zoneID: ZoneID) -> Bool {
         asked.zoneName == zoneID.zoneName && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
     }
@@ -107,9 +107,9 @@ public struct Exporter: Sendable {
         return total
     }
 
-    /// Fetches the bytes of a record's assets.
-    /// - Parameter progress: is told the bytes of all assets so far.
-    /// - Returns: the record as it is exported: without its assets where their bytes are not.
+    /// Exports the bytes of a record's assets.
+    /// - Parameter progress: receives the total number of asset bytes so far.
+    /// - Returns: the record for the export, without assets whose bytes are not exported.
     private func export(
         assetsOf record: StoredRecord, _ report: inout ExportReport, _ seen: inout Set<FileChecksum>, progress: (Int64) -> Void
     ) async throws -> StoredRecord {
@@ -156,7 +156,7 @@ public struct Exporter: Sendable {
         return lines
     }
 
-    /// The zone as the export names it: only in a shared database is its owner somebody else.
+    /// The zone id in the export. Only zones of a shared database keep their owner, because there it is not the user.
     private func exported(_ zoneID: ZoneID) -> ZoneID {
         database.address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
     }
@@ -171,7 +171,7 @@ extension ExportReport.AssetCount {
 }
 
 extension JSONWriter {
-    /// Writes a record with everything that is to survive. Its fields are copied as they are stored.
+    /// Writes a record with all data that an import restores. Copies the fields in their stored form.
     fileprivate mutating func exported(_ record: StoredRecord, in zoneID: ZoneID) {
         object { writer in
             writer.member("recordName", record.recordID.recordName)

@@ -1,40 +1,38 @@
 internal import Records
 internal import RecordStore
 
-/// Saves batches, several at a time, so that they share commits and the next is made ready while others are written.
+/// Saves several batches concurrently, so that they share commits and the next batch is prepared during writes.
 ///
-/// Batches may be committed in any order: they must not depend on each other.
+/// Batches may be committed in any order, so they must not depend on each other.
 struct BatchSaver: Sendable {
-    /// Batches under way at once.
+    /// The maximum number of concurrent batches.
     private static let flightLimit = 6
-    /// Times that a batch is tried again when the database is busy.
+    /// Retries of a batch while the database is busy.
     private static let retryLimit = 8
 
     let database: any RecordDatabase
-    /// Whether each record is saved or refused by itself; otherwise the first refusal ends the saving.
+    /// True if each record is saved or refused on its own. Otherwise the first refusal ends the save.
     var goesPastRefusals = false
-    /// Uploads what the records need first; `nil` when they have no assets, or have had them before.
+    /// Uploads the assets of the records first; `nil` if there are none, or an earlier pass has uploaded them.
     var assets: AssetSupplier?
-    /// Records that are there from an earlier pass, which this one saves again; `nil` for a first pass.
+    /// The number of records saved by an earlier pass, which this pass saves again; `nil` for the first pass.
     var savedBefore: Int?
 
-    /// What came of saving.
+    /// The result of the save.
     struct Outcome: Sendable {
         var saved = 0
-        /// The records that were refused, when the saving went past them, in the order of their lines; at most
-        /// ``Importer/problemLimit``.
+        /// The refused records, if refusals do not end the save, in line order. Limited to ``Importer/problemLimit``.
         var refused: [RowProblem] = []
         var refusedCount = 0
     }
 
-    /// Saves everything.
+    /// Saves all batches.
     /// - Parameters:
-    ///   - next: makes the next batch, `nil` after the last one.
-    ///   - report: is told how many records are saved so far.
-    /// - Throws: `ImportError.stopped` for the first refusal in the order of the batches, `ImportError.noAsset` when a file that a record
-    ///   needs can't be read, and `ImportError.brokenOff` for what `next` throws once a record is saved, when the batches that were under
-    ///   way have ended, so that their counts are true; what `next` throws before; `CancellationError` when it is cancelled, once the batches
-    ///   that were under way have ended.
+    ///   - next: creates the next batch; `nil` after the last one.
+    ///   - report: receives the number of records saved so far.
+    /// - Throws: `ImportError.stopped` for the first refusal in batch order; `ImportError.noAsset` if an asset's file can't be read;
+    ///   `ImportError.brokenOff` if `next` throws after a record was saved, once the running batches have ended, so that the counts
+    ///   are correct; the error of `next` before that; `CancellationError` on cancellation, once the running batches have ended.
     func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
         try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
             var (started, running) = (0, 0)
@@ -84,7 +82,7 @@ struct BatchSaver: Sendable {
         }
     }
 
-    /// Why no more is saved.
+    /// The reason for the end of the save.
     private enum Stop: Sendable {
         case refusal(Refusal)
         case asset(AssetFileError)
@@ -98,15 +96,15 @@ struct BatchSaver: Sendable {
 
     private struct Ending: Sendable {
         var saved = 0
-        /// What ends the saving.
+        /// The error that ends the save.
         var stop: Stop?
-        /// Whether it was given up while the database was busy.
+        /// True if the task was cancelled while the database was busy.
         var isCancelled = false
-        /// What the saving goes past.
+        /// The refusals that do not end the save.
         var refused: [Refusal] = []
     }
 
-    /// Saves one batch; waits when the database is busy.
+    /// Saves one batch. Retries while the database is busy.
     private func send(_ batch: SaveBatch) async throws -> Ending {
         let operations: [RecordOperation]
         do {
@@ -141,7 +139,7 @@ struct BatchSaver: Sendable {
             case .failure(let error) where goesPastRefusals:
                 ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
             case .failure(let error):
-                // The other items of an atomic batch only say that one failed.
+                // In an atomic batch, the other items only report that one item failed.
                 if case .refusal(let earlier)? = ending.stop, earlier.error.code != .atomicError { continue }
                 ending.stop = .refusal(Refusal(file: place.file, line: place.line, error: error))
             }
@@ -151,7 +149,7 @@ struct BatchSaver: Sendable {
 }
 
 extension BatchSaver.Outcome {
-    /// Batches end in any order; what is named are the first lines.
+    /// Keeps the refusals with the lowest line numbers, because batches end in any order.
     fileprivate mutating func keepFirst() {
         refused = Array(refused.sorted { $0.line < $1.line }.prefix(Importer.problemLimit))
     }

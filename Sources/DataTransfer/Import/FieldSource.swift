@@ -1,11 +1,11 @@
 internal import JSON
 internal import Records
 
-/// Where a field of the imported records comes from.
+/// The source of a field of imported records.
 struct FieldSource: Sendable {
     enum Origin: Sendable, Hashable {
         case column(Name)
-        /// Two columns that make a location.
+        /// A location from two columns.
         case coordinates(latitude: Name, longitude: Name)
     }
 

@@ -1,20 +1,20 @@
 public import Records
 
-/// Why an import did not happen, or did not finish.
+/// The reason why an import failed or stopped.
 public enum ImportError: Error, Sendable, CustomStringConvertible {
-    /// A file is not there or can't be opened.
+    /// A file does not exist or can't be opened.
     case noFile(path: String, reason: String)
     /// A file can't be read to its end.
     case unreadable(file: String, line: Int?, reason: String)
-    /// Rows that can't be imported: the first of them, and how many there are. Nothing was saved.
+    /// Invalid rows: the first of them, and the total number. Nothing was saved.
     case badRows([RowProblem], total: Int)
-    /// What was asked contradicts itself, the data or the schema. Nothing was saved.
+    /// The request contradicts itself, the data or the schema. Nothing was saved.
     case invalid(String)
-    /// The database refused a save after others had succeeded.
+    /// The database refused a record after others were saved.
     case stopped(saved: Int, file: String, line: Int, RecordError)
     /// The file of an asset can't be read.
     case noAsset(saved: Int, path: String, reason: String)
-    /// A file could not be read on after records of it were saved.
+    /// A read error occurred after some records were saved.
     case brokenOff(saved: Int, reason: String)
 
     public var description: String {

@@ -1,18 +1,18 @@
 public import JSON
 public import Records
 
-/// What becomes of the rows of an import.
+/// The options of an import.
 public struct ImportOptions: Sendable {
     public var recordType: Name
     public var zoneID: ZoneID
-    /// The format of all files; `nil` goes by each file's name.
+    /// The format of all files; `nil` derives it from each file's name.
     public var format: FileFormat?
-    /// The column whose values name the records. It stays a field as well, unless it is called `recordName`.
-    /// `nil` gives every record a new random name.
+    /// The column with the record names. It also becomes a field, unless its name is `recordName`.
+    /// `nil` gives each record a new random name.
     public var nameField: Name?
-    /// The indexes to make, by the name of the field or system field. `recordName` becomes QUERYABLE in any case.
+    /// The indexes to create, by the name of the field or system field. `recordName` always becomes QUERYABLE.
     public var indexes: [Name: Indexes]
-    /// Imports the good rows of files that also hold bad ones.
+    /// True to import the valid rows of files that also contain invalid ones.
     public var skipsBadRows: Bool
 
     public init(

@@ -2,17 +2,17 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// What an import will do, settled after all rows were seen and before anything is changed.
+/// The plan of an import, made after all rows are read and before anything changes.
 struct ImportPlan: Sendable {
     let fields: [FieldSource]
     let notes: [String]
-    /// The type with the fields and indexes that the import adds; `nil` when the schema has everything.
+    /// The type with the new fields and indexes of the import; `nil` if the schema is sufficient.
     let addedType: RecordType?
     let indexesMade: [ImportReport.MadeIndex]
     let madeType: Bool
 
-    /// - Parameter profiles: the columns in the order in which they were first seen.
-    /// - Throws: `ImportError` when columns, options and schema don't go together; `CancellationError` when the task is cancelled.
+    /// - Parameter profiles: the columns in the order of their first occurrence.
+    /// - Throws: `ImportError` if columns, options and schema do not match; `CancellationError` if the task is cancelled.
     init(_ profiles: [ColumnProfile], options: ImportOptions, schema: Schema) throws {
         if options.recordType == Schema.usersType { throw ImportError.invalid("'Users' is CloudKit's own record type; choose another --type") }
         let existing = schema.types[options.recordType]
@@ -38,7 +38,7 @@ struct ImportPlan: Sendable {
                 added.systemIndexes[field] = missing
                 made.append(.init(fieldName: field.alias, indexes: missing))
             case .custom(let name):
-                // A field that exists is named again as it is, which adds the index to it.
+                // Declaring an existing field again adds the index to it.
                 var definition = added.fields[name] ?? type.fields[name] ?? FieldDefinition(type: .string)
                 definition.indexes = missing
                 added.fields[name] = definition
@@ -52,7 +52,7 @@ struct ImportPlan: Sendable {
         addedType = madeType || !added.fields.isEmpty || !added.systemIndexes.isEmpty ? added : nil
     }
 
-    /// The indexes that the import is to leave behind, each checked against the type of its field.
+    /// The resulting indexes of the import, each checked against the type of its field.
     private static func indexes(_ options: ImportOptions, type: RecordType, added: RecordType) throws -> [FieldKey: Indexes] {
         var combined = type
         combined.fields.merge(added.fields) { old, _ in old }
@@ -76,13 +76,13 @@ struct ImportPlan: Sendable {
     }
 }
 
-/// The fields as they take shape.
+/// The fields of the plan under construction.
 private struct Draft {
     let options: ImportOptions
     let existing: RecordType?
     var fields: [FieldSource] = []
     var notes: [String] = []
-    /// Where each field comes from.
+    /// The sources of the fields.
     private var origins: [Name: FieldSource.Origin] = [:]
 
     init(options: ImportOptions, existing: RecordType?) {
@@ -101,7 +101,7 @@ private struct Draft {
             if let coordinates, coordinates.contains(profile.name) { continue }
             if profile.name == options.nameField, SystemField(named: profile.name) == .recordID { continue }
             if let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
-            // A field that is there is meant by its name, also where a new one could not have it.
+            // An existing field keeps its name, even if a new field could not have it.
             let name = existing?.fields[profile.name] == nil ? try FieldNaming.fieldName(for: profile.name) : profile.name
             guard let type = existing?.fields[name]?.type ?? profile.type else {
                 notes.append("column '\(profile.name)' has no value in any row and made no field")
@@ -127,8 +127,8 @@ private struct Draft {
         }
     }
 
-    /// The columns of latitude and longitude, when there is one of each, both hold numbers within range, and nothing else is called
-    /// `location`.
+    /// The columns of latitude and longitude, if there is exactly one of each,
+    /// both hold numbers within range, and no other column is named `location`.
     private mutating func coordinates(among profiles: [ColumnProfile]) -> [Name]? {
         func columns(_ names: Set<String>) -> [ColumnProfile] { profiles.filter { names.contains($0.name.string.lowercased()) } }
         let latitudes = columns(["latitude", "lat"])
@@ -136,7 +136,7 @@ private struct Draft {
         guard latitudes.count == 1, longitudes.count == 1, latitudes[0].isNumeric, longitudes[0].isNumeric else { return nil }
         let names = [latitudes[0].name, longitudes[0].name]
         if let type = existing {
-            // A type that was made otherwise stays as it is.
+            // An existing type with other definitions stays unchanged.
             if names.contains(where: { type.fields[$0] != nil }) { return nil }
             if let location = type.fields["location"], location.type != .location { return nil }
         }

@@ -1,39 +1,39 @@
 public import JSON
 public import Records
 
-/// What an import would do, found by reading all of its rows and changing nothing.
+/// A dry run of an import, which reads all rows and changes nothing.
 public struct ImportPreview: Sendable {
     public struct Column: Sendable, Hashable {
-        /// The field that the column becomes.
+        /// The name of the field.
         public let fieldName: Name
         public let type: FieldType
-        /// Whether the record type has no such field yet.
+        /// True if the record type does not have the field yet.
         public let isNew: Bool
-        /// The columns it is made of: one, or latitude and longitude.
+        /// The source columns: one, or latitude and longitude.
         public let columns: [Name]
     }
 
     public struct Sample: Sendable {
         public let line: Int
-        /// `nil` where the server is to make a name.
+        /// `nil` if the server generates the name.
         public let recordName: Name?
         public let values: [Name: FieldValue]
     }
 
-    /// In the order of the file.
+    /// The fields in file order.
     public let fields: [Column]
-    /// All columns of the file, those that become no field included.
+    /// All columns of the file, including those without a field.
     public let columns: [Name]
-    /// The column that names the records.
+    /// The column with the record names.
     public let nameField: Name?
     public let madeType: Bool
     public let indexesMade: [ImportReport.MadeIndex]
     public let notes: [String]
-    /// Rows that can be imported.
+    /// The number of valid rows.
     public let goodRows: Int
-    /// Rows that can't be, at most ``Importer/problemLimit``, and how many there are.
+    /// The invalid rows, at most ``Importer/problemLimit``, and their total number.
     public let problems: [RowProblem]
     public let problemCount: Int
-    /// The first good rows as the records they would become.
+    /// The records that the first valid rows would become.
     public let samples: [Sample]
 }

@@ -1,28 +1,28 @@
 public import JSON
 public import Records
 
-/// What an import did.
+/// The result of an import.
 public struct ImportReport: Sendable {
-    /// An index that was not there before.
+    /// A new index.
     public struct MadeIndex: Sendable, Hashable {
-        /// The field, or `recordName` and the like for a system field.
+        /// The name of the field, or of the system field, such as `recordName`.
         public let fieldName: Name
         public let indexes: Indexes
     }
 
     public let recordType: Name
     public let zoneID: ZoneID
-    /// Records saved.
+    /// The number of records saved.
     public var saved: Int
-    /// The types of the fields that were set.
+    /// The types of the imported fields.
     public let fields: [Name: FieldType]
-    /// In the order of the field names, `recordName` first.
+    /// The new indexes by field name, `recordName` first.
     public let indexesMade: [MadeIndex]
     public let madeType: Bool
     public let madeZone: Bool
-    /// Things about the data that its owner should know: columns under another name, columns without values, coordinates.
+    /// Remarks on the data: renamed columns, columns without values, coordinates.
     public let notes: [String]
-    /// The bad rows that were left out, at most ``Importer/problemLimit``.
+    /// The invalid rows that were skipped, at most ``Importer/problemLimit``.
     public let skipped: [RowProblem]
     public let skippedCount: Int
 }

@@ -3,13 +3,13 @@ public import Records
 internal import RecordStore
 
 extension Importer {
-    /// Reads all rows and says what importing them would do. Nothing is changed. It computes for long and waits for the disk: not for threads that
-    /// answer requests.
+    /// Reads all rows and previews the import without any change. Runs long and
+    /// blocks on the disk, so it must not run on a thread that answers requests.
     /// - Parameters:
-    ///   - schema: of the database that is imported into.
-    ///   - sampleLimit: rows that are shown as records.
-    /// - Throws: `ImportError` when the files can't be read, or columns, options and schema don't go together; `CancellationError` when the task
-    ///   is cancelled.
+    ///   - schema: the schema of the target database.
+    ///   - sampleLimit: the maximum number of sample records.
+    /// - Throws: `ImportError` if the files can't be read, or columns, options
+    ///   and schema do not match; `CancellationError` if the task is cancelled.
     public func preview(_ schema: Schema, sampleLimit: Int) throws -> ImportPreview {
         let profiles = try profiles { _ in }
         let plan = try ImportPlan(profiles, options: options, schema: schema)
@@ -28,8 +28,8 @@ extension Importer {
             goodRows: check.good, problems: check.problems, problemCount: check.problemCount, samples: try samples(plan, limit: sampleLimit))
     }
 
-    /// The names of the columns, in the order in which rows first have them.
-    /// - Throws: `ImportError` when the files can't be read; `CancellationError` when the task is cancelled.
+    /// The names of the columns, in the order of their first occurrence.
+    /// - Throws: `ImportError` if the files can't be read; `CancellationError` if the task is cancelled.
     public func columns() throws -> [Name] {
         try profiles { _ in }.map(\.name)
     }
@@ -41,7 +41,7 @@ extension Importer {
         var samples: [ImportPreview.Sample] = []
         while samples.count < limit, let outcome = try reader.next() {
             try Task.checkCancellation()
-            // Rows that make no record stand among the problems.
+            // Invalid rows are already among the problems.
             guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: 0) else { continue }
             var values: [Name: FieldValue] = [:]
             for (name, input) in draft.fields {

@@ -5,18 +5,18 @@ public import RecordStore
 
 /// Imports the rows of files as records of one type.
 ///
-/// An import goes over its files three times: to find the types of the columns, to try every row, and to save. So nothing is saved
-/// unless every row is good, and a file of any size needs no more memory than its record names. What only the store can refuse, such as
-/// a name that a record of another type has, stops an import on its way; its error says how far it came.
+/// An import reads its files three times: to determine the column types, to validate every row, and to save. Nothing is
+/// saved unless every row is valid, and memory use grows only with the record names. Errors that only the store can detect,
+/// such as a name taken by a record of another type, stop the import midway. The error contains the number of saved records.
 public struct Importer: Sendable {
-    /// Bad rows that are reported one by one.
+    /// The maximum number of invalid rows in a report.
     public static let problemLimit = 100
 
     let files: [ImportFile]
     let options: ImportOptions
     private let database: any RecordDatabase
 
-    /// - Throws: `ImportError` when a file can't be read or its format is not known.
+    /// - Throws: `ImportError` if a file can't be read or its format is unknown.
     public init(_ files: [URL], options: ImportOptions, into database: any RecordDatabase) throws {
         if files.isEmpty { throw ImportError.invalid("There is no file to import") }
         self.files = try files.map { try ImportFile($0, format: options.format) }
@@ -24,10 +24,10 @@ public struct Importer: Sendable {
         self.database = database
     }
 
-    /// Imports.
-    /// - Parameter progress: called now and then from the import's own task.
-    /// - Throws: `ImportError`; `RecordError` when the database refuses the schema or the zone; `CancellationError` when its task is cancelled:
-    ///   what is saved by then stays, and `progress` has told how much that is.
+    /// Imports the files.
+    /// - Parameter progress: called occasionally from the import's own task.
+    /// - Throws: `ImportError` for invalid files or rows; `RecordError` if the database refuses the schema or the zone;
+    ///   `CancellationError` on cancellation. Records saved until then stay, and `progress` has reported their number.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> ImportReport {
         guard let editor = database as? any SchemaEditing else {
             throw ImportError.invalid("This database does not let its schema be changed, so the record type can't be made")
@@ -37,7 +37,7 @@ public struct Importer: Sendable {
         if check.problemCount > 0, !options.skipsBadRows { throw ImportError.badRows(check.problems, total: check.problemCount) }
         if check.good == 0 { throw ImportError.invalid("There is no row to import") }
         try checkUnchanged()
-        // The schema first: where it can't be changed, no zone is left behind.
+        // Changes the schema first, so that a refusal leaves no empty zone behind.
         if let type = plan.addedType { _ = try await editor.edit([.addType(type)], because: .data) }
         let madeZone = try await database.makeZone(options.zoneID)
         let saved = try await save(plan, of: check.good, progress)
@@ -47,14 +47,14 @@ public struct Importer: Sendable {
             madeType: plan.madeType, madeZone: madeZone, notes: plan.notes, skipped: check.problems, skippedCount: check.problemCount)
     }
 
-    /// What the passes settled holds only for the files that they read.
+    /// Checks that the files are the same that earlier passes read.
     private func checkUnchanged() throws {
         for file in files { try file.checkUnchanged() }
     }
 
-    // MARK: The passes
+    // MARK: Passes
 
-    /// The columns of all files together, in the order in which they first appear. Bad rows have no say in the types.
+    /// The columns of all files, in the order of their first occurrence. Invalid rows do not affect the types.
     func profiles(_ progress: @escaping (ImportProgress) -> Void) throws -> [ColumnProfile] {
         var profiles: [ColumnProfile] = []
         var indexes: [Name: Int] = [:]
@@ -121,7 +121,7 @@ public struct Importer: Sendable {
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
-                    // Rows that make no record were told of when all were tried.
+                    // The validation pass has already reported invalid rows.
                     guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
                     let operation = RecordOperation(
                         .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString), recordType: options.recordType, fields: draft.fields)
@@ -134,7 +134,7 @@ public struct Importer: Sendable {
     }
 }
 
-/// The rows of several files, one after the other.
+/// The rows of several files in sequence.
 private struct FileRows {
     private let files: [ImportFile]
     private var number = 0
@@ -150,12 +150,12 @@ private struct FileRows {
         return try RowReader(file)
     }
 
-    /// - Throws: `ImportError` when the file that is being read was written to.
+    /// - Throws: `ImportError` if the current file was modified.
     func checkUnchanged() throws {
         try files[number].checkUnchanged()
     }
 
-    /// The next row and the number of its file, `nil` after the last one.
+    /// The next row and the index of its file; `nil` after the last one.
     mutating func next() throws -> (file: Int, outcome: RowOutcome)? {
         while true {
             if let outcome = try reader.next() { return (number, outcome) }

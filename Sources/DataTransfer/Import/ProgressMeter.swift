@@ -1,4 +1,4 @@
-/// Turns places in files into progress, at most a hundred times in a phase.
+/// Converts file positions to progress reports, at most a hundred per phase.
 struct ProgressMeter {
     private let phase: ImportProgress.Phase
     private let starts: [Int]
@@ -18,9 +18,9 @@ struct ProgressMeter {
         total = max(start, 1)
     }
 
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     mutating func count(at offset: Int, of file: Int) throws {
-        // At each row: one may be as large as thousands.
+        // Checks at each row, because a single row may be as large as thousands.
         try Task.checkCancellation()
         rows += 1
         let done = starts[file] + offset

@@ -2,9 +2,9 @@ internal import Records
 internal import RecordStore
 
 extension RecordDatabase {
-    /// Makes a zone of a private database unless it is there.
-    /// - Returns: whether it was missing.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND for a zone of somebody else that is not there.
+    /// Creates a zone of a private database if it does not exist.
+    /// - Returns: true if the zone was missing.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND for a missing zone of another user.
     func makeZone(_ zoneID: ZoneID) async throws -> Bool {
         if zoneID.isDefault, address.scope != .shared { return false }
         guard case .failure(let error)? = try await fetchZones([zoneID]).first else { return false }

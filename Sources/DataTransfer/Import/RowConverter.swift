@@ -2,14 +2,14 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// Makes records of rows, and finds out which rows can't be one.
+/// Converts rows to records, and detects invalid rows.
 struct RowConverter {
-    /// Bytes that the fields of a record may take, as everywhere in CloudKit.
+    /// The size limit of a record's fields in bytes, as in CloudKit.
     private static let recordSizeLimit = 1 << 20
 
     private let plan: ImportPlan
     private let nameField: Name?
-    /// The record names so far, each with its place: all that grows with the number of rows.
+    /// The record names so far with their places. This is the only state that grows with the number of rows.
     private var places: [Name: (file: Int, line: Int)] = [:]
     private let files: [ImportFile]
 
@@ -20,14 +20,14 @@ struct RowConverter {
     }
 
     struct Draft {
-        /// `nil` when no column names the record.
+        /// `nil` if no column supplies the name.
         let recordName: Name?
         let fields: [Name: FieldInput]
-        /// Bytes, roughly.
+        /// The approximate size, in bytes.
         let size: Int
     }
 
-    /// - Throws: `BadRow`.
+    /// - Throws: `BadRow` if the row is invalid.
     mutating func record(of row: Row, in file: Int) throws(BadRow) -> Draft {
         var cells: [Name: Cell] = [:]
         cells.reserveCapacity(row.cells.count)
@@ -41,7 +41,7 @@ struct RowConverter {
             fields[source.name] = FieldInput(value)
             size += source.name.utf8.count + value.roughSize
         }
-        // The rough size is never more than the true one by much, so the costly measure is needed only near the limit.
+        // The approximate size is never much larger than the exact one, so the expensive exact size is needed only near the limit.
         if size > Self.recordSizeLimit / 2 {
             let text = FieldsText(fields.compactMap { name, input in input.field(named: name) })
             if text.bytes.count > Self.recordSizeLimit {
@@ -92,7 +92,7 @@ struct RowConverter {
     }
 }
 
-/// Why a row makes no record.
+/// The reason why a row is invalid.
 struct BadRow: Error {
     let reason: String
 
@@ -102,7 +102,7 @@ struct BadRow: Error {
 }
 
 extension Cell {
-    /// The start of the value, for a message.
+    /// The beginning of the value, for error messages.
     fileprivate var shown: String {
         let text =
             switch self {
@@ -123,7 +123,7 @@ extension FieldInput {
 }
 
 extension FieldValue {
-    /// Bytes, roughly.
+    /// The approximate size, in bytes.
     fileprivate var roughSize: Int {
         switch self {
         case .string(let string): string.utf8.count

@@ -1,7 +1,7 @@
 /// A row that can't be imported.
 public struct RowProblem: Error, Sendable, Hashable, CustomStringConvertible {
     public let file: String
-    /// Counted from 1, the header included.
+    /// The line number, counted from 1 and including the header.
     public let line: Int
     public let reason: String
 

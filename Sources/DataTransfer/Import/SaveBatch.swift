@@ -1,11 +1,11 @@
 internal import JSON
 internal import Records
 
-/// Records of one zone that are saved together, each with its place in a file.
+/// Records of one zone that are saved together, each with its position in a file.
 struct SaveBatch: Sendable {
-    /// Operations in one request, the most that CloudKit takes.
+    /// Operations per request, CloudKit's maximum.
     static let operationLimit = 200
-    /// Bytes; a request to a server may be no larger.
+    /// The approximate size in bytes above which a batch is full, well below the 32 MiB that a server accepts per request.
     static let sizeLimit = 4 << 20
 
     let zoneID: ZoneID
@@ -13,7 +13,7 @@ struct SaveBatch: Sendable {
     private(set) var places: [(file: String, line: Int)] = []
     private var size = 0
     private var assetBytes: Int64 = 0
-    /// Bytes of files that are uploaded before the batch is saved: their receipts are good for an hour.
+    /// The limit for asset files in bytes. They are uploaded before the batch is saved, and their receipts are valid for an hour.
     private static let assetLimit: Int64 = 256 << 20
 
     init(zoneID: ZoneID) {
@@ -23,8 +23,8 @@ struct SaveBatch: Sendable {
     var isFull: Bool { operations.count >= Self.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit }
 
     /// - Parameters:
-    ///   - size: of the record in bytes, roughly.
-    ///   - assetBytes: of the files that belong to it.
+    ///   - size: the approximate size of the record, in bytes.
+    ///   - assetBytes: the size of the record's files, in bytes.
     mutating func add(_ operation: RecordOperation, size: Int, assetBytes: Int64 = 0, file: String, line: Int) {
         self.assetBytes = self.assetBytes.addingSaturated(assetBytes)
         operations.append(operation)

@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 
 extension Cell {
-    /// The value as a field of the type given, `nil` when it can't be read so.
+    /// The value for a field of the given type; `nil` if the cell is not a valid value of the type.
     func value(as type: FieldType, field: Name) -> FieldValue? {
         switch self {
         case .text(let text): return type.isList ? nil : Self.value(of: text, as: type.valueType)
@@ -36,10 +36,10 @@ extension Cell {
         }
     }
 
-    /// The value as a request with a type tag would give it.
+    /// The value as parsed from a request with a type tag.
     private static func tagged(_ json: JSONValue, as type: FieldType, field: Name) -> FieldValue? {
         let tagged: JSONValue = ["value": json, "type": .string(FieldType(type.valueType).wireName)]
-        // Who asks says which row and column it is.
+        // The caller reports the error with its row and column.
         guard case .tagged(let value, _, _)? = try? FieldInput(tagged, field: field) else { return nil }
         return value
     }

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What a value could be, before all values of its column were seen.
+/// The possible types of a value, before the type of its column is known.
 struct CellKind: OptionSet, Sendable, Hashable {
     let rawValue: Int
 
@@ -10,7 +10,7 @@ struct CellKind: OptionSet, Sendable, Hashable {
 
     static let integer = CellKind(rawValue: 1)
     static let decimal = CellKind(rawValue: 2)
-    /// An integer that a DOUBLE can't hold exactly.
+    /// An integer without an exact representation as a DOUBLE.
     static let longInteger = CellKind(rawValue: 4)
     static let date = CellKind(rawValue: 8)
     static let text = CellKind(rawValue: 16)
@@ -19,7 +19,7 @@ struct CellKind: OptionSet, Sendable, Hashable {
     static let numbers: CellKind = [.integer, .decimal, .longInteger]
 
     /// The kind of a scalar.
-    /// - Returns: `nil` for an object that is no location, for an array and for null.
+    /// - Returns: `nil` for an object that is not a location, for an array and for null.
     init?(_ cell: Cell) {
         switch cell {
         case .text(let text):

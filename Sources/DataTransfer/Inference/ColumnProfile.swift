@@ -1,18 +1,18 @@
 internal import JSON
 internal import Records
 
-/// What the values of one column have in common.
+/// A summary of the values in one column.
 struct ColumnProfile: Sendable {
     let name: Name
     private var kinds: CellKind = []
-    /// The lines that first showed a single value and a list.
+    /// The lines with the first single value and the first list.
     private var firstScalar: String?
     private var firstList: String?
-    /// The line that first showed something other than the kinds before it, for messages.
+    /// The lines with the first location and the first other value, for error messages.
     private var firstLocation: String?
     private var firstOther: String?
     private(set) var problem: String?
-    /// Whether every number is a latitude or a longitude, as far as its range tells.
+    /// True if all numbers are in the range of a latitude or longitude.
     private(set) var fitsLatitude = true
     private(set) var fitsLongitude = true
 
@@ -20,11 +20,11 @@ struct ColumnProfile: Sendable {
         self.name = name
     }
 
-    /// Whether any row has a value.
+    /// True if any row has a value.
     var hasValue: Bool { firstScalar != nil || firstList != nil }
     var isNumeric: Bool { !kinds.isEmpty && kinds.isSubset(of: .numbers) && firstList == nil }
 
-    /// Takes a value into account.
+    /// Adds a value to the summary.
     mutating func note(_ cell: Cell, place: @autoclosure () -> String) {
         if cell.isEmpty { return }
         if case .json(.array(let elements)) = cell {
@@ -63,7 +63,7 @@ struct ColumnProfile: Sendable {
         }
     }
 
-    /// The type that holds every value without loss, `nil` when no row has a value.
+    /// The type that represents every value without loss; `nil` if no row has a value.
     var type: FieldType? {
         guard hasValue else { return nil }
         return FieldType(valueType, isList: firstList != nil)
@@ -74,13 +74,13 @@ struct ColumnProfile: Sendable {
         if kinds == .location { return .location }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .longInteger]) { return .int64 }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .decimal]) { return .double }
-        // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for lists that are all empty.
+        // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for columns with only empty lists.
         return .string
     }
 }
 
 extension Cell {
-    /// The number that the cell holds.
+    /// The number in the cell.
     var number: Double? {
         switch self {
         case .text(let text):

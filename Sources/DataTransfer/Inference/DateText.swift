@@ -1,16 +1,16 @@
 internal import Records
 
-/// Dates as data files write them: `2012-01-31`, `2012/01/31`, each alone or with a time: `2012-01-31T18:05`, `2012-01-31 18:05:07.25Z`,
-/// `2012-01-31T18:05:07+01:00`. Without a zone a date is UTC. What is finer than a millisecond is cut off.
+/// Parses dates in common formats: `2012-01-31`, `2012/01/31`, alone or with a time: `2012-01-31T18:05`, `2012-01-31
+/// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are truncated.
 enum DateText {
-    /// The moment, `nil` when the text is no such date or the calendar has no such day.
+    /// The parsed time; `nil` if the text has another format or the date does not exist.
     static func timestamp(of text: String) -> Timestamp? {
         var scanner = Scanner(bytes: text.utf8[...])
         guard let date = scanner.date(), let time = scanner.time(), scanner.isAtEnd else { return nil }
         return Timestamp(milliseconds: date * 86_400_000 + time)
     }
 
-    /// Days from 1 January 1970, in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    /// The number of days since 1 January 1970 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
     static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
@@ -35,7 +35,7 @@ enum DateText {
             return DateText.days(year: year, month: month, day: day)
         }
 
-        /// Milliseconds since midnight UTC; 0 when only a date is there.
+        /// The milliseconds since midnight UTC; 0 if there is only a date.
         mutating func time() -> Int64? {
             if isAtEnd { return 0 }
             guard take(UInt8(ascii: "T")) || take(UInt8(ascii: "t")) || take(UInt8(ascii: " ")) else { return nil }
@@ -66,7 +66,7 @@ enum DateText {
             return count > 0 ? milliseconds : nil
         }
 
-        /// Milliseconds east of UTC.
+        /// The offset from UTC in milliseconds, positive to the east.
         private mutating func zone() -> Int64? {
             if isAtEnd || take(UInt8(ascii: "Z")) || take(UInt8(ascii: "z")) { return 0 }
             let sign: Int64

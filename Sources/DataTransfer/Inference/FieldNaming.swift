@@ -2,11 +2,11 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// How columns become fields: a name that can't be a field's is made into one that can, and the import says so.
+/// Derives field names from column names. The import reports columns that had to be renamed.
 enum FieldNaming {
-    /// The field name for a column: letters, digits and _ are kept, everything else becomes _; a name that would not start with a letter gets
-    /// an `f` before it.
-    /// - Throws: `ImportError` when nothing usable remains, or the name is one that every record has.
+    /// The field name of a column: keeps ASCII letters and digits, and replaces each run of
+    /// other characters by _. A name that does not start with a letter gets the prefix `f`.
+    /// - Throws: `ImportError` if nothing usable remains, or the name is that of a system field.
     static func fieldName(for column: Name) throws(ImportError) -> Name {
         if let field = SystemField(named: column) {
             let remedy =
@@ -14,7 +14,7 @@ enum FieldNaming {
                 ? "to take record names from it give --name-field \(column), else rename the column" : "rename the column, since the server sets that field itself"
             throw .invalid("The column '\(column)' has the name of a system field; \(remedy)")
         }
-        // What is wrong with a name is mended here; one that can't be has an error of its own.
+        // The code below repairs invalid names, so the error is ignored. A name that can't be repaired gets its own error.
         if (try? NameRules.checkFieldName(column)) != nil { return column }
         var kept = ""
         for scalar in column.string.unicodeScalars {

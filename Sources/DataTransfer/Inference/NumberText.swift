@@ -1,6 +1,6 @@
-/// Numbers as data files write them.
+/// Parses numbers in data files.
 ///
-/// Text that a number would not give back is no number: `007`, `+1`, `1e999`, 20 digits. Such text is a code, and a code stays a string.
+/// A text is a number only if the number converts back to the same text. `007`, `+1`, `1e999` and 20 digits are codes, which stay strings.
 enum NumberText {
     case integer(Int64)
     case decimal(Double)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Hands out a file byte by byte, holding one chunk of it.
+/// Reads a file byte by byte, with one chunk in memory.
 struct ByteReader {
     private static let chunkSize = 1 << 18
 
@@ -8,13 +8,13 @@ struct ByteReader {
     private let path: String
     private var chunk: [UInt8] = []
     private var index = 0
-    /// Bytes handed out.
+    /// The number of bytes read before the current chunk.
     private var consumed = 0
 
     var offset: Int { consumed + index }
 
     /// Skips a byte order mark.
-    /// - Throws: `ImportError` when the file is UTF-16.
+    /// - Throws: `ImportError` if the file is UTF-16.
     init(_ handle: FileHandle, file: ImportFile) throws(ImportError) {
         self.handle = handle
         path = file.path
@@ -34,7 +34,7 @@ struct ByteReader {
         return chunk[index]
     }
 
-    /// The byte that ``next()`` gives next.
+    /// The byte that the next call of ``next()`` returns.
     mutating func peek() throws(ImportError) -> UInt8? {
         if index == chunk.count { try fill() }
         return index < chunk.count ? chunk[index] : nil

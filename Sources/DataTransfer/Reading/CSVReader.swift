@@ -1,14 +1,14 @@
-/// Reads comma-separated values (RFC 4180) as a stream: quoted cells with doubled quotes, line breaks in quotes, a byte order mark,
-/// and CR LF, LF or CR at the ends of lines. Empty lines are no rows.
+/// A streaming CSV reader (RFC 4180): supports quoted cells with doubled quotes, line breaks
+/// in quotes, a byte order mark, and the line ends CR LF, LF and CR. Skips empty lines.
 struct CSVReader {
-    /// Bytes in one row: an opening quote that is never closed must not read the rest of a large file into memory.
+    /// The size limit of a row in bytes, so that an unclosed quote does not read the rest of a large file into memory.
     static let rowLimit = 4 << 20
 
     struct Row {
-        /// The line on which the row begins.
+        /// The line at which the row begins.
         var line: Int
         var cells: [String]
-        /// Why the row can't be used.
+        /// The reason why the row is invalid.
         var problem: String?
     }
 
@@ -25,8 +25,8 @@ struct CSVReader {
 
     var offset: Int { bytes.offset }
 
-    /// The next row, `nil` at the end.
-    /// - Throws: `ImportError` when a quote is not closed or a row is larger than the limit.
+    /// The next row; `nil` at the end.
+    /// - Throws: `ImportError` if a quote is not closed or a row exceeds the size limit.
     mutating func next() throws(ImportError) -> Row? {
         while let byte = try bytes.peek() {
             guard isLineEnd(byte) else { return try row() }
@@ -43,7 +43,7 @@ struct CSVReader {
             if try bytes.peek() == UInt8(ascii: "\"") {
                 cell = try quotedCell(of: &row, size: &size)
             }
-            // What stands before the next delimiter: the whole cell when it was not quoted, else nothing.
+            // The text up to the next delimiter: the whole cell if it has no quotes, otherwise empty.
             var rest: [UInt8] = []
             while let byte = try bytes.peek(), byte != delimiter, !isLineEnd(byte) {
                 rest.append(byte)
@@ -67,7 +67,7 @@ struct CSVReader {
         return row
     }
 
-    /// Whether the cell at hand began with a quote.
+    /// True if the current cell began with a quote.
     private var wasQuoted = false
 
     private mutating func quotedCell(of row: inout Row, size: inout Int) throws(ImportError) -> [UInt8] {

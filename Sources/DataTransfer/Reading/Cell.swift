@@ -1,13 +1,13 @@
 internal import JSON
 
-/// One value of a row before its type is settled.
+/// One value of a row before its type is determined.
 enum Cell: Sendable, Hashable {
-    /// From a CSV file, where everything is text and may mean anything.
+    /// A value from CSV, where any type is written as text.
     case text(String)
-    /// From JSON, where a string is a string.
+    /// A value from JSON, where strings are distinct from other types.
     case json(JSONValue)
 
-    /// An empty cell and a JSON null are no value.
+    /// True for an empty text and a JSON null, which mean no value.
     var isEmpty: Bool {
         switch self {
         case .text(let text): text.isEmpty
@@ -16,14 +16,14 @@ enum Cell: Sendable, Hashable {
     }
 }
 
-/// One row of a file: its cells by the names of their columns.
+/// One row of a file: its cells by column name.
 struct Row: Sendable {
-    /// The line on which the row begins, counted from 1.
+    /// The line at which the row begins, counted from 1.
     let line: Int
     let cells: [(column: Name, cell: Cell)]
 }
 
-/// A row, or why a line holds none.
+/// A row, or the reason why a line has no valid row.
 enum RowOutcome: Sendable {
     case row(Row)
     case bad(line: Int, reason: String)

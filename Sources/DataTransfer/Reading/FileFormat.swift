@@ -1,17 +1,17 @@
 public import Foundation
 
-/// How the rows of a file are written.
+/// The format of a file's rows.
 public enum FileFormat: String, Sendable, Hashable, CaseIterable {
     /// Comma-separated values (RFC 4180) with a header row.
     case csv
-    /// The same, separated by tabs.
+    /// Tab-separated values with a header row.
     case tsv
-    /// One array of objects.
+    /// One JSON array of objects.
     case json
-    /// One object in each line.
+    /// One JSON object per line.
     case ndjson
 
-    /// The format that a file's name says, `nil` when it says none.
+    /// The format for a file name extension; `nil` if it is unknown.
     public init?(of file: URL) {
         switch file.pathExtension.lowercased() {
         case "csv": self = .csv

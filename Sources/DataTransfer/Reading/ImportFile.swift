@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// A file to import, opened anew for each pass over it.
+/// A file to import. Each pass opens it again.
 struct ImportFile: Sendable {
     let url: URL
     let format: FileFormat
-    /// Bytes.
+    /// The size in bytes.
     let size: Int
     private let modified: Date?
 
-    /// - Throws: `ImportError` when the file can't be read, or its format is not known.
+    /// - Throws: `ImportError` if the file can't be read, or its format is unknown.
     init(_ url: URL, format: FileFormat?) throws(ImportError) {
         let path = url.relativePath
-        // A path that leads to something else is told apart below.
+        // Follows symbolic links. The next check detects other kinds of files.
         guard let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey, .contentModificationDateKey]) else {
             throw .noFile(path: path, reason: "there is no such file")
         }
@@ -29,7 +29,7 @@ struct ImportFile: Sendable {
 
     var path: String { url.relativePath }
 
-    /// The bytes from the start.
+    /// A reader at the start of the file.
     func open() throws(ImportError) -> ByteReader {
         let handle: FileHandle
         do {
@@ -40,11 +40,11 @@ struct ImportFile: Sendable {
         return try ByteReader(handle, file: self)
     }
 
-    /// - Throws: `ImportError` when the file was written to since the import began: its passes would not see the same rows.
+    /// - Throws: `ImportError` if the file was modified during the import, so that passes would read different rows.
     func checkUnchanged() throws(ImportError) {
         var url = url.resolvingSymlinksInPath()
         url.removeAllCachedResourceValues()
-        // A file that is gone has changed, too.
+        // A deleted file counts as modified.
         let values = try? url.resourceValues(forKeys: [.fileSizeKey, .contentModificationDateKey])
         if values?.fileSize != size || values?.contentModificationDate != modified {
             throw .unreadable(file: path, line: nil, reason: "the file was changed while it was being imported; import it again")

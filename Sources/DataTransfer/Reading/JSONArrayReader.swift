@@ -1,9 +1,9 @@
 internal import JSON
 
-/// Reads the elements of one JSON array as a stream: each is found by its brackets and then parsed alone, so a large file needs no
-/// more memory than its largest element, and a bad element spoils no other.
+/// A streaming reader for the elements of one JSON array. It finds each element by its brackets and parses it
+/// separately, so that memory use is bounded by the largest element, and an invalid element does not affect others.
 struct JSONArrayReader {
-    /// Bytes in one element.
+    /// The size limit of an element, in bytes.
     static let elementLimit = 4 << 20
 
     private enum State {
@@ -48,7 +48,7 @@ struct JSONArrayReader {
         return RowOutcome(jsonObject: try element(), line: start)
     }
 
-    /// The text of one element, up to the comma or bracket after it.
+    /// The text of one element, up to the next comma or bracket.
     private mutating func element() throws(ImportError) -> [UInt8] {
         let start = line
         var text: [UInt8] = []
@@ -82,7 +82,7 @@ struct JSONArrayReader {
         return nil
     }
 
-    /// The next byte that is no white space.
+    /// Skips white space and returns the next byte.
     private mutating func skipBlanks() throws(ImportError) -> UInt8? {
         while let byte = try bytes.peek() {
             switch byte {

@@ -1,8 +1,8 @@
 internal import JSON
 
-/// Reads NDJSON as a stream: one object in each line; empty lines are no rows.
+/// A streaming NDJSON reader: one object per line. Skips empty lines.
 struct JSONLinesReader {
-    /// Bytes in one line.
+    /// The size limit of a line, in bytes.
     static let lineLimit = 4 << 20
 
     private var bytes: ByteReader
@@ -10,7 +10,7 @@ struct JSONLinesReader {
     private let firstLineLimit: Int
     private var line = 0
 
-    /// - Parameter firstLineLimit: bytes in the first line, where that is no row.
+    /// - Parameter firstLineLimit: the size limit of the first line in bytes, if it is a header.
     init(_ bytes: ByteReader, path: String, firstLineLimit: Int = lineLimit) {
         self.bytes = bytes
         self.path = path
@@ -45,7 +45,7 @@ struct JSONLinesReader {
 }
 
 extension RowOutcome {
-    /// The row that the text of one JSON object makes.
+    /// Parses one JSON object as a row.
     init(jsonObject text: [UInt8], line: Int) {
         do {
             let json = try JSONReader.value(of: text)

@@ -1,4 +1,4 @@
-/// Reads a file row by row, whatever its format.
+/// Reads the rows of a file in any format.
 struct RowReader {
     private enum Reader {
         case table(TableReader)
@@ -8,7 +8,7 @@ struct RowReader {
 
     private var reader: Reader
 
-    /// - Throws: `ImportError` when the file can't be read or has no usable header.
+    /// - Throws: `ImportError` if the file can't be read or has no valid header.
     init(_ file: ImportFile) throws(ImportError) {
         let bytes = try file.open()
         switch file.format {
@@ -19,7 +19,7 @@ struct RowReader {
         }
     }
 
-    /// Bytes read so far.
+    /// The number of bytes read so far.
     var offset: Int {
         switch reader {
         case .table(let table): table.offset
@@ -28,8 +28,8 @@ struct RowReader {
         }
     }
 
-    /// The next row, `nil` after the last one.
-    /// - Throws: `ImportError` when the rest of the file can't be read.
+    /// The next row; `nil` after the last one.
+    /// - Throws: `ImportError` if the rest of the file can't be read.
     mutating func next() throws(ImportError) -> RowOutcome? {
         switch reader {
         case .table(var table):

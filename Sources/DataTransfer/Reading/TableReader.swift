@@ -1,11 +1,11 @@
 internal import JSON
 
-/// Reads the rows of a CSV file by the names in its header.
+/// Reads the rows of a CSV file, with column names from its header.
 struct TableReader {
     private var reader: CSVReader
     private let columns: [Name]
 
-    /// - Throws: `ImportError` when the header is missing or names a column twice.
+    /// - Throws: `ImportError` if the header is missing or contains a name twice.
     init(_ reader: CSVReader) throws(ImportError) {
         var reader = reader
         guard let header = try reader.next() else {
@@ -43,7 +43,7 @@ struct TableReader {
 }
 
 extension String {
-    /// Without blanks at both ends.
+    /// The text without leading and trailing white space.
     fileprivate var trimmingBlanks: Substring {
         var slice = self[...]
         while slice.first?.isWhitespace == true { slice.removeFirst() }

@@ -1,12 +1,12 @@
 internal import JSON
 internal import Records
 
-/// Where the records of an export go, and what becomes of the zones that their references name.
+/// Maps the records of an export and their references to the target zones.
 struct RestorePlaces: Sendable {
     private let header: ExportHeader
     private let address: DatabaseAddress
     private let caller: Caller
-    /// The zone for all records, `nil` for their own.
+    /// The target zone of all records; `nil` to keep their own zones.
     private let zoneID: ZoneID?
 
     init(_ header: ExportHeader, into address: DatabaseAddress, as caller: Caller, zoneID: ZoneID?) throws(ImportError) {
@@ -27,22 +27,22 @@ struct RestorePlaces: Sendable {
         }
     }
 
-    /// Whether all records go into one zone, whatever theirs was.
+    /// True if all records go into one zone.
     var isSingle: Bool { zoneID != nil }
 
-    /// The zones that are to be there in the end.
+    /// The zones that must exist after the import.
     var zones: [ZoneID] {
         if let zoneID { return [zoneID] }
         return header.zones.map(target)
     }
 
-    /// Where records of a zone of the export go.
+    /// The target zone for records of an exported zone.
     func target(of source: ZoneID) -> ZoneID {
         if let zoneID { return zoneID }
         return address.scope == .shared ? source : ZoneID(zoneName: source.zoneName)
     }
 
-    /// A record as it is to be saved: a reference that names its zone or its owner names those of the copy.
+    /// The record with its target zone. References to the source zone or owner become references to the target zone or owner.
     func placed(_ record: RestoredRecord) -> RestoredRecord {
         var record = record
         let target = target(of: record.zoneID)

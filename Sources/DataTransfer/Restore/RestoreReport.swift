@@ -1,16 +1,15 @@
 public import JSON
 public import Records
 
-/// What restoring an export did.
+/// The result of restoring an export.
 public struct RestoreReport: Sendable, Hashable {
-    /// Records saved, by type.
+    /// The number of records saved, by type.
     public var records: [Name: Int]
-    /// The zones that were missing.
+    /// The zones that were created.
     public var madeZones: [ZoneID]
-    /// The types that were missing, or lacked fields or indexes.
+    /// The types that were created or extended by fields or indexes.
     public var changedTypes: [Name]
-    /// Saved records whose VALIDATE references keep the action NONE, with the reason, in the order of their lines; at most
-    /// ``Importer/problemLimit``.
+    /// Saved records whose VALIDATE references keep the action NONE, with the reason, in line order. Limited to ``Importer/problemLimit``.
     public var unvalidated: [RowProblem] = []
     public var unvalidatedCount = 0
 

@@ -2,11 +2,11 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// A record as a line of an export tells it.
+/// A record from a line of an export.
 struct RestoredRecord: Sendable {
     var recordName: Name
     var recordType: Name
-    /// As the export names it.
+    /// The zone in the export.
     var zoneID: ZoneID
     var fields: [Name: FieldInput]
     var parent: Name?
@@ -14,8 +14,8 @@ struct RestoredRecord: Sendable {
 
     private static let members: Set<Name> = ["recordName", "recordType", "zoneID", "fields", "parent", "created", "modified"]
 
-    /// Reads a line and tries everything that can be tried without a store.
-    /// - Throws: `BadRow`.
+    /// Parses a line and checks everything that needs no store.
+    /// - Throws: `BadRow` if the line is invalid.
     init(_ row: Row) throws(BadRow) {
         let object = JSONObject(row)
         if let unknown = object.names.first(where: { !Self.members.contains($0) }) {
@@ -77,19 +77,19 @@ struct RestoredRecord: Sendable {
             deviceID: try string("deviceID", object))
     }
 
-    /// Whether the record holds a VALIDATE reference, whose target must be there when it is saved.
+    /// True if the record has a VALIDATE reference, whose target must exist when the record is saved.
     var needsTargets: Bool {
         fields.values.contains { input in
             input.value?.elements.contains { if case .reference(let reference) = $0 { reference.action == .validate } else { false } } ?? false
         }
     }
 
-    /// The assets of the record, each with the name of its field.
+    /// The assets of the record with their field names.
     var assets: [(field: Name, asset: Asset)] {
         fields.flatMap { name, input in (input.value?.assets ?? []).map { (name, $0) } }
     }
 
-    /// Changes every reference.
+    /// Transforms every reference.
     mutating func mapReferences(_ change: (Reference) -> Reference) {
         fields = fields.mapValues { input in
             guard case .tagged(let value, let type, let isEncrypted) = input, type.valueType == .reference else { return input }

@@ -2,15 +2,15 @@ internal import JSON
 public import Records
 public import RecordStore
 
-/// Brings an export back: its schema, its zones and its records, each with who made and changed it when.
+/// Restores an export: its schema, zones and records with their creation and modification metadata.
 ///
-/// The file is read twice. First every line is tried, so that nothing is changed unless all are good; then the records are saved. A
-/// record with VALIDATE references is saved without that action at first and again in the end, when all targets are there; so any order
-/// of lines works, circles too; where a target is missing even then, the references of that record keep the action NONE, and the report
-/// names it. A record of the same name is replaced.
+/// Reads the file twice: the first pass validates every line, so that nothing changes unless all are valid; the second pass
+/// saves the records. Records with VALIDATE references are saved twice: first without that action, and again when all
+/// targets exist. This supports any order of lines, including reference cycles. If a target is still missing, the references
+/// of that record keep the action NONE, and the report lists the record. Existing records of the same names are replaced.
 ///
-/// The bytes of assets are in a folder beside. They are read and held against their checksums before anything is changed, and uploaded before
-/// the records that have them are saved.
+/// The bytes of assets are in a folder beside the export. They are verified against
+/// their checksums before anything changes, and uploaded before their records are saved.
 public struct Restorer: Sendable {
     private let file: ImportFile
     private let header: ExportHeader
@@ -19,9 +19,9 @@ public struct Restorer: Sendable {
     private let assets: AssetExchange?
 
     /// - Parameters:
-    ///   - zoneID: puts all records into this zone; `nil` leaves them in zones of their own names.
-    ///   - assets: where the bytes of assets are; without it an export whose records have assets is refused.
-    /// - Throws: `ImportError` when the export does not fit the database.
+    ///   - zoneID: the target zone of all records; `nil` keeps the zone names of the export.
+    ///   - assets: the asset folder and transport; `nil` refuses exports with assets.
+    /// - Throws: `ImportError` if the export does not fit the database.
     public init(_ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, into database: any RecordDatabase) throws {
         self.assets = assets
         file = export.file
@@ -30,9 +30,9 @@ public struct Restorer: Sendable {
         self.database = database
     }
 
-    /// Restores.
-    /// - Parameter progress: called now and then from the import's own task.
-    /// - Throws: `ImportError`; `RecordError` when the database refuses the schema or a zone.
+    /// Restores the export.
+    /// - Parameter progress: called occasionally from the import's own task.
+    /// - Throws: `ImportError` for an invalid export; `RecordError` if the database refuses the schema or a zone.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> RestoreReport {
         guard let editor = database as? any SchemaEditing else {
             throw ImportError.invalid("This database does not let its schema be changed, so nothing can be restored")
@@ -50,7 +50,7 @@ public struct Restorer: Sendable {
         return report
     }
 
-    /// What the schema of the export has beyond that of the database.
+    /// The types with fields or indexes that the database lacks.
     private func missingTypes(in schema: Schema) -> [RecordType] {
         header.schema.sortedTypes.filter { type in
             guard let existing = schema.types[type.name] else { return true }
@@ -62,21 +62,21 @@ public struct Restorer: Sendable {
         }
     }
 
-    /// New types, and the roles that they grant something to.
+    /// The edits that add new types and their roles.
     private static func edits(adding types: [RecordType], to schema: Schema) -> [SchemaEdit] {
         let granted = types.filter { schema.types[$0.name] == nil }.flatMap(\.grants).map(\.role)
         let roles = Set(granted).subtracting(schema.roles).subtracting(Grant.systemRoles)
         return roles.sorted().map { .addRole($0) } + types.map { .addType($0) }
     }
 
-    // MARK: The passes
+    // MARK: Passes
 
     private struct Check {
         var records: [Name: Int] = [:]
         var total = 0
-        /// Records that are saved again when their targets are there.
+        /// The number of records to save again once their targets exist.
         var again = 0
-        /// Assets in the records.
+        /// The number of assets in the records.
         var assets = 0
         var problems: [RowProblem] = []
         var problemCount = 0
@@ -87,7 +87,7 @@ public struct Restorer: Sendable {
         }
     }
 
-    /// Tries every line.
+    /// Validates every line.
     private func check(_ progress: @escaping (ImportProgress) -> Void) async throws -> Check {
         var verified: [FileChecksum: Int64] = [:]
         var check = try await check(SeenNames(keepsAll: false), &verified, progress)
@@ -102,8 +102,8 @@ public struct Restorer: Sendable {
         return check
     }
 
-    /// - Returns: `nil` when more names must be kept to tell whether a record is there twice.
-    /// - Parameter verified: the files that are known to be right, with their sizes.
+    /// - Returns: `nil` if more names must be kept to detect duplicates.
+    /// - Parameter verified: the verified files with their sizes.
     private func check(
         _ names: SeenNames, _ verified: inout [FileChecksum: Int64], _ progress: @escaping (ImportProgress) -> Void
     ) async throws -> Check? {
@@ -145,8 +145,8 @@ public struct Restorer: Sendable {
         return check
     }
 
-    /// A field that the header declares must be of its type. One that it doesn't is made when the record is saved: it came to be while
-    /// the export was written.
+    /// A field that the header declares must have its declared type. An undeclared
+    /// field is created by the save: it was added to the schema during the export.
     private func checkSchema(_ record: RestoredRecord) throws(BadRow) {
         guard let type = header.schema.types[record.recordType] else { return }
         for (name, input) in record.fields {
@@ -155,7 +155,7 @@ public struct Restorer: Sendable {
         }
     }
 
-    /// - Returns: how many assets the record has.
+    /// - Returns: the number of assets in the record.
     private func checkAssets(of record: RestoredRecord, _ verified: inout [FileChecksum: Int64]) async throws -> Int {
         var count = 0
         for (name, asset) in record.assets {
@@ -185,7 +185,7 @@ public struct Restorer: Sendable {
         return count
     }
 
-    /// - Returns: what came of the records that are saved again.
+    /// - Returns: the outcome of the second save.
     private func save(_ check: Check, _ progress: @escaping (ImportProgress) -> Void) async throws -> BatchSaver.Outcome {
         let total = max(1, check.total + check.again)
         func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
@@ -202,13 +202,13 @@ public struct Restorer: Sendable {
             return record
         }.saved
         guard check.again > 0 else { return BatchSaver.Outcome() }
-        // All records are there: one whose target is missing has no say in the references of the others.
+        // All records are saved by now, so a record with a missing target does not affect the others.
         let saver = BatchSaver(database: database, goesPastRefusals: true, savedBefore: saved)
         return try await save(with: saver, { report(saved + $0) }) { $0.needsTargets ? $0 : nil }
     }
 
-    /// One pass of saving.
-    /// - Parameter select: the record as it is to be saved, `nil` for those that this pass leaves out.
+    /// One save pass.
+    /// - Parameter select: returns the record to save; `nil` to skip it in this pass.
     private func save(
         with saver: BatchSaver, _ report: (Int) -> Void, _ select: (RestoredRecord) -> RestoredRecord?
     ) async throws -> BatchSaver.Outcome {
@@ -223,7 +223,7 @@ public struct Restorer: Sendable {
         func advance() throws {
             next = nil
             while next == nil, let outcome = try lines.next() {
-                // Rows that are no records were told of when all were tried.
+                // The validation pass has already reported invalid lines.
                 guard case .row(let row) = outcome, let record = try? RestoredRecord(row), let selected = select(record) else { continue }
                 next = (places.placed(selected), row.line, lines.offset)
             }

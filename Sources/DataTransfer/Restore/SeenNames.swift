@@ -1,14 +1,14 @@
 internal import JSON
 internal import Records
 
-/// Finds a record that a file holds twice.
+/// Detects duplicate records in a file.
 ///
-/// Exports are in the order of their names: while those of a zone ascend, none can come twice and only the last is kept.
+/// Exports are sorted by name. While the names of a zone ascend, there can be no duplicates, so only the last name is kept.
 struct SeenNames {
     enum Finding {
         case new
         case taken(line: Int)
-        /// The names don't ascend, so all must be kept to tell.
+        /// The names do not ascend, so all must be kept to detect duplicates.
         case unknown
     }
 
@@ -16,7 +16,7 @@ struct SeenNames {
     private var last: [ZoneID: (name: Name, line: Int)] = [:]
     private var all: [ZoneID: [Name: Int]] = [:]
 
-    /// - Parameter keepsAll: whether every name is kept, for files in any order.
+    /// - Parameter keepsAll: true to keep every name, for unsorted files.
     init(keepsAll: Bool) {
         self.keepsAll = keepsAll
     }

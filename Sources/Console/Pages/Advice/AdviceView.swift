@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Query advice: which indexes no query needs, and which queries need an index that is not there.
+/// The page Query advice: unused indexes, and queries that need a missing index.
 struct AdviceView: Page {
     static let template = "advice"
     static let tab = Tab.advice
@@ -13,13 +13,13 @@ struct AdviceView: Page {
         let count: String
         let last: ValueView
         let user: String
-        /// What would serve it, such as `author QUERYABLE, sentAt SORTABLE`; `nil` when no index can.
+        /// The indexes that would serve the query, such as `author QUERYABLE, sentAt SORTABLE`; `nil` if no index can.
         let needs: String?
-        /// Whether it only waits for indexes by now.
+        /// True if the indexes exist and are still building.
         let isBuilding: Bool
         let button: Frame.Link?
         let fields: [Frame.Hidden]
-        /// The same query in the console; `nil` when its form can't hold it.
+        /// The same query in the console; `nil` if the query form can't express it.
         let query: String?
     }
 

@@ -2,8 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What is to be done to all records that match a query, as the URL says it: the query's own parameters, and
-/// `change=set&changed=rank&text-1-1=5`.
+/// A change of all records that match a query, as URL parameters: the parameters of the query, and `change=set&changed=rank&text-1-1=5`.
 struct BulkForm: Sendable {
     enum Change: String, Sendable, CaseIterable {
         case set, clear, delete
@@ -11,12 +10,12 @@ struct BulkForm: Sendable {
 
     let query: QueryForm
     let change: Change
-    /// The field that is set or cleared, with the new value in its inputs; `nil` while none is chosen.
+    /// The field that is set or cleared, with the new value in its inputs; `nil` if no field is chosen.
     var field: EditedField?
 
     init(_ visit: Visit) throws {
         var query = QueryForm(visit.fields)
-        // All that match, from the first page on.
+        // The change covers all matching records, so it starts at the first page.
         (query.markers, query.page, query.keys, query.returnsSystemFieldsOnly) = ([], 1, [], false)
         self.query = query
         change = visit.fields["change"].flatMap { Change(rawValue: $0) } ?? .set
@@ -36,7 +35,7 @@ struct BulkForm: Sendable {
         self.field = field
     }
 
-    /// The query string that means this form.
+    /// The URL parameters of this form.
     var parameters: [(name: String, value: String)] {
         query.parameters + [("change", change.rawValue)] + (field.map { [("changed", $0.name.string)] + Self.parameters(of: $0) } ?? [])
     }
@@ -58,8 +57,8 @@ struct BulkForm: Sendable {
         return parameters
     }
 
-    /// What is written into the field of each record.
-    /// - Throws: ``EntryProblem`` when what was typed is no value, or nothing was typed.
+    /// The new value of the field in each record.
+    /// - Throws: ``EntryProblem`` if the input is not a value of the field's type, or is empty.
     func input(in place: Place) throws(EntryProblem) -> FieldInput {
         guard let field else { throw EntryProblem(reason: "Choose a field.") }
         if change == .clear { return .cleared }

@@ -2,38 +2,38 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The records that a change of many is about, as they were found.
+/// The records that a bulk change applies to, in the versions that the search found.
 struct BulkTargets: Sendable {
     struct Target: Sendable {
         let recordID: RecordID
         let tag: String
     }
 
-    /// Records that one work changes; of more, the first in the order of the query.
+    /// The maximum number of records in one job. If more match, the job takes the first ones in the order of the query.
     static let limit = 20_000
-    /// Records that are looked at, those included that have the value already.
+    /// The maximum number of records to examine, including those that already have the value.
     static let lookLimit = 100_000
-    /// Records that the dry run shows.
+    /// The number of records that the dry run shows.
     static let shownLimit = 20
     private static let pageSize = 200
 
     private(set) var targets: [Target] = []
-    /// Records that match and have the value already.
+    /// The number of matching records that already have the value.
     private(set) var unchanged = 0
-    /// Whether more match than a work changes.
+    /// True if more records match than one job changes.
     private(set) var isCutOff = false
-    /// Whether more match than were looked at.
+    /// True if more records match than were examined.
     private(set) var isCutShort = false
     /// The first records, with all their fields.
     private(set) var shown: [StoredRecord] = []
-    /// Tells this set from another: other records, or others of their versions.
+    /// Identifies this set: it differs for other records, or for other versions of them.
     private var mark = Fingerprint()
 
     var fingerprint: String { mark.text }
 
-    /// Finds all records that match.
-    /// - Parameter input: what the field of the form is to become; `nil` for a deletion.
-    /// - Throws: `RecordError` when the query is refused.
+    /// Finds all matching records.
+    /// - Parameter input: the new value of the field; `nil` for a deletion.
+    /// - Throws: `RecordError` if the database refuses the query.
     static func find(_ form: BulkForm, plan: QueryPlan, input: FieldInput?, visit: Visit) async throws -> BulkTargets {
         var looked = 0
         var found = BulkTargets()

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Changes all records that match a query: what is to be done, a dry run, and the button that does it.
+/// The page that changes all records that match a query: the form, a dry run, and the button that starts the job.
 struct BulkView: Page {
     static let template = "bulk"
     static let tab = Tab.query
@@ -51,13 +51,13 @@ struct BulkView: Page {
     /// `nil` for a deletion.
     let fieldChoices: [Choice]
     let needsField: Bool
-    /// The inputs of the new value; `nil` until a field is chosen, and where none is set.
+    /// The inputs of the new value; `nil` if no field is chosen, or the change sets no value.
     let value: Value?
     let problem: String?
     let complaint: Complaint?
     let remark: String?
     let dryRun: DryRun?
-    /// The field's number among the inputs, for what they refer to.
+    /// The number of the field among the inputs. The ids of the inputs contain it.
     let number = "1"
     let milliseconds: String
 
@@ -69,7 +69,7 @@ struct BulkView: Page {
         return try await page(form, isAsked: isAsked, remark: nil, visit)
     }
 
-    /// Begins the work that was shown. When it would be another one by now, shows the dry run anew.
+    /// Starts the job of the dry run. If the records have changed since, shows a new dry run.
     static func run(_ visit: Visit, runs: BackgroundRuns) async throws -> Answer {
         let form = try BulkForm(visit)
         let type = try Self.type(form, visit)
@@ -196,7 +196,7 @@ extension BulkView.DryRun {
         rows = found.shown.map { record in
             let zoneID = record.recordID.zoneID
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: nil)
-            // A value that can't be read is shown as none; the page of its record says what is wrong.
+            // A value that can't be read is shown as empty. The page of the record describes the problem.
             let held = form.field.flatMap { field in (try? record.fields.values(of: [field.name]))?[field.name] }
             return BulkView.Row(
                 recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),

@@ -2,20 +2,20 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Changes many records, a batch after the other. Each is changed only as it was found, so nobody's save is lost.
+/// Changes many records, one batch after another. Each save requires the change tag of the dry run, so it can't overwrite other saves.
 struct BulkWork: Sendable {
-    /// Records in a batch.
+    /// Records per batch.
     private static let batchSize = 200
-    /// Times that a batch is tried again when the database is busy.
+    /// Retries of a batch while the database is busy.
     private static let retryLimit = 8
 
     let database: any RecordDatabase
     let place: Place
     let targets: [BulkTargets.Target]
-    /// The field and what becomes of it; `nil` deletes the records.
+    /// The field and its new value; `nil` deletes the records.
     let change: (field: Name, input: FieldInput)?
 
-    /// - Throws: `CancellationError` when it is cancelled between two batches; `RecordError` when a batch is refused as a whole.
+    /// - Throws: `CancellationError` on cancellation between two batches; `RecordError` if the database refuses a whole batch.
     func run(_ run: BackgroundRun) async throws {
         var start = 0
         while start < targets.count {
@@ -50,7 +50,7 @@ struct BulkWork: Sendable {
         let name = target.recordID.recordName
         switch result {
         case .success: run.update { $0.achieved += 1 }
-        // Deleted meanwhile: with the record that it referred to, or by somebody.
+        // The record was deleted meanwhile, by another client or along with a record that it references.
         case .failure(let error) where change == nil && error.code == .notFound: run.update { $0.skipped += 1 }
         case .failure(let error):
             let reason = error.code == .conflict ? "Somebody saved it since the dry run; it was left as it is" : error.reason

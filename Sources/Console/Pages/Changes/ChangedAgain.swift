@@ -2,8 +2,8 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Records that changed after the upper of two tokens. The feed holds each once, at its latest change, so that a change that one of them had
-/// between the two is known only where the journal kept it.
+/// Records that changed after the second of two tokens. The feed holds each record once, at its latest
+/// change. Only the journal can tell whether such a record also changed between the two tokens.
 struct ChangedAgain: ViewModel {
     /// One change of a record.
     struct Moment: ViewModel {
@@ -18,32 +18,32 @@ struct ChangedAgain: ViewModel {
         let recordName: String
         let href: String
         let type: String
-        /// The last change between the tokens; `nil` where nothing is kept from then.
+        /// The last change between the tokens; `nil` if the journal has no entry from that time.
         let between: Moment?
         let now: Moment
         let history: String
     }
 
-    /// How many there are, and what that means.
+    /// The number of these records, and its meaning.
     let sentence: String
-    /// What the journal knows of those that were looked up.
+    /// A summary of the journal entries for the records that were looked up.
     let finding: String?
     let rows: [Row]
-    /// Lists them, where they are not listed here.
+    /// The link that lists them; `nil` if this page lists them.
     let list: String?
-    /// Looks up the next ones.
+    /// The link that looks up the next ones.
     let next: String?
-    /// Back to what lies between the tokens, where only these are listed.
+    /// The link back to the changes between the tokens; `nil` unless only these records are listed.
     let back: String?
     let hasLinks: Bool
 
-    /// Records that one page looks up in the journal when it is asked to.
+    /// The number of journal lookups on one page when the user requests them.
     private static let limit = 100
-    /// Records that are looked up unasked.
+    /// The number of journal lookups without a request.
     private static let unaskedLimit = 20
 
-    /// - Parameter isLast: whether the page of what lies between is the last one, which has room for them.
-    /// - Returns: `nil` where it can't be known whether there are any.
+    /// - Parameter isLast: true if this is the last page of the changes between the tokens, which also lists these records.
+    /// - Returns: `nil` if it is unknown whether there are any.
     init?(_ span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, isLast: Bool, visit: Visit) async throws {
         guard let end = span.end, let upto = form.upto, let count = end.changesAfter else { return nil }
         back = form.listing == .asked ? nil : visit.place.link("changes", form.parameters(since: form.since, upto: upto))

@@ -4,21 +4,21 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// How far a client has come in the feed of a zone, by the token that it was given last.
+/// The position of a client in the feed of a zone, from the last token that it received.
 struct FeedClient: Sendable {
     let name: String
-    /// The client on the page Clients.
+    /// The client's entry on the page Clients.
     let href: String
     let position: Int64
-    /// Changes that it does not have yet.
+    /// The number of changes that the client has not received.
     let behind: Int
 
-    /// Clients on a timeline.
+    /// The maximum number of clients on a timeline.
     private static let limit = 6
-    /// Tokens that are looked at to find them: after tokens have expired, those of all clients are good for nothing.
+    /// The maximum number of tokens to examine: after tokens expire, many clients may have only invalid ones.
     private static let triedLimit = 20
 
-    /// Those that pulled the zone as the user whose eyes the page has, the latest first.
+    /// The clients that pulled the zone as the user of the page, the latest first.
     static func all(of zoneID: ZoneID, _ visit: Visit) async throws -> [FeedClient] {
         let tokens = TokenReader(visit)
         let address = visit.place.address

@@ -2,7 +2,7 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// What a script needs to play a feed back and to follow it (docs/feeds.md): addresses, and names for the users in it.
+/// The data that a script needs to replay and follow a feed (docs/feeds.md): addresses, and names of users.
 struct FeedPanel: ViewModel {
     struct Person: ViewModel {
         let recordName: String
@@ -11,15 +11,15 @@ struct FeedPanel: ViewModel {
 
     let playback: String
     let follow: String
-    /// The page of a record, up to its name.
+    /// The address of a record's page, without the record name.
     let record: String
-    /// What happened since a token, up to the token.
+    /// The address of the changes since a token, without the token.
     let again: String
-    /// What a token means, up to the token.
+    /// The address that explains a token, without the token.
     let explain: String
-    /// Where following begins.
+    /// The token at which following starts.
     let start: String
-    /// Some users, those who were here last. Others are shown by their record names.
+    /// The most recently active users. Pages show other users by their record names.
     let people: [Person]
     private static let peopleLimit = 200
 
@@ -28,7 +28,7 @@ struct FeedPanel: ViewModel {
         var parameters = [(name: "zone", value: zoneID.zoneName.string)]
         if place.address.scope == .shared, let owner = zoneID.ownerRecordName { parameters.append(("owner", owner.string)) }
         if let user = place.user { parameters.append(("skylightUser", user)) }
-        // Like every page, the panel shows what is stored, whatever is rehearsed.
+        // Like every page, the panel shows the stored data, so it excludes injected faults.
         parameters.append(("skylightRehearse", "none"))
         playback = FormFields.url("\(place.feedPath)/playback", parameters)
         follow = FormFields.url("\(place.feedPath)/follow", parameters)
@@ -41,7 +41,7 @@ struct FeedPanel: ViewModel {
 }
 
 extension Place {
-    /// Where the web services have the feeds of this database.
+    /// The path of the feeds of this database in the web services.
     fileprivate var feedPath: String {
         "/skylight/1/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)/changes"
     }

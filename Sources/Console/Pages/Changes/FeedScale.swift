@@ -1,12 +1,12 @@
 internal import RecordStore
 
-/// Turns positions of a feed into places on a line, in percent.
+/// Maps positions in a feed to points on a line, in percent.
 struct FeedScale: Sendable {
-    /// Nothing of the line lies up to here.
+    /// The position just before the start of the line.
     let start: Int64
     let end: Int64
 
-    /// - Returns: `nil` for an outline without stretches.
+    /// - Returns: `nil` if the outline has no stretches.
     init?(_ outline: FeedOutline) {
         guard let first = outline.stretches.first, let last = outline.stretches.last, first.after < last.through else { return nil }
         (start, end) = (first.after, last.through)
@@ -22,20 +22,20 @@ struct FeedScale: Sendable {
         Double(min(max(position, start), end) - start) / Double(end - start) * 100
     }
 
-    /// Where what comes after a position begins; positions beyond stand at the ends.
+    /// The point of a position. Positions beyond the line map to its ends.
     func x(_ position: Int64) -> String { "\(Digits.fixed(percent(position), 2))%" }
 
-    /// How wide so many positions are, in percent.
+    /// The width of a number of positions, in percent.
     func percents(of positions: Int64) -> String { Digits.fixed(Double(positions) / Double(end - start) * 100, 6) }
 
-    /// How wide a part is.
+    /// The width of a part.
     /// - Parameters:
-    ///   - least: so many percent, however narrow.
-    ///   - gap: left free at its end.
+    ///   - least: the minimum width, in percent.
+    ///   - gap: the free space at the end, in percent.
     func width(_ first: Int64, _ last: Int64, least: Double, gap: Double = 0) -> String {
         "\(Digits.fixed(max(least, percent(last) - percent(first) - gap), 2))%"
     }
 
-    /// Which part of the line lies between two positions, of 1.
+    /// The fraction of the line between two positions, from 0 to 1.
     func share(_ first: Int64, _ last: Int64) -> Double { (percent(last) - percent(first)) / 100 }
 }

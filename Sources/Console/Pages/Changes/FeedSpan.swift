@@ -1,16 +1,16 @@
 internal import RecordStore
 internal import Records
 
-/// The part of a zone's feed that a question is about: after one token, up to another or up to now.
+/// A part of a zone's feed: after one token, up to another token or to the present.
 struct FeedSpan: Sendable {
-    /// What the first token says; `nil` without one, and for one that does not stand in the zone's feed.
+    /// The explanation of the first token; `nil` without a token, and for a token that is not of this zone's feed.
     let begin: TokenExplanation?
-    /// What the second token says; `nil` for up to now, and for one that does not stand in the zone's feed.
+    /// The explanation of the second token; `nil` for the present, and for a token that is not of this zone's feed.
     let end: TokenExplanation?
-    /// Why the two don't go together.
+    /// The reason why the two tokens can't be combined.
     let refusal: SpanRefusal?
 
-    /// What the client knew when its pull began: everything up to here.
+    /// The position up to which the client was complete when its pull began.
     var base: Int64 { begin?.base ?? 0 }
 
     init(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws {
@@ -87,14 +87,14 @@ struct FeedSpan: Sendable {
         return nil
     }
 
-    /// What the API says of the first token, where nothing of the span is to be listed.
-    /// - Throws: `RecordError` with which it refuses the token.
+    /// Sends the first token to the API when there are no changes to list, to get the error that clients get.
+    /// - Throws: `RecordError` if the database refuses the token.
     func check(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws {
         let request = ZoneChangesRequest(zoneID, since: form.since, limit: PageLimit(records: 1), desiredKeys: [])
         _ = try await visit.measure { try await visit.database.zoneChanges(request) }
     }
 
-    /// A page of the span.
+    /// A page of the changes.
     func page(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws -> ZoneChangesPage {
         let request = ZoneChangesRequest(
             zoneID, since: form.since, limit: PageLimit(records: form.limit), desiredKeys: form.returnsSystemFieldsOnly ? [] : nil,
@@ -106,14 +106,14 @@ struct FeedSpan: Sendable {
         if !isOver, let reached = try await Self.explain(page.syncToken, visit) { isOver = reached.position >= end.position }
         page.changes = Array(inside)
         page.moreComing = !isOver
-        // Whoever has taken the last page knows what the second token knows.
+        // After the last page, a client knows everything up to the second token.
         if isOver { page.syncToken = upto }
         return page
     }
 }
 
 extension TokenExplanation {
-    /// What the client knew when the pull began that the token is of.
+    /// The position up to which the client was complete when the pull of the token began.
     var base: Int64 {
         switch progress {
         case .complete, .reversePull: position
@@ -122,7 +122,7 @@ extension TokenExplanation {
         }
     }
 
-    /// Whether the position is one of a zone's feed, be the token good or expired.
+    /// True if the token belongs to the feed of the zone, even if it has expired.
     fileprivate func stands(in zoneID: ZoneID, of place: Place) -> Bool {
         guard case .zone(let own?) = subject, place.isSame(own, zoneID) else { return false }
         if case .foreign = standing { return false }

@@ -2,19 +2,19 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// How the changes of a zone lie in its feed, with the places that matter: the tokens, the page, now, and where the clients stand.
+/// The distribution of a zone's changes in its feed, with marks for the tokens, the page, the present, and the positions of the clients.
 struct FeedTimeline: ViewModel {
     struct Bar: ViewModel {
         let x: String
         let width: String
         let y: Int
         let height: Int
-        /// `had` before what is asked for, `asked`, and `later` after it.
+        /// `had` before the requested part, `asked` in it, and `later` after it.
         let tone: String
         let tip: String
     }
 
-    /// A part of the line: in percent of it.
+    /// A part of the line, in percent.
     struct Part: ViewModel {
         let x: String
         let width: String
@@ -23,7 +23,7 @@ struct FeedTimeline: ViewModel {
     struct Mark: ViewModel {
         let letter: String
         let x: String
-        /// On which side of the place the letter stands: `middle`, or `end` and `start` where two would lie on each other.
+        /// The alignment of the letter: `middle`, or `end` and `start` where two letters would overlap.
         var anchor = "middle"
     }
 
@@ -34,11 +34,11 @@ struct FeedTimeline: ViewModel {
         let text: String
     }
 
-    /// What a mark means.
+    /// The meaning of a mark.
     struct Legend: ViewModel {
-        /// A letter, or empty for what has a colour only.
+        /// A letter, or empty for a mark with only a colour.
         let letter: String
-        /// `token`, `page`, `stand` of a client, `lost` or `now`.
+        /// `token`, `page`, `stand` (the position of a client), `lost` or `now`.
         let tone: String
         let text: String
         let href: String?
@@ -55,7 +55,7 @@ struct FeedTimeline: ViewModel {
     }
 
     let label: String
-    /// How wide a stretch is, in percent of the line; the last one can be narrower.
+    /// The width of a stretch, in percent of the line. The last one can be narrower.
     let stretchWidth: String
     let bars: [Bar]
     let lost: Part?
@@ -67,13 +67,13 @@ struct FeedTimeline: ViewModel {
     let stretches: [Stretch]
     let zoom: Frame.Link?
 
-    /// Where the bars stand, and how high they can be, in pixels.
+    /// The baseline and the maximum height of the bars, in pixels.
     private static let (ground, height) = (62, 44)
     private static let stretchCount = 60
 }
 
 extension FeedTimeline {
-    /// - Returns: `nil` where the engine can't outline the feed, or nothing is in it.
+    /// - Returns: `nil` if the engine can't outline the feed, or the feed is empty.
     init?(_ page: ZoneChangesPage?, of span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, visit: Visit) async throws {
         guard let outlining = visit.database as? any FeedOutlining,
             let whole = try await Self.outline(outlining, FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit)
@@ -115,7 +115,7 @@ extension FeedTimeline {
             let outline = try await visit.measure { try await outlining.outline(request) }
             return outline.stretches.isEmpty ? nil : outline
         } catch is RecordError {
-            // The page says what is wrong with the zone.
+            // The page itself shows the error of the zone.
             return nil
         }
     }
@@ -123,16 +123,16 @@ extension FeedTimeline {
     /// A token on the line.
     private struct Token {
         let letter: String
-        /// What is asked for begins or ends here.
+        /// The start or the end of the requested part.
         let position: Int64
         let moment: Timestamp?
-        /// Said of a token in the middle of a pull.
+        /// A remark for a token in the middle of a pull.
         let note: String?
 
         init(_ explanation: TokenExplanation, isBegin: Bool) {
             let isOfPull = explanation.progress.isOfPull
             letter = isBegin ? "A" : "B"
-            // A client that goes on in the middle of a pull is told everything since that began; up to a token is up to where it stands.
+            // A client that continues in the middle of a pull gets all changes since the pull began. An end token counts with its own position.
             position = isBegin ? explanation.base : explanation.position
             moment = isBegin && isOfPull ? nil : explanation.moment
             note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? "where the pull began" : "a page of an unfinished pull"
@@ -163,7 +163,7 @@ extension FeedTimeline {
         for (number, start) in quarters.enumerated() {
             let next = number + 1 < quarters.count ? quarters[number + 1] : count
             guard let stretch = outline.stretches[start..<next].first(where: { $0.began != nil }), let began = stretch.began else { continue }
-            // The first says which day it is, those of the same day say the time.
+            // The first label of a day shows the date, the others of the same day show the time.
             let text = began.utcText
             let isSameDay = text.hasPrefix(day) && !day.isEmpty
             let words = isSameDay ? String(text.dropFirst(11).prefix(5)) : String(text.prefix(number == 0 ? 16 : 10))
@@ -216,14 +216,14 @@ extension FeedTimeline {
 
     // MARK: Links
 
-    /// Each stretch in words, with a link to just its changes.
+    /// A description of each stretch, with a link to its changes.
     private static func stretches(_ outline: FeedOutline, _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Stretch] {
         outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
             let next = index + 1 < outline.stretches.count ? outline.stretches[index + 1] : nil
             var upto = next?.token
             let isLast = next == nil && stretch.through >= outline.position
             if next == nil, let end = span.end, end.position == stretch.through { upto = form.upto }
-            // Before the floor there is no token to begin after; the first stretch needs none.
+            // Before the oldest kept change, there is no token to start from. The first stretch needs none.
             let hasEnds = (stretch.token != nil || index == 0 && !form.isZoomed) && (upto != nil || isLast)
             return Stretch(
                 number: index, positions: positions(stretch),
@@ -232,7 +232,7 @@ extension FeedTimeline {
         }
     }
 
-    /// Leads to a timeline of what is asked for alone, where that is a small part of the whole, or back.
+    /// A link to a timeline of the requested part, if it is a small part of the whole, or back to the whole.
     private static func zoom(_ form: RecordFeedForm, from: Int64, to: Int64, all: FeedScale, isPart: Bool, _ visit: Visit) -> Frame.Link? {
         func link(_ text: String, _ isZoomed: Bool) -> Frame.Link {
             Frame.Link(text: text, href: visit.place.link("changes", form.parameters(since: form.since, upto: form.upto, isZoomed: isZoomed)))
@@ -244,7 +244,7 @@ extension FeedTimeline {
 }
 
 extension TokenExplanation.Progress {
-    /// Whether the token is of a page in the middle of a pull, which began elsewhere.
+    /// True if the token belongs to a page in the middle of a pull, so the start of the pull is elsewhere.
     fileprivate var isOfPull: Bool {
         switch self {
         case .pull, .firstPull: true

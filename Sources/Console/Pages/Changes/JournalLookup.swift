@@ -1,14 +1,14 @@
 internal import RecordStore
 internal import Records
 
-/// Says of records that changed after a place in the feed whether they changed before it as well.
+/// Finds out whether records that changed after a position in the feed also changed before it.
 struct JournalLookup: Sendable {
     enum Past: Sendable {
-        /// The last change in the part of the feed that was asked for.
+        /// The last change in the requested part of the feed.
         case changed(RecordJournalEntry)
-        /// There was none, or no record yet.
+        /// There was no change, or the record did not exist yet.
         case unchanged
-        /// Nothing is kept from then.
+        /// The journal has no entries from that time.
         case unknown
     }
 
@@ -18,9 +18,9 @@ struct JournalLookup: Sendable {
     private let isComplete: Bool
 
     /// - Parameters:
-    ///   - after: changes after this position are looked for…
-    ///   - through: …up to this one.
-    ///   - isComplete: whether `created` of a change says that there was no record of the name before.
+    ///   - after: searches for changes after this position.
+    ///   - through: searches for changes up to this position.
+    ///   - isComplete: true if a change of kind `created` proves that the record name was unused before.
     init(_ database: any RecordJournalling, after: Int64, through: Int64, isComplete: Bool) {
         self.database = database
         self.after = after
@@ -28,13 +28,13 @@ struct JournalLookup: Sendable {
         self.isComplete = isComplete
     }
 
-    /// - Parameter change: one after that part.
+    /// - Parameter change: a change after that part.
     func past(of change: RecordChange) async throws -> Past {
         if change.kind == .created, isComplete { return .unchanged }
         let recordID = change.record.recordID
         let then = try await database.journal(RecordJournalRequest(recordID, before: through.addingSaturated(1), limit: PageLimit(records: 1, bytes: 0)))
         if let entry = then.entries.first { return entry.position > after ? .changed(entry) : .unchanged }
-        // A record that was made later was not there then, unless one of the name had been deleted that is forgotten.
+        // A record that was created later did not exist then, unless an earlier record of the same name was deleted and forgotten.
         let limits = then.limits
         guard !limits.isOff else { return .unknown }
         let later = try await database.journal(RecordJournalRequest(recordID, limit: Self.later(limits)))
@@ -44,7 +44,8 @@ struct JournalLookup: Sendable {
         return .unchanged
     }
 
-    /// Later versions that are read to find where a record began: few, and of large records fewer, as they come with their fields.
+    /// The maximum number of later versions to read to find a record's creation.
+    /// The byte limit further restricts large records, whose fields are read too.
     private static func later(_ limits: JournalLimits) -> PageLimit {
         PageLimit(records: min(limits.versions, 20), bytes: 1 << 17)
     }

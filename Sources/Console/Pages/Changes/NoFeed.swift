@@ -1,4 +1,4 @@
-/// Why a database or zone has no feed, and what to do instead.
+/// The reason why a database or zone has no feed, and the alternatives.
 struct NoFeed: ViewModel {
     let reason: String
     let query: String

@@ -2,16 +2,16 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Says that a record comes before one it depends on, which a client must be ready for.
+/// Marks a record that comes before a record it depends on. Clients must handle this order.
 ///
-/// The feed holds each record once, at its latest change. A parent saved again later therefore stands after its child.
+/// The feed holds each record once, at its latest change. If a parent is saved again later, it therefore comes after its child.
 struct OrderMark: ViewModel {
     let text: String
-    /// The line of the target on the same page, else the page of the target.
+    /// The target's line on the same page, or else the target's page.
     let href: String
     let explanation: String
 
-    /// Targets looked up beyond the page.
+    /// The maximum number of targets to look up beyond the page.
     private static let lookupLimit = 200
 
     private struct Dependency {
@@ -60,7 +60,7 @@ struct OrderMark: ViewModel {
         return dependencies
     }
 
-    /// When targets that are not on the page were last saved.
+    /// The time of the last save of each target that is not on the page.
     private static func moments(of names: [Name], in zoneID: ZoneID, visit: Visit) async throws -> [Name: Timestamp] {
         if names.isEmpty { return [:] }
         let recordIDs = names.map { RecordID(recordName: $0, zoneID: zoneID) }

@@ -1,22 +1,22 @@
 internal import JSON
 internal import Records
 
-/// What the form of the page says.
+/// The input of the page's form.
 struct RecordFeedForm: Sendable {
-    /// What is listed.
+    /// The part of the feed that the page lists.
     enum Listing: Sendable, Equatable {
-        /// The part of the feed that is asked for.
+        /// The requested part of the feed.
         case asked
-        /// What changed again after the upper token, from a token on; `nil` for all of it.
+        /// Records that changed again after the second token, starting at a token; `nil` for all of them.
         case changedAgain(from: ChangeToken?)
     }
 
     let isSince: Bool
     let tokenText: String
-    /// The token up to which to look; empty for now.
+    /// The end token; empty for the present.
     let uptoText: String
     let listing: Listing
-    /// Whether the timeline shows only what is asked for.
+    /// True if the timeline shows only the requested part.
     let isZoomed: Bool
     let returnsSystemFieldsOnly: Bool
     let isReverse: Bool
@@ -40,11 +40,11 @@ struct RecordFeedForm: Sendable {
 
     var upto: ChangeToken? { uptoText.isEmpty ? nil : ChangeToken(text: uptoText) }
 
-    /// The query string for the same question about another part of the feed.
+    /// The URL parameters of the same request for another part of the feed.
     /// - Parameters:
-    ///   - token: where it begins; `nil` for the beginning.
-    ///   - upto: where it ends; `nil` for now.
-    ///   - again: lists what changed again after the end, from this token on; an empty one stands for the end.
+    ///   - token: the start token; `nil` for the beginning.
+    ///   - upto: the end token; `nil` for the present.
+    ///   - again: lists the records that changed again after the end, starting at this token. An empty token is the end itself.
     func parameters(
         since token: ChangeToken?, upto: ChangeToken? = nil, again: ChangeToken? = nil, isZoomed: Bool = false
     ) -> [(name: String, value: String)] {

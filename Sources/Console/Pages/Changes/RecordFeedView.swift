@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The tab Changes in a zone: what is there, or what happened since a token, in the order of commits.
+/// The tab Changes in a zone: the current records, or the changes since a token, in commit order.
 struct RecordFeedView: Page {
     static let template = "changes_records"
     static let tab = Tab.changes
@@ -17,7 +17,7 @@ struct RecordFeedView: Page {
         let href: String
         let type: String
         let fields: String
-        /// The files among them, to be fetched.
+        /// The asset files of the record, with download links.
         let assets: [ValueView]
         let when: ValueView
         let by: String
@@ -51,9 +51,9 @@ struct RecordFeedView: Page {
         let left: String?
         let milliseconds: String
         let next: String?
-        /// Said of the token in the foot.
+        /// The label of the token in the footer.
         let tokenName: String
-        /// Said of the pull that begins with it.
+        /// The label of the pull that starts with this token.
         let againName: String
     }
 
@@ -64,7 +64,7 @@ struct RecordFeedView: Page {
     let types: [Choice]
     let limits: [Choice]
     let token: TokenInput
-    /// Up to which token; empty for now.
+    /// The end token; empty for the present.
     let upto: TokenInput
     let isSince: Bool
     let isBetween: Bool
@@ -74,22 +74,22 @@ struct RecordFeedView: Page {
     let refusal: SpanRefusal?
     let timeline: FeedTimeline?
     let rows: [Row]
-    /// Explains the marks, when there are any.
+    /// An explanation of the order marks, if the page has any.
     let orderNote: String?
     let nothing: String?
-    /// What that means for the client.
+    /// The consequence for the client.
     let nothingMeans: String?
     let emptyPage: Bool
-    /// What changed after the upper token.
+    /// Records that changed after the second token.
     let changedAgain: ChangedAgain?
     let noFeed: NoFeed?
     let newToken: TokenOutput?
-    /// The token of the zone as it is now.
+    /// The current token of the zone.
     let tokenForNow: String?
     let explainAction: String
-    /// Where there is an answer, scripts can play the feed back and follow it.
+    /// The data for scripts that replay and follow the feed; `nil` if there is no answer.
     let feed: FeedPanel?
-    /// The pull as clients write it; `nil` where there is no feed.
+    /// The pull as client code; `nil` if there is no feed.
     let code: CodePanel?
     let foot: Foot?
 }
@@ -148,11 +148,11 @@ extension RecordFeedView {
             feed: isBetween
                 ? nil
                 : page.flatMap { page in
-                    // A pull from the newest that is not done stands for nothing that can be followed; now does.
+                    // The token of an unfinished reverse pull can't be followed, so following starts at the present.
                     let isOpen = form.isReverse && page.moreComing
                     return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
                 },
-            // No client can ask for changes up to a token.
+            // The API has no requests with an end token.
             code: hasFeed && !isBetween ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
             foot: page.map { Foot($0, form: form, visit: visit) })
     }
@@ -185,7 +185,7 @@ extension RecordFeedView {
     private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
         let decoded = try page.changes.map { try $0.record.fields.decoded() }
         let links = try await visit.links(toAssetsOf: page.changes.map(\.record))
-        // Newest first, everything stands before what it refers to; that says nothing.
+        // Newest first, every record comes before its dependencies, so the marks would carry no information.
         let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
         return zip(page.changes.indices, page.changes).map { index, change in
             let record = change.record
@@ -203,7 +203,7 @@ extension RecordFeedView {
 }
 
 extension RecordFeedView {
-    /// Files that a line leads to.
+    /// The number of file links on a line.
     private static let assetLimit = 3
 
     private static func assets(_ fields: [Field], _ links: AssetLinks) -> [ValueView] {

@@ -1,4 +1,4 @@
-/// Why nothing can lie between two tokens, and what to do.
+/// The reason why there can be no changes between two tokens, and advice.
 struct SpanRefusal: ViewModel {
     let reason: String
     let advice: String

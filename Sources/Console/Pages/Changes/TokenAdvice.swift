@@ -1,6 +1,6 @@
 internal import Records
 
-/// What a client must do when its token is refused.
+/// Advice for clients whose token is refused.
 enum TokenAdvice {
     static func sentences(for error: RecordError) -> [String] {
         switch (error.code, error.reason) {

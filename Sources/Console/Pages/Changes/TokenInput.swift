@@ -1,20 +1,20 @@
 internal import RecordStore
 internal import Records
 
-/// A change token that the page was given, and what the store says of it.
+/// A change token that the user entered, and its explanation from the store.
 struct TokenInput: ViewModel {
     let text: String
     let isUsed: Bool
     /// `212 changes after it`…
     let facts: [String]
-    /// `still good`, or why not.
+    /// `still good`, or the reason why the token is invalid.
     let standing: String?
     /// `good` or `bad`.
     let tone: String?
 
     /// - Parameters:
-    ///   - text: what was typed.
-    ///   - isUsed: whether the box is ticked.
+    ///   - text: the input.
+    ///   - isUsed: true if the checkbox is ticked.
     init(_ text: String, isUsed: Bool, visit: Visit) async throws {
         self.text = text
         self.isUsed = isUsed

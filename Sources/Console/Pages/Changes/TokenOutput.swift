@@ -1,7 +1,7 @@
-/// A token that a page hands out.
+/// A token in the output of a page.
 struct TokenOutput: ViewModel {
     let text: String
-    /// Asks for what happened since.
+    /// The link to the changes since the token.
     let again: String
     let explain: String
 }

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The tab Changes without a zone: the zones there are, or what happened to zones since a database token.
+/// The tab Changes without a zone: the current zones, or the zone changes since a database token.
 struct ZoneFeedView: Page {
     static let template = "changes_zones"
     static let tab = Tab.changes
@@ -15,12 +15,12 @@ struct ZoneFeedView: Page {
         let when: ValueView
         let records: String?
         let types: String?
-        /// Leads to the zone's feed; `nil` where there is none, or no zone any more.
+        /// The link to the zone's feed; `nil` if it has no feed, or the zone is deleted.
         let href: String?
         let token: TokenOutput?
-        /// Why there is no feed, or what the kind means.
+        /// The reason why there is no feed, or the meaning of the kind.
         let note: String?
-        /// What sets the zone apart.
+        /// Badges for special properties of the zone.
         let marks: [Pill]
     }
 
@@ -40,13 +40,13 @@ struct ZoneFeedView: Page {
     let rows: [Row]
     let nothing: String?
     let noFeed: NoFeed?
-    /// The database's token after these changes.
+    /// The token of the database after these changes.
     let newToken: TokenOutput?
     let explainAction: String
     let others: [Frame.Link]
-    /// Where the zones are that are gone; `nil` where there are none, or they are listed here.
+    /// The link to the deleted zones; `nil` if there are none, or the page lists them.
     let gone: Frame.Link?
-    /// The pull as clients write it; `nil` where there is no feed.
+    /// The pull as client code; `nil` if there is no feed.
     let code: CodePanel?
     let foot: Foot?
 }
@@ -98,7 +98,7 @@ extension ZoneFeedView {
         return Frame.Link(text: count == 1 ? "1 zone is gone" : "\(Digits.grouped(count)) zones are gone", href: zones + "#gone")
     }
 
-    /// The zones as they are, those with a feed in the order of their latest change.
+    /// The current zones. Zones with a feed are in the order of their latest change.
     private static func currentRows(_ page: DatabaseChangesPage, visit: Visit) async throws -> [Row] {
         var rows: [Row] = []
         for zone in visit.zones where !visit.hasFeed(zone.zoneID) {
@@ -127,7 +127,7 @@ extension ZoneFeedView.Row {
         owner = visit.ownerName(zoneID)
         kind = isList ? nil : change?.kind.rawValue
         when = change.map { ValueView(.time($0.timestamp)) } ?? .missing
-        // A zone may go while its row is made.
+        // Another client may delete the zone at this moment.
         let counts = isGone ? nil : try? await visit.counts(in: zoneID)
         records = counts.map { Digits.grouped($0.total) }
         types = counts.map { $0.typesText(limit: 4) }

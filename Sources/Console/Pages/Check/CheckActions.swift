@@ -2,7 +2,7 @@ internal import AssetStore
 internal import RecordStore
 internal import Records
 
-/// Starts and ends checks.
+/// Starts and cancels checks.
 enum CheckActions {
     static func start(_ visit: Visit, checks: CheckRuns) async throws -> String {
         guard let database = visit.database as? any RecordListing else { throw RecordError(.badRequest, "This engine can't list its records") }
@@ -19,7 +19,7 @@ enum CheckActions {
         return visit.place.link(Tab.check.rawValue)
     }
 
-    /// What a check is of: all zones where the address names none.
+    /// The place to check: all zones if the address names none.
     static func place(_ visit: Visit) -> Place {
         visit.place.with { if $0.zone == .unspecified { $0.zone = .all } }
     }

@@ -3,12 +3,12 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// A check of the records of a place that goes on behind its page.
+/// A check of the records of a place. It runs in the background.
 final class CheckRun: Sendable {
-    /// What was found of one kind.
+    /// The findings of one kind.
     struct Findings: Sendable {
         var count = 0
-        /// The first of them.
+        /// The first findings.
         var first: [RecordFinding] = []
     }
 
@@ -17,10 +17,10 @@ final class CheckRun: Sendable {
         var findings: [RecordFinding.Kind: Findings] = [:]
     }
 
-    /// Findings of a kind that are kept one by one.
+    /// The maximum number of findings that are kept per kind.
     static let keptLimit = 100
 
-    /// How it ends.
+    /// The job, with its state and outcome.
     let run: BackgroundRun
     private let state = Mutex(State())
 
@@ -36,7 +36,7 @@ final class CheckRun: Sendable {
         run.start(priority: .utility) { [self] _ in
             _ = try await check.run { progress in
                 state.withLock { $0.progress = progress }
-                // Others come first.
+                // Lets other tasks run first.
                 await Task.yield()
             } found: { finding in
                 add(finding)
@@ -53,17 +53,17 @@ final class CheckRun: Sendable {
     }
 }
 
-/// The checks that go on, and what came of the latest of each place.
+/// The running checks, and the results of the latest check of each place.
 final class CheckRuns: Sendable {
-    /// Checks at a time.
+    /// The maximum number of concurrent checks.
     static let runningLimit = 2
-    /// Checks that are remembered after their end.
+    /// The maximum number of finished checks that are kept.
     static let keptLimit = 16
 
     private let runs = Mutex<[CheckRun]>([])
 
-    /// Begins a check in a place; one that goes on there already goes on.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER while as many as may are under way.
+    /// Starts a check of a place. Does nothing if a check of that place is already running.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of checks is running.
     func start(_ check: RecordCheck, of place: Place) throws {
         let started: CheckRun? = try runs.withLock { runs in
             if runs.contains(where: { $0.place == place && !$0.run.isOver }) { return nil }

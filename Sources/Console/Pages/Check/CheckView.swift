@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Check: what is wrong with the records of a database without anybody saying so.
+/// The page Check: problems in the records of a database that cause no errors.
 struct CheckView: Page {
     static let template = "check"
     static let tab = Tab.check
@@ -13,7 +13,7 @@ struct CheckView: Page {
         let type: String
         let zone: String
         let field: String?
-        /// What the field points to.
+        /// The target of the field.
         let target: Frame.Link?
         let explanation: String
     }
@@ -32,7 +32,7 @@ struct CheckView: Page {
         let meaning: String
     }
 
-    /// How far it is, or was when it ended.
+    /// The progress of a check, or its final state.
     struct Report: ViewModel {
         let isLive: Bool
         let state: String
@@ -43,7 +43,7 @@ struct CheckView: Page {
         let records: String
         let zones: String
         let found: String
-        /// Whether it came to its end and found nothing.
+        /// True if the check is complete and found nothing.
         let isClean: Bool
         let failure: String?
         let ended: ValueView?
@@ -51,11 +51,11 @@ struct CheckView: Page {
     }
 
     let title = "Check"
-    /// What is looked at: a zone, or all of a database.
+    /// The scope of the check: a zone, or the whole database.
     let scope: String
     let rules: [Rule]
     let report: Report?
-    /// Whether one goes on.
+    /// True if a check is running.
     let isLive: Bool
     let start: String
     let cancel: String
@@ -75,7 +75,7 @@ struct CheckView: Page {
 }
 
 extension CheckView {
-    /// What checks the same from a script.
+    /// The shell command for the same check.
     private static func command(_ place: Place) -> String {
         let address = place.address
         var words = ["skylight", "check", "--container", "\(address.container)"]
@@ -90,7 +90,7 @@ extension CheckView {
 
 extension CheckView.Report {
     fileprivate init(_ check: CheckRun, _ visit: Visit) {
-        // How it ended first: what was found by then is in the rest.
+        // Reads the outcome before the findings, so that a finished run includes all its findings.
         let run = check.run.now
         let found = check.now
         let progress = found.progress

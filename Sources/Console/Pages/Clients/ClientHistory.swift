@@ -2,16 +2,16 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// All that one client did as one user in a container, whichever its databases.
+/// All activity of one client as one user in a container, across databases.
 struct ClientHistory: Sendable {
     /// ``ClientIdentity/id``.
     let id: String
     let identity: ClientIdentity
     let user: Name
-    /// A part for each database, that seen last first.
+    /// One part per database, the most recently used first.
     let parts: [SeenClient]
 
-    /// Where the page Clients has it. FNV-1a: enough to tell a few hundred clients apart.
+    /// The anchor of the client on the page Clients. FNV-1a is enough to distinguish a few hundred clients.
     var anchor: String {
         let hash = (Array(id.utf8) + [0] + Array(user.utf8)).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return "client-" + String(hash, radix: 36)
@@ -19,7 +19,7 @@ struct ClientHistory: Sendable {
 }
 
 extension ClientBook {
-    /// The clients of a container, those seen last first. Replays are left out: they are the console's own.
+    /// The clients of a container, the most recently seen first. Replays are excluded, because the console itself sends them.
     func histories(in container: ContainerID) -> [ClientHistory] {
         struct Key: Hashable {
             let id: String

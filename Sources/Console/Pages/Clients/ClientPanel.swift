@@ -4,9 +4,9 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// One client as one user, and the feeds it pulls.
+/// One client as one user, and the feeds that it pulls.
 struct ClientPanel: ViewModel {
-    /// What gives away a mistake, how often, and where last.
+    /// A sign of a mistake in the client, how often it occurred, and when it occurred last.
     struct Flag: ViewModel {
         let word: String
         let sentence: String
@@ -39,10 +39,10 @@ struct ClientPanel: ViewModel {
     let requestsHref: String
     let last: ValueView
     let lastError: Frame.Link?
-    /// Mistakes that no single feed is about.
+    /// Mistakes that concern no single feed.
     let flags: [Flag]
     let rows: [Row]
-    /// Whether there is something to say of a row.
+    /// True if any row has a remark.
     let hasNotes: Bool
 }
 
@@ -106,7 +106,7 @@ extension ClientPanel.Row {
         (behind, behindTone) = try await Self.distance(feed, in: address, user: user, tokens: tokens)
     }
 
-    /// How far the client is behind.
+    /// How far the client is behind, in words.
     private static func distance(
         _ feed: ClientFeed, in address: DatabaseAddress, user: Name, tokens: TokenReader
     ) async throws -> (words: String, tone: String) {

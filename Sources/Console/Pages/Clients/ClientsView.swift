@@ -4,12 +4,12 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// The page Clients: who asks, and how far each has come in each zone.
+/// The page Clients: the known clients, and the position of each in each zone.
 struct ClientsView: Page {
     static let template = "clients"
     static let tab = Tab.clients
 
-    /// Clients on the page.
+    /// The maximum number of clients on the page.
     private static let limit = 60
 
     let title = "Clients"
@@ -17,7 +17,7 @@ struct ClientsView: Page {
     let hidden: [Frame.Hidden]
     let `where`: String
     let areas: [Choice]
-    /// Whether requests are not noted, so that no client is known.
+    /// True if request logging is off, so that no client is known.
     let isOff: Bool
     let clients: [ClientPanel]
     let more: String?

@@ -3,43 +3,43 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// What became of a record on its way to one client.
+/// The delivery state of a record for one client.
 enum Delivery: Sendable {
-    /// A request and when it came.
+    /// A request and its time.
     struct Source: Sendable {
         let requestID: String
         let started: Timestamp
         let operation: String
     }
 
-    /// Sent as it is now, in the answer to one request. Fields that the client did not ask for were left out.
+    /// The answer to one request delivered the current version. Fields that the client did not request are missing.
     case delivered(Source, missing: [Name])
-    /// Sent in one of the pulls since then.
+    /// One of the pulls since then delivered it.
     case deliveredSince(Timestamp, missing: [Name])
-    /// Found by a query or a lookup, though not pulled.
+    /// A query or a lookup returned it, but no pull did.
     case found(Source)
-    /// The client asked for other types; the request that passed it by, where it is known.
+    /// The client requested other types only. Includes the request that skipped the record, if known.
     case otherTypes(Source?, asked: [Name])
-    /// More was coming, and the client did not go on.
+    /// The answer had more to come, and the client did not continue.
     case moreNotFetched(Source, reached: Int64)
-    /// Saved after the last pull.
+    /// The record was saved after the client's last pull.
     case notPulledSince(Source, reached: Int64, hasEarlierVersion: Bool)
-    /// The client's token is past the record, and the log does not know since when.
+    /// The client's token is past the record, and the log does not go back to the delivery.
     case beforeTheLog(reached: Int64)
-    /// The client began with a token past the record that no pull had given it.
+    /// The client started with a token past the record that no pull had returned.
     case skipped(Source, position: Int64)
-    /// Its last pull failed.
+    /// The client's last pull failed.
     case refused(Source, RecordError)
-    /// There are more pulls than one page looks at.
+    /// The log has more pulls than one page examines.
     case notLookedAt
-    /// It pulls, but not this zone.
+    /// The client pulls other zones, but not this one.
     case otherZones([String])
-    /// It never asked for changes.
+    /// The client never requested changes.
     case neverPulled
-    /// It only uses other databases or another environment.
+    /// The client only uses other databases or another environment.
     case elsewhere([String])
 
-    /// Whether the client has the record, as far as is known.
+    /// True if the client has the record, as far as is known.
     var isDelivered: Bool {
         switch self {
         case .delivered, .deliveredSince, .found, .beforeTheLog: true

@@ -3,9 +3,9 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// Finds out of the log why a client has a record or not.
+/// Determines from the request log why a client has a record or does not have it.
 struct DeliveryFinder {
-    /// The record, and where it is.
+    /// The record and its location.
     struct Target {
         let record: StoredRecord
         let position: RecordPosition
@@ -16,14 +16,14 @@ struct DeliveryFinder {
         var zoneName: Name { record.recordID.zoneID.zoneName }
     }
 
-    /// How a client pulls the zone of the record, and in which of its databases.
+    /// The client's pulls of the record's zone, and the database that it uses for them.
     private struct Feed {
         let feed: ClientFeed
         let client: SeenClient
         let user: Name
     }
 
-    /// Requests of one client that are looked through for the one that brought the record.
+    /// The maximum number of requests per client to search for the delivery.
     private static let searchLimit = 200
 
     let target: Target
@@ -33,7 +33,7 @@ struct DeliveryFinder {
     func delivery(to history: ClientHistory) async throws -> Delivery {
         guard let feed = feed(of: history) else { return withoutPulls(history) }
         let reached = try await reached(feed)
-        // Pulls from old to new that ended before the record need no closer look.
+        // Forward pulls that ended before the record need no closer look.
         let mayHave = reached >= target.position.latest || feed.feed.deliveries.contains { $0.pull.reverse }
         if mayHave, let found = try await search(feed) { return found }
         if tokens.isExhausted { return .notLookedAt }
@@ -46,10 +46,10 @@ struct DeliveryFinder {
         return try await skipped(feed) ?? .beforeTheLog(reached: reached)
     }
 
-    /// Looks for the pull that brought the record, or passed it by.
+    /// Finds the pull that delivered the record or skipped it.
     private func search(_ feed: Feed) async throws -> Delivery? {
         var left: Delivery?
-        // From the latest back: what counts is how the client got the record as it is now.
+        // Searches backwards from the latest pull, because only the delivery of the current version counts.
         for delivery in feed.feed.deliveries.reversed() where delivery.pull.changes > 0 || delivery.pull.recordTypes != nil {
             guard try await covers(delivery.pull, of: feed) else { continue }
             if leavesOut(delivery.pull.recordTypes) {
@@ -61,7 +61,7 @@ struct DeliveryFinder {
         return try await beyondKeptPulls(feed) ?? left
     }
 
-    /// The record may have come in a pull that is not among the last ones.
+    /// Checks pulls that are older than the kept ones.
     private func beyondKeptPulls(_ feed: Feed) async throws -> Delivery? {
         guard let coverage = feed.feed.coverage, let through = try await explanation(coverage.through, of: feed), through.progress != .reversePull
         else { return nil }
@@ -74,7 +74,7 @@ struct DeliveryFinder {
         if leavesOut(coverage.recordTypes) { return .otherTypes(nil, asked: coverage.recordTypes?.sorted() ?? []) }
         let zone = feed.feed.zoneID
         let requests = log.latest(Self.searchLimit) { request in
-            // The name of a client is put together anew each time, so that it comes last.
+            // The client identity is compared last, because it is built anew for each request.
             !request.pulls.isEmpty && request.userRecordName == feed.user && request.address == feed.client.address
                 && request.pulls.contains { $0.changes > 0 && feed.client.normalized($0.zoneID) == zone }
                 && request.client.id == feed.client.id.client
@@ -89,8 +89,8 @@ struct DeliveryFinder {
         return .deliveredSince(coverage.began, missing: try missing(coverage.keys))
     }
 
-    /// Whether the client took a token from elsewhere than a pull, and so never asked for what is before it. That can be told of a record that was
-    /// saved while the client was already known.
+    /// True if the client took a token from another source than a pull, so that it never requested the earlier
+    /// changes. This can be determined only for a record that was saved after the client was first seen.
     private func skipped(_ feed: Feed) async throws -> Delivery? {
         guard let first = feed.feed.deliveries.first, feed.feed.pullCount == feed.feed.deliveries.count, let sent = first.pull.sent,
             let begin = try await explanation(sent, of: feed), begin.position >= target.position.latest,
@@ -99,7 +99,7 @@ struct DeliveryFinder {
         return .skipped(source(first), position: begin.position)
     }
 
-    /// How far the client has come.
+    /// The client's position in the feed.
     private func reached(_ feed: Feed) async throws -> Int64 {
         var reached: Int64 = 0
         let given = [feed.feed.lastGiven, feed.feed.coverage?.through].compactMap(\.self) + feed.feed.deliveries.compactMap(\.pull.given)
@@ -118,7 +118,7 @@ struct DeliveryFinder {
         return asksTheDatabase ? .neverPulled : .elsewhere(history.parts.map { $0.address.words })
     }
 
-    /// The feed of the record's zone as the client pulls it.
+    /// The client's pulls of the record's zone.
     private func feed(of history: ClientHistory) -> Feed? {
         let feeds = history.parts.compactMap { client -> Feed? in
             guard client.address.container == target.container, client.address.environment == target.environment else { return nil }
@@ -135,7 +135,7 @@ struct DeliveryFinder {
         return feeds.max { $0.feed.lastPulled < $1.feed.lastPulled }
     }
 
-    /// Whether the answer to a pull reached over the record's place in the feed.
+    /// True if the answer to a pull covered the record's position in the feed.
     private func covers(_ pull: ServedRequest.Pull, of feed: Feed) async throws -> Bool {
         guard let given = pull.given, let end = try await explanation(given, of: feed) else { return false }
         var begin: TokenExplanation?
@@ -146,7 +146,7 @@ struct DeliveryFinder {
         return PulledStretch(sent: begin, given: end).contains(target.position.latest)
     }
 
-    /// What a token says of the record's zone; `nil` for one of another zone, or of one that was deleted since.
+    /// The explanation of a token; `nil` if it belongs to another zone, or to a zone that was deleted since.
     private func explanation(_ token: ChangeToken, of feed: Feed) async throws -> TokenExplanation? {
         guard let explanation = try await tokens.explanation(of: token, in: feed.client.address, of: feed.user),
             case .zone(let zoneID?) = explanation.subject, zoneID.zoneName == target.zoneName
@@ -158,7 +158,7 @@ struct DeliveryFinder {
         types.map { !$0.contains(target.record.recordType) } ?? false
     }
 
-    /// The record's fields that a pull left out.
+    /// The record's fields that a pull did not request.
     private func missing(_ keys: Set<Name>?) throws -> [Name] {
         guard let keys else { return [] }
         return try target.record.fields.decoded().map(\.name).filter { !keys.contains($0) }

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// 'Why did a client never get this record?': a row for each client that the log knows.
+/// Explains why a client never got this record, with a row for each client in the log.
 struct DeliveryPanel: ViewModel {
     struct Row: ViewModel {
         let client: String
@@ -12,7 +12,7 @@ struct DeliveryPanel: ViewModel {
         let user: String
         /// `yes`, `in part` or `no`.
         let verdict: String
-        /// `created`, `recreated` or `deleted`: the colours of the feed.
+        /// `created`, `recreated` or `deleted`, as in the colours of the feed.
         let tone: String
         let text: String
         let requestHref: String?
@@ -22,27 +22,26 @@ struct DeliveryPanel: ViewModel {
 
     let lead: String
     let rows: [Row]
-    /// Clients that can't have it: they ask as others.
+    /// Clients that can't have the record, because their users can't see the zone.
     let others: String?
 
-    /// Clients looked at.
+    /// The maximum number of clients to examine.
     private static let limit = 50
 }
 
-/// A client as one user, as requests name them.
+/// A client as one user, as requests identify them.
 private struct Asker: Hashable {
     let client: String
     let user: Name
 }
 
 extension RequestLog {
-    /// The latest answer to a query or a lookup that held a record, for each of some clients that got one. One look through the log is for
-    /// all of them.
+    /// The latest query or lookup answer that contained a record, for each of some clients. One search of the log covers all of them.
     fileprivate func answers(holding record: StoredRecord, to askers: Set<Asker>, in address: DatabaseAddress) -> [Asker: Delivery.Source] {
         if askers.isEmpty { return [:] }
         var writer = JSONWriter()
         writer.value(record.recordID.recordName)
-        // As answers write a record, and unlike a reference to it.
+        // Matches a record in an answer, but not a reference to the record.
         let text = Array("\"recordName\":".utf8) + writer.bytes + Array(",\"recordType\":".utf8)
         let zoneName = record.recordID.zoneID.zoneName
         var found: [Asker: Delivery.Source] = [:]
@@ -54,7 +53,7 @@ extension RequestLog {
             let asker = Asker(client: request.client.id, user: user)
             guard askers.contains(asker), found[asker] == nil, bodies?.response?.bytes.holds(text) ?? false else { return false }
             found[asker] = Delivery.Source(requestID: request.id, started: request.started, operation: request.operation)
-            // The search ends with the last one.
+            // The search ends once every client has an answer.
             return found.count == askers.count
         }
         return found
@@ -62,7 +61,7 @@ extension RequestLog {
 }
 
 extension DeliveryPanel {
-    /// - Returns: `nil` when the engine does not know where its records stand.
+    /// - Returns: `nil` if the engine does not know the positions of its records.
     static func load(_ record: StoredRecord, _ visit: Visit) async throws -> DeliveryPanel? {
         guard let positioning = visit.database as? any RecordPositioning else { return nil }
         let zoneID = record.recordID.zoneID
@@ -106,7 +105,7 @@ extension DeliveryPanel {
             lead: "The record stands at position \(Digits.grouped(position.latest)) of zone \(visit.zoneName(zoneID)). "
                 + "This is how far each client has come, as far back as the log reaches."
                 + (left > 0 ? " The \(limit) seen last are shown, and \(Digits.grouped(left)) more are not." : ""),
-            // Those who miss it first.
+            // Clients without the record come first.
             rows: rows.filter { !$0.isDelivered }.map(\.row) + rows.filter(\.isDelivered).map(\.row),
             others: strangers.isEmpty
                 ? nil
@@ -114,7 +113,7 @@ extension DeliveryPanel {
                     + Row.list(Set(strangers.map { visit.people.name(of: $0.user) }).sorted()) + ".")
     }
 
-    /// The users who see the zone.
+    /// The users who can read the zone.
     private static func readers(of zoneID: ZoneID, owner: Name, tokens: TokenReader, visit: Visit) async throws -> Set<Name> {
         var address = visit.place.address
         address.scope = .private

@@ -2,11 +2,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Reads the tokens that clients sent and were given, each in the database of the user whose it is.
+/// Explains the tokens that clients sent and received, each in the database of its user.
 ///
-/// The same tokens come up again and again, so that what was read is kept; and a page reads no more than so many.
+/// Caches the explanations, because the same tokens recur. Limits the number of tokens per page.
 final class TokenReader {
-    /// Tokens that one page explains.
+    /// The maximum number of tokens that one page explains.
     private static let limit = 2000
 
     private struct Key: Hashable {
@@ -19,7 +19,7 @@ final class TokenReader {
     private var databases: [Key: any RecordDatabase] = [:]
     private var explained: [Key: [ChangeToken: TokenExplanation?]] = [:]
     private var count = 0
-    /// Whether there were more tokens than a page explains.
+    /// True if the page reached the limit.
     var isExhausted: Bool { count >= Self.limit }
 
     init(_ visit: Visit) {
@@ -27,7 +27,7 @@ final class TokenReader {
         measure = visit.stopwatch
     }
 
-    /// - Returns: `nil` where the engine can't say, or the token is none of its own.
+    /// - Returns: `nil` if the engine can't explain the token, or did not issue it.
     func explanation(of token: ChangeToken, in address: DatabaseAddress, of user: Name) async throws -> TokenExplanation? {
         let key = Key(address: address, user: user)
         if let known = explained[key]?[token] { return known }
@@ -40,7 +40,7 @@ final class TokenReader {
         return explanation
     }
 
-    /// A user's database.
+    /// The database of a user.
     func database(_ address: DatabaseAddress, of user: Name) async throws -> any RecordDatabase {
         try await database(Key(address: address, user: user))
     }

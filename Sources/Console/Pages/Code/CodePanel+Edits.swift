@@ -1,15 +1,15 @@
 internal import JSON
 internal import Records
 
-/// What can be done to one record, as code.
+/// Operations on one record, as code.
 extension CodePanel {
-    /// Fields whose text is longer are left out of a sample: it is there to be read.
+    /// Samples omit fields with longer text, to stay readable.
     private static let fieldLimit = 2000
-    /// Bytes of all fields in a sample.
+    /// The limit of all fields in a sample, in bytes.
     private static let totalLimit = 16_000
 
-    /// Fetching the record, saving it as it is, and deleting it.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// Code that fetches the record, saves it unchanged, and deletes it.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     static func panels(of record: StoredRecord, visit: Visit) throws -> [CodePanel] {
         let name = record.recordID.recordName
         let writer = CodeWriter(visit.place, zoneID: record.recordID.zoneID)
@@ -19,8 +19,8 @@ extension CodePanel {
         ]
     }
 
-    /// Saving it as it is. What a language can't say exactly is left out, and stays as it is.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// Code that saves the record unchanged. It omits values that the language can't express exactly, so they keep their stored value.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     static func saving(_ record: StoredRecord, writer: CodeWriter) throws -> CodePanel {
         let (fields, left) = try shown(record)
         let swift = SwiftEditCode(saving: record, fields: fields, leftOut: left, writer: writer)
@@ -71,7 +71,7 @@ extension CodePanel {
             ])
     }
 
-    /// The fields that a sample has room for, and the names of the others.
+    /// The fields that fit into a sample, and the names of the others.
     private static func shown(_ record: StoredRecord) throws -> (fields: [Field], left: [Name]) {
         var fields: [Field] = []
         var left: [Name] = []
@@ -88,7 +88,7 @@ extension CodePanel {
         return (fields, left)
     }
 
-    /// Whether JavaScript's numbers hold the field's whole numbers: beyond 2^53 they round.
+    /// True if JavaScript numbers represent the field's integers exactly. They round integers beyond 2^53.
     private static func isExactInJavaScript(_ field: Field) -> Bool {
         let limit: Int64 = 1 << 53
         return field.value.elements.allSatisfy { value in
@@ -107,7 +107,7 @@ extension CodePanel {
                 JSONObject.Member(name: "recordType", value: .string(record.recordType.string)),
                 JSONObject.Member(name: "recordName", value: .string(record.recordID.recordName.string)),
                 JSONObject.Member(name: "recordChangeTag", value: .string(record.recordChangeTag)),
-                // The writer's own text, which can be read.
+                // The writer's own output always parses.
                 JSONObject.Member(name: "fields", value: (try? JSONReader.value(of: text)) ?? .object(JSONObject())),
             ]))
     }

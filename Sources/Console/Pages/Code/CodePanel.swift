@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A request that a page made, or could make, as clients write it: in Swift both ways, in CloudKit JS, and as a command.
+/// A request as client code: in Swift with both of its APIs, in CloudKit JS, and as a shell command.
 struct CodePanel: ViewModel {
     /// `This query as code`.
     let title: String
@@ -10,7 +10,7 @@ struct CodePanel: ViewModel {
 }
 
 extension CodePanel {
-    /// A query: the page of it that is shown first.
+    /// A query and its first page.
     init(_ plan: QueryPlan, form: QueryForm, type: RecordType?, visit: Visit) {
         let zoneID: ZoneID? = if case .zone(let zoneID) = visit.queryArea { zoneID } else { nil }
         let writer = CodeWriter(visit.place, zoneID: zoneID)
@@ -38,7 +38,7 @@ extension CodePanel {
             ])
     }
 
-    /// Records by their names.
+    /// A fetch of records by name.
     init(fetching names: [Name], keys: [Name]?, zoneID: ZoneID, visit: Visit) {
         let writer = CodeWriter(visit.place, zoneID: zoneID)
         let swift = SwiftFetchCode(names, keys: keys, writer: writer)
@@ -62,7 +62,7 @@ extension CodePanel {
             ])
     }
 
-    /// The changes of a zone.
+    /// A pull of a zone's changes.
     init(changesOf zoneID: ZoneID, form: RecordFeedForm, visit: Visit) {
         let writer = CodeWriter(visit.place, zoneID: zoneID)
         let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : nil
@@ -73,7 +73,7 @@ extension CodePanel {
         zone += CodeWriter.keyMembers(keys)
         if let type = form.type { zone.append(JSONObject.Member(name: "desiredRecordTypes", value: .array([.string(type.string)]))) }
         let options = RecordJSON.laidOut(.object(JSONObject(zone)))
-        // CloudKit JS names no limit and no order.
+        // CloudKit JS documents neither a limit nor an order.
         zone.append(JSONObject.Member(name: "resultsLimit", value: .integer(Int64(form.limit))))
         if form.isReverse { zone.append(JSONObject.Member(name: "reverse", value: true)) }
         self.init(
@@ -98,7 +98,7 @@ extension CodePanel {
             ])
     }
 
-    /// The zones in which something happened.
+    /// A pull of the changed zones.
     init(zoneChangesSince token: ChangeToken?, visit: Visit) {
         let writer = CodeWriter(visit.place, zoneID: nil)
         let swift = SwiftChangesCode(databaseSince: token, writer: writer)

@@ -1,12 +1,12 @@
-/// A request as one writes it somewhere, to be pasted and run.
+/// A request in one language, ready to paste and run.
 struct CodeSample: ViewModel {
-    /// The language, and the way where it has several: `Swift, async`.
+    /// The language, with the variant if there are several: `Swift, async`.
     let title: String
-    /// Names the text to those who don't see what stands around it: `The query in CloudKit JS`.
+    /// The accessible name of the text, for screen readers: `The query in CloudKit JS`.
     let label: String
-    /// What stands before the server's address.
+    /// The text before the server's address.
     let before: String
-    /// Whether the server's address, as the browser knows it, belongs into the text.
+    /// True if the text contains the server's address, which the browser inserts.
     let hasAddress: Bool
     let after: String
 

@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-/// What every sample says of where it asks: container, database, zone and user.
+/// The target of every sample: container, database, zone and user.
 struct CodeWriter {
     let place: Place
-    /// `nil` for all zones, and where zones are no matter.
+    /// `nil` for all zones, and for requests without a zone.
     let zoneID: ZoneID?
 
     init(_ place: Place, zoneID: ZoneID?) {
@@ -14,12 +14,12 @@ struct CodeWriter {
 
     private var address: DatabaseAddress { place.address }
 
-    /// Whether the zone has to be said: the default zone is meant where none is.
+    /// True if the sample must name the zone. Requests without a zone use the default zone.
     var isZoned: Bool { zoneID.map { !$0.isDefault || address.scope == .shared } ?? false }
 
     // MARK: Requests to the web services
 
-    /// The zone as requests name it.
+    /// The zone in the format of requests.
     var zoneValue: JSONValue {
         var members = [JSONObject.Member(name: "zoneName", value: .string((zoneID ?? .default).zoneName.string))]
         if address.scope == .shared, let owner = zoneID?.ownerRecordName {
@@ -36,7 +36,7 @@ struct CodeWriter {
         keys.map { [JSONObject.Member(name: "desiredKeys", value: .array($0.map { .string($0.string) }))] } ?? []
     }
 
-    /// A request as a command. The page puts the server's address into it.
+    /// A request as a shell command. The page inserts the server's address.
     func command(_ path: String, _ body: [JSONObject.Member], of subject: String) -> CodeSample {
         let user = place.user.map { " \\\n  -H \("X-Skylight-User: \($0)".shellQuoted)" } ?? ""
         let text = RecordJSON.laidOut(.object(JSONObject(body)))
@@ -46,7 +46,7 @@ struct CodeWriter {
                 + "  -d \(text.shellQuoted)")
     }
 
-    /// A batch of one operation as a command.
+    /// A batch with one operation as a shell command.
     func modification(_ kind: String, _ record: JSONValue, of subject: String) -> CodeSample {
         let operation = JSONValue.object(
             JSONObject([
@@ -57,20 +57,20 @@ struct CodeWriter {
 
     // MARK: CloudKit JS
 
-    /// Says what came, or what went wrong.
+    /// Prints the result or the error.
     static let printRecords = """
         if (response.hasErrors) throw response.errors[0]
         for (const record of response.records) console.log(record.recordName, record.fields)
         """
 
-    /// The last argument of a call, where there is something to say.
+    /// The last argument of a call; empty if it has no options.
     var javaScriptOptions: String {
         isZoned ? ", \(RecordJSON.laidOut(.object(JSONObject(zoneMembers))))" : ""
     }
 
-    /// A sample for CloudKit JS, with what has to come before any call.
+    /// A sample for CloudKit JS, with the setup that precedes any call.
     func javaScript(of subject: String, _ text: String) -> CodeSample {
-        // Without a user the address is all that changes.
+        // Without a user, only the address changes.
         let user = place.user.map { "skylightUser=\(FormFields.encoded($0))" }
         let redirection = user == nil
             ? ("fetch: (url, options) => fetch(url.replace(\"https://api.apple-cloudkit.com\", \"", "\"), options),")
@@ -102,7 +102,7 @@ struct CodeWriter {
 
     // MARK: Swift
 
-    /// The lines that lead to the database, and to the zone where one has to be said.
+    /// The lines that obtain the database, and the zone if it must be named.
     func swiftHead(imports: [String] = ["CloudKit"], warnings: [String] = []) -> [String] {
         var lines = imports.map { "import \($0)" } + [""]
         lines += warnings.map { "#warning(\(SwiftQueryCode.quoted($0)))" }
@@ -112,7 +112,7 @@ struct CodeWriter {
         return lines
     }
 
-    /// Makes the zone's identity; `nil` for the default zone, which Swift need not name.
+    /// The expression for the zone's identity; `nil` for the default zone, which Swift code may omit.
     var swiftZone: String? {
         guard isZoned, let zoneID else { return nil }
         let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(SwiftQueryCode.quoted($0.string))" } ?? "" : ""

@@ -3,7 +3,7 @@ internal import Records
 
 /// A pull of changes in Swift (Apple's reference pages CKDatabase, CKFetchRecordZoneChangesOperation and CKFetchDatabaseChangesOperation).
 ///
-/// CKServerChangeToken can't be made of a token of the web services: an app uses the one that it archived.
+/// A CKServerChangeToken can't be created from a web services token: an app uses the token that it archived.
 struct SwiftChangesCode {
     let text: String
     let operationText: String
@@ -16,7 +16,7 @@ struct SwiftChangesCode {
             ] : ["let token: CKServerChangeToken? = nil"]
     }
 
-    /// The records of a zone.
+    /// A pull of the records of a zone.
     init(_ form: RecordFeedForm, keys: [Name]?, writer: CodeWriter) {
         var warnings: [String] = []
         if form.type != nil { warnings.append("CloudKit's framework pulls all types of a zone: leave out the others as they come") }
@@ -59,7 +59,7 @@ struct SwiftChangesCode {
         ]).joined(separator: "\n")
     }
 
-    /// The zones of a database.
+    /// A pull of the changed zones of a database.
     init(databaseSince token: ChangeToken?, writer: CodeWriter) {
         let head = writer.swiftHead() + Self.tokenLines(isSince: token != nil)
         text = (head + [

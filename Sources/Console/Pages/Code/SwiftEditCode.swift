@@ -6,8 +6,8 @@ struct SwiftEditCode {
     let text: String
     let operationText: String
 
-    /// Saves a record with the values that it has: to be changed before it is run.
-    /// - Parameter leftOut: fields that the sample has no room for.
+    /// Saves a record with its current values. The developer edits the sample before running it.
+    /// - Parameter leftOut: fields that do not fit into the sample.
     init(saving record: StoredRecord, fields: [Field], leftOut: [Name], writer: CodeWriter) {
         let usesPlaces = fields.contains { field in field.value.elements.contains { if case .location = $0 { true } else { false } } }
         let head = writer.swiftHead(imports: usesPlaces ? ["CloudKit", "CoreLocation"] : ["CloudKit"])

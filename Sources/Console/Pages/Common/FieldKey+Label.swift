@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 
 extension FieldKey {
-    /// The name by which pages call the field: that of the web services, such as `modifiedTimestamp`.
+    /// The field name on pages, which is the name in the web services, such as `modifiedTimestamp`.
     var label: Name {
         if case .system(let field) = self { field.alias } else { schemaName }
     }

@@ -1,16 +1,16 @@
 internal import Records
 
-/// What to do in a database that has nothing yet.
+/// First steps for an empty database.
 struct FirstSteps: ViewModel {
     let container: String
-    /// Where a client sends its first record.
+    /// The address to which a client sends its first record.
     let path: String
     let isProduction: Bool
-    /// The form of a new record, and where files are imported.
+    /// The links to the form of a new record and to the import of files.
     let newRecord: String
     let importing: String
     let development: String
-    /// Other users in whose database there is something.
+    /// Links to other users whose databases are not empty.
     let others: [Frame.Link]
 
     init(_ visit: Visit, others: [Frame.Link] = []) {

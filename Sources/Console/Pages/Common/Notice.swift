@@ -1,4 +1,4 @@
-/// What was just done, said on the page that follows. The URL names it by a word, so that nobody can put other words on the page.
+/// A confirmation of the last action on the next page. The URL holds only a keyword, so that a link can't put arbitrary text on the page.
 enum Notice: String {
     case zoneCreated = "zone-created"
     case zoneDeleted = "zone-deleted"
@@ -36,7 +36,7 @@ enum Notice: String {
     case keyRevoked = "key-revoked"
     case sessionRevoked = "session-revoked"
 
-    /// The sentence for a word of the URL, `nil` for an unknown one.
+    /// The sentence for a keyword in the URL; `nil` for an unknown one.
     static func text(_ word: String?) -> String? {
         switch word.flatMap(Notice.init) {
         case nil: nil

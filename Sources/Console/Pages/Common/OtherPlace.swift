@@ -3,23 +3,24 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A place of the container that a form names beside the one it stands in: where something is copied to, or what is compared with.
+/// A second place of the container that a form names: the target of a copy or of a comparison.
 struct OtherPlace: Sendable {
     static let environmentField = "environment"
     static let databaseField = "database"
-    /// The handle of whose database it is.
+    /// The handle of the database's user.
     static let userField = "to"
     static let zoneField = "zoneName"
     static let fieldNames = [environmentField, databaseField, userField, zoneField]
 
-    /// With its zone.
+    /// The place, with its zone.
     let place: Place
     let user: User
     let zoneID: ZoneID
 
-    /// What the fields of a request say; those that it doesn't have are as in the place of the request itself.
-    /// - Parameter isOwn: whether it has to be a database that the user writes to as its owner: not the shared one, and a zone that can be made.
-    /// - Throws: `RecordError` BAD_REQUEST when that is nowhere.
+    /// Reads the fields of a request. Missing fields take their values from the place of the request.
+    /// - Parameter isOwn: true if the place must be a database that the user
+    ///   owns, which excludes the shared database, and a zone that can be created.
+    /// - Throws: `RecordError` BAD_REQUEST if there is no such place.
     init(_ visit: Visit, isOwn: Bool) throws {
         let here = visit.place
         let fields = visit.fields
@@ -52,7 +53,7 @@ struct OtherPlace: Sendable {
             user: user.handle == User.developerHandle ? nil : user.handle, zone: .one(zoneID))
     }
 
-    /// Whether it is a zone of the very database that the visit is to.
+    /// True if the other place is this zone of the visit's own database.
     func isZone(_ zoneID: ZoneID?, of visit: Visit) -> Bool {
         isDatabase(of: visit) && zoneID.map { place.isSame($0, self.zoneID) } ?? false
     }
@@ -69,7 +70,7 @@ struct OtherPlace: Sendable {
         return "zone \(place.zoneID?.zoneName ?? "") of \(whose), \(place.address.environment.rawValue)"
     }
 
-    /// The fields of a form or a URL that name it.
+    /// The fields of a form or a URL that name the place.
     var parameters: [(name: String, value: String)] {
         [
             (Self.environmentField, place.address.environment.rawValue), (Self.databaseField, place.address.scope.rawValue),
@@ -78,20 +79,20 @@ struct OtherPlace: Sendable {
     }
 }
 
-/// The inputs that name another place of the container, as they were filled in.
+/// The inputs for another place of the container, with their current values.
 struct OtherPlaceInputs: ViewModel {
     let environments: [Choice]
     let databases: [Choice]
     let user: UserField
     let zoneName: String
-    /// Zones that are there, as far as the form knows.
+    /// The known zones of the database.
     let zones: [String]
     let nameLimit = String(ZoneID.nameLimit)
 
     /// - Parameters:
-    ///   - scopes: the databases to choose from.
-    ///   - zones: of the place that is named.
-    ///   - mark: what scripts know the field of the user by.
+    ///   - scopes: the available databases.
+    ///   - zones: the zones of the other place.
+    ///   - mark: the identifier of the user field for scripts.
     init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], mark: String? = nil) {
         let fields = visit.fields
         let address = visit.place.address

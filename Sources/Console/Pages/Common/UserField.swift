@@ -1,30 +1,30 @@
 internal import Accounts
 internal import JSON
 
-/// Where a form asks for a user: a selection where there are some, and where there are many a name to type, with some to choose from.
+/// An input for a user: a selection for few users; for many, a text field with suggestions.
 struct UserField: ViewModel {
-    /// Most users that a selection has.
+    /// The maximum number of users in a selection.
     static let limit = 50
-    /// Users that are suggested where one is typed.
+    /// The number of suggestions for a text field.
     private static let suggestionLimit = 12
 
     let name: String
-    /// For a label beside it; else ``label`` says what it is for.
+    /// The id for a separate label element; if it is `nil`, ``label`` names the input.
     let id: String?
     let label: String?
-    /// What scripts know it by.
+    /// The identifier for scripts.
     let mark: String?
     let isTyped: Bool
-    /// To choose from, or to be suggested.
+    /// The options of the selection, or the suggestions.
     let choices: [Choice]
     let value: String
-    /// Tells the suggestions of several fields on a page apart.
+    /// The id of the suggestion list, which must be unique on the page.
     let list: String
 
     /// - Parameters:
-    ///   - none: stands for no user, where that can be chosen.
-    ///   - selected: a handle.
-    ///   - isOffered: who is among the choices.
+    ///   - none: the label of the option without a user; `nil` if a user is required.
+    ///   - selected: the handle of the selected user.
+    ///   - isOffered: returns true for the users to offer.
     init(
         _ people: People, name: String, id: String? = nil, label: String? = nil, mark: String? = nil, none: String? = nil, selected: String? = nil,
         list: String = "users", isOffered: (User) -> Bool = { _ in true }
@@ -36,7 +36,7 @@ struct UserField: ViewModel {
         var choices = users.map { user in Choice(user.handle, user.displayName, isSelected: selected.map { Name($0) == Name(user.handle) } ?? false) }
         if !isTyped {
             if let none { choices.insert(Choice("", none, isSelected: selected == nil), at: 0) }
-            // Who is asked for and is not known stays in the form.
+            // A requested user who does not exist stays in the form.
             if let selected, !choices.contains(where: \.isSelected) { choices.append(Choice(selected, selected, isSelected: true)) }
         }
         self.choices = choices

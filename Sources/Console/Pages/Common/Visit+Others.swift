@@ -3,10 +3,10 @@ internal import RecordStore
 internal import Records
 
 extension Visit {
-    /// Users asked about their data when the acting user has none.
+    /// The number of other users to check for data if the acting user has none.
     private static var otherLimit: Int { 12 }
 
-    /// Links to the same page as other users who have records in their private or shared database, for the one who looks in an empty one.
+    /// Links to the same page as other users who have records in their private or shared database. An empty database shows them.
     func othersWithData() async throws -> [Frame.Link] {
         guard place.address.scope != .public else { return [] }
         var links: [Frame.Link] = []

@@ -1,16 +1,16 @@
 internal import JSON
 internal import Records
 
-/// A line of a comparison: one field, or one fact, of two records.
+/// A row of a comparison: one field, or one property, of two records.
 struct ComparedValue: ViewModel {
-    /// What is found of a field on both sides.
+    /// The result for a field of both records.
     enum Verdict: String, Sendable {
         case differs
         case onlyHere = "only left"
         case onlyThere = "only right"
         case equal
 
-        /// What is not the same comes first.
+        /// Differences come first.
         var rank: Int {
             switch self {
             case .differs: 0
@@ -22,11 +22,11 @@ struct ComparedValue: ViewModel {
     }
 
     struct Side: ViewModel {
-        /// `nil` where there is no such field.
+        /// `nil` if the record has no such field.
         let type: String?
         let isEncrypted: Bool
         let value: ValueView
-        /// The value once more where it is a text that differs from the other: the part that does stands by itself.
+        /// The value split around the differing part; `nil` unless both values are different texts.
         let parts: Parts?
 
         static let missing = Side(type: nil, isEncrypted: false, value: .missing, parts: nil)
@@ -42,7 +42,7 @@ struct ComparedValue: ViewModel {
     let verdict: Verdict
     let left: Side
     let right: Side
-    /// What is not to be seen.
+    /// A remark on details that the values do not show.
     let note: String?
 
     func child(named name: String) -> Any? {
@@ -57,7 +57,7 @@ struct ComparedValue: ViewModel {
         }
     }
 
-    /// A field of two records. Equal are values that are stored in the same bytes, which strings can lack that look the same.
+    /// A field of two records. Values are equal if their stored bytes are equal, so strings that look the same can differ.
     init(_ name: Name, _ left: Field?, _ leftValues: ValuePresenter, _ right: Field?, _ rightValues: ValuePresenter) {
         self.name = name.string
         switch (left, right) {
@@ -76,7 +76,7 @@ struct ComparedValue: ViewModel {
         self.right = Side(right, of: name, rightValues, parts?.1)
     }
 
-    /// A fact that is no field.
+    /// A property that is not a field.
     init(_ name: String, _ left: ValueView, _ right: ValueView, isEqual: Bool) {
         self.name = name
         verdict = isEqual ? .equal : .differs
@@ -85,10 +85,10 @@ struct ComparedValue: ViewModel {
         note = nil
     }
 
-    /// The field as it is stored.
+    /// The stored bytes of the field.
     private static func bytes(_ field: Field) -> [UInt8] { FieldsText(CollectionOfOne(field)).bytes }
 
-    /// Two texts, each as what both begin with, what is its own, and what both end with.
+    /// Splits two texts into the common prefix, the differing part, and the common suffix.
     static func parts(_ left: String, _ right: String) -> (Parts, Parts)? {
         let (here, there) = (Array(left.unicodeScalars), Array(right.unicodeScalars))
         var start = 0

@@ -4,25 +4,25 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Two records beside each other, field by field. The second may be in another zone, environment, database or of another user.
+/// Two records side by side, field by field. The second may be in another zone, environment or database, or belong to another user.
 struct RecordComparisonView: Page {
     static let template = "record_compare"
     static let tab = Tab.fetch
-    /// The parameter that names the second record.
+    /// The parameter with the name of the second record.
     static let otherField = "other"
 
     struct Side: ViewModel {
         let recordName: String
         let place: String
         let href: String
-        /// Why there is nothing to compare.
+        /// The reason why there is nothing to compare.
         let missing: String?
     }
 
     struct Table: ViewModel {
         let caption: String
         let rows: [ComparedValue]
-        /// Where all rows are left out.
+        /// A remark in place of the rows.
         let remark: String?
     }
 
@@ -32,7 +32,7 @@ struct RecordComparisonView: Page {
         let href: String
     }
 
-    /// Records to compare with, while none is named.
+    /// Suggested records to compare with, if no second record is named.
     struct Candidates: ViewModel {
         let heading: String
         let records: [Found]
@@ -43,12 +43,12 @@ struct RecordComparisonView: Page {
     let hidden: [Frame.Hidden]
     let there: OtherPlaceInputs
     let otherName: String
-    /// Where names are suggested from while one types.
+    /// The address of the name suggestions.
     let names: String
     let left: Side
-    /// `nil` while no second record is named.
+    /// `nil` if no second record is named.
     let right: Side?
-    /// What the comparison came to, in a sentence.
+    /// The result of the comparison in a sentence.
     let summary: String?
     let isAlike: Bool
     let views: [Frame.Entry]
@@ -96,14 +96,14 @@ extension RecordComparisonView {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// The page that compares a record with another of some place.
+    /// The link that compares a record with a record of another place.
     static func link(_ name: Name, in place: Place, with other: Name, _ otherPlace: OtherPlace) -> String {
         place.link("record/compare", [("name", name.string), (otherField, other.string)] + otherPlace.parameters)
     }
 
     // MARK: Parts
 
-    /// - Returns: `nil` when there is no such record, or no such zone.
+    /// - Returns: `nil` if the record or its zone does not exist.
     private static func record(_ name: Name, in visit: Visit) async throws -> StoredRecord? {
         do {
             return try await RecordView.record(name, in: visit.place.zoneID ?? .default, visit: visit)
@@ -193,7 +193,7 @@ extension RecordComparisonView {
         ]
     }
 
-    /// The same comparison with its sides exchanged.
+    /// The link to the same comparison with the sides exchanged.
     private static func exchanged(_ name: Name, _ otherName: Name, _ other: OtherPlace, _ visit: Visit) -> String {
         let here = visit.place
         let parameters = [
@@ -204,9 +204,9 @@ extension RecordComparisonView {
         return other.place.link("record/compare", parameters.map { (name: $0.0, value: $0.1) })
     }
 
-    // MARK: What could be compared
+    // MARK: Candidates
 
-    /// Zones in which a record of the same name is looked for.
+    /// The maximum number of zones to search for a record of the same name.
     private static let zoneLimit = 200
 
     private static func candidates(
@@ -230,7 +230,7 @@ extension RecordComparisonView {
         return candidates
     }
 
-    /// How the names begin that were made up like this one: `Room/` of `Room/general`; nothing where that is not to be seen.
+    /// The common prefix of names with the same pattern: `Room/` of `Room/general`; empty if the name has no such prefix.
     private static func family(of name: Name) -> Name {
         guard let slash = name.string.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return Name(String(name.string[...slash]))
@@ -260,7 +260,7 @@ extension RecordComparisonView {
 }
 
 extension Visit {
-    /// The same visit, with a form that names another place.
+    /// The same visit with form fields that name another place.
     fileprivate func naming(_ other: Place) -> Visit {
         let fields = FormFields([
             (OtherPlace.environmentField, other.address.environment.rawValue), (OtherPlace.databaseField, other.address.scope.rawValue),

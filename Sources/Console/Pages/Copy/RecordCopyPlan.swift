@@ -4,30 +4,30 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What copying some records to another place would come to, found out without changing anything.
+/// A dry run that determines the effects of copying records to another place.
 struct RecordCopyPlan: Sendable {
-    /// What becomes of a record.
+    /// The outcome for a record.
     enum Fate: Sendable {
         case copied, replaced
-        /// A record of the name is there, and stays.
+        /// The target has a record of the same name, and keeps it.
         case left
-        /// The schema there has something against it.
+        /// The schema of the target does not accept the record.
         case unfit(RecordError)
         case refused(RecordError)
     }
 
     struct Item: Sendable {
         let record: StoredRecord
-        /// The record of the same name where the copy goes, without its fields.
+        /// The record of the same name at the target, without its fields.
         let existing: StoredRecord?
-        /// The record as its copy would be.
+        /// The fields of the copy.
         let fields: [Field]
         let files: Int
         fileprivate(set) var fate: Fate
 
         var name: Name { record.recordID.recordName }
 
-        /// Whether it is saved there.
+        /// True if the copy saves the record.
         var arrives: Bool {
             switch fate {
             case .copied, .replaced: true
@@ -35,7 +35,7 @@ struct RecordCopyPlan: Sendable {
             }
         }
 
-        /// Why it can't be copied.
+        /// The reason why the record can't be copied.
         var problem: RecordError? {
             switch fate {
             case .unfit(let error), .refused(let error): error
@@ -44,36 +44,36 @@ struct RecordCopyPlan: Sendable {
         }
     }
 
-    /// A reference whose target is neither copied nor there.
+    /// A reference whose target is neither copied nor present.
     struct Dangling: Sendable {
         let recordName: Name
-        /// `parent` for a record's parent.
+        /// `parent` for the parent of a record.
         let field: Name
         let target: RecordID
         let action: Reference.Action
     }
 
-    /// References that are followed.
+    /// The maximum number of references to follow.
     private static let referenceLimit = 2000
 
     let items: [Item]
-    /// Picked records that are not there any more.
+    /// Picked records that no longer exist.
     let gone: [Name]
     let dangling: [Dangling]
-    /// Whether there are references that were not followed.
+    /// True if some references were not followed.
     let isCutOff: Bool
-    /// Types and fields that saving adds to the schema there: `Note`, `Note.title`.
+    /// Types and fields that the save adds to the target's schema: `Note`, `Note.title`.
     let additions: [String]
-    /// `nil` when the zone, or the whole environment, is still to be made.
+    /// `nil` if the zone, or the whole environment, does not exist yet.
     let zone: Zone?
 
-    /// What was asked: where to, and what is to become of names that are taken.
+    /// The request: the target, and the rule for names that are taken.
     private let asked: [String]
 
     /// - Parameters:
-    ///   - names: of records of the visit's zone.
-    ///   - there: `nil` for an environment that is not there yet.
-    /// - Throws: `RecordError` BAD_REQUEST when one copy doesn't take the records.
+    ///   - names: records of the visit's zone.
+    ///   - there: the visit of the target; `nil` if its environment does not exist yet.
+    /// - Throws: `RecordError` BAD_REQUEST if the records exceed the limits of one copy.
     init(_ names: [Name], _ visit: Visit, to other: OtherPlace, _ there: Visit?, _ existing: RecordCopier.Existing) async throws {
         let zoneID = visit.place.zoneID ?? .default
         let found = try await visit.measure {
@@ -113,7 +113,7 @@ struct RecordCopyPlan: Sendable {
             Dangling(recordName: items[reference.source].name, field: reference.field, target: reference.target, action: reference.action)
         }
         var grown = JustInTimeSchema(before, environment: other.place.address.environment)
-        // What can't be saved stands beside its record.
+        // The plan lists records that can't be saved with the reason, so errors are ignored here.
         for item in items where item.arrives { _ = try? grown.resolve(Self.inputs(item.fields), in: item.record.recordType) }
         additions = Self.additions(from: before, to: grown.schema)
         asked = [visit.place.link("record/copy"), existing.rawValue] + other.parameters.map(\.value)
@@ -122,11 +122,11 @@ struct RecordCopyPlan: Sendable {
     var problems: [Item] { items.filter { $0.problem != nil } }
     var taken: [Item] { items.filter { $0.existing != nil } }
     var arriving: [Item] { items.filter(\.arrives) }
-    /// Those of which the outcome tells: what is left is said there too.
+    /// The records that the copy sends. They include records that the target keeps, because the outcome lists them too.
     var sent: [StoredRecord] { items.filter { $0.problem == nil }.map(\.record) }
     var files: Int { arriving.reduce(0) { $0 + $1.files } }
 
-    /// Tells what was asked and shown from what is asked and there by now.
+    /// Identifies this plan: it differs if the request or any of the records has changed since the preview.
     var fingerprint: String {
         var print = Fingerprint()
         for part in asked { print.add(Name(part)) }
@@ -144,7 +144,7 @@ struct RecordCopyPlan: Sendable {
         Dictionary(fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What becomes of it, references left aside.
+    /// The outcome for a record, without regard to references.
     private static func fate(
         _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing, _ schema: inout JustInTimeSchema
     ) -> Fate {
@@ -174,16 +174,16 @@ struct RecordCopyPlan: Sendable {
     // MARK: References
 
     private struct Followed {
-        /// The item that has it.
+        /// The index of the item with the reference.
         let source: Int
         let field: Name
         let target: RecordID
-        /// The item that it points to.
+        /// The index of the item that is the target.
         let item: Int?
         let action: Reference.Action
     }
 
-    /// The references of the records that are to arrive.
+    /// The references of the records that will be saved.
     private static func followed(_ items: [Item], _ other: OtherPlace) -> (references: [Followed], isCutOff: Bool) {
         let places = Dictionary(items.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         var followed: [Followed] = []
@@ -210,7 +210,7 @@ struct RecordCopyPlan: Sendable {
         return (followed, isCutOff)
     }
 
-    /// The targets that are not there: asked at the other place, in one fetch.
+    /// The targets that do not exist at the other place. Uses one fetch.
     private static func missing(_ references: [Followed], _ there: Visit?) async throws -> Set<RecordID> {
         let targets = Array(Set(references.filter { $0.item == nil }.map(\.target)))
         guard let there, !targets.isEmpty else { return Set(targets) }
@@ -223,8 +223,8 @@ struct RecordCopyPlan: Sendable {
         return !items[item].arrives && items[item].existing == nil
     }
 
-    /// Refuses what the database will: records whose VALIDATE references dangle, and then those that point to these; in a default zone those
-    /// in a circle too.
+    /// Rejects the records that the database will refuse: records with dangling VALIDATE references, and
+    /// then the records that reference these. In a default zone, also the records of a reference cycle.
     private static func refuse(
         _ items: inout [Item], _ references: [Followed], _ missing: Set<RecordID>, _ move: ReferenceMove, isDefaultZone: Bool
     ) {

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What copying records would come to, for people.
+/// The effects of copying records, as text for the page.
 struct RecordCopyPreview: ViewModel {
     struct Row: ViewModel {
         let recordName: String
@@ -14,9 +14,9 @@ struct RecordCopyPreview: ViewModel {
         /// `new`, `is there already`, `is replaced`, `can’t be copied`.
         let verdict: String
         let tone: String
-        /// The comparison with the record of the same name.
+        /// The link to the comparison with the record of the same name.
         let compare: String?
-        /// Why it can't be copied.
+        /// The reason why the record can't be copied.
         let problem: String?
     }
 
@@ -34,7 +34,7 @@ struct RecordCopyPreview: ViewModel {
     let isProduction: Bool
     let makesZone: Bool
     let additions: String?
-    /// The page on which what production lacks is deployed.
+    /// The link to the page that deploys the schema that production lacks.
     let deploy: String?
     let rows: [Row]
     let dangling: [Dangling]

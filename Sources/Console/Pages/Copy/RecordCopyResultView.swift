@@ -2,14 +2,14 @@ internal import DataTransfer
 internal import JSON
 internal import Records
 
-/// What became of records that were copied, each by itself.
+/// The outcome of a copy, record by record.
 struct RecordCopyResultView: Page {
     static let template = "record_copied"
     static let tab = Tab.fetch
 
     struct Row: ViewModel {
         let recordName: String
-        /// The copy, or the record that is there.
+        /// The link to the copy, or to the existing record.
         let href: String?
         let verdict: String
         let tone: String
@@ -22,9 +22,9 @@ struct RecordCopyResultView: Page {
     let summary: String
     let isWhole: Bool
     let rows: [Row]
-    /// The records there, fetched; `nil` when none is.
+    /// The link that fetches the records at the target; `nil` if there are none.
     let fetch: String?
-    /// To copy the same records to yet another place.
+    /// The link that copies the same records to another place.
     let again: String
     let picked: [Frame.Hidden]
     let back: String

@@ -6,30 +6,30 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Copies records to another place: where to, what that would come to, and the copy itself.
+/// Copies records to another place: the form, its preview, and the copy itself.
 struct RecordCopyView: Page {
     static let template = "record_copy"
     static let tab = Tab.fetch
-    /// The field that says what becomes of records of the same names.
+    /// The field with the rule for existing records of the same names.
     static let existingField = "existing"
-    /// The field that says which preview the copy was asked from.
+    /// The field with the fingerprint of the preview on the page.
     static let shownField = "shown"
-    /// Names that a list shows.
+    /// The number of names that a list shows.
     static let shownLimit = 20
-    /// Bytes that an address may have; servers and proxies on the way refuse much longer ones.
+    /// The maximum length of an address in bytes. Servers and proxies refuse much longer ones.
     private static let addressLimit = 4096
 
-    /// What was asked to be copied: the names, of one zone, and that zone's visit.
+    /// The records to copy: their names, all from one zone, and the visit of that zone.
     struct Source {
         let visit: Visit
         let names: [Name]
-        /// The page that asked.
+        /// The page to return to.
         let back: String
     }
 
     let title: String
     let source: String
-    /// The records, as fields of the form.
+    /// The records, as hidden fields of the form.
     let picked: [Frame.Hidden]
     let there: OtherPlaceInputs
     let existing: [Choice]
@@ -42,20 +42,20 @@ struct RecordCopyView: Page {
 }
 
 extension RecordCopyView {
-    /// The form, with the preview that its address asks for.
+    /// The form, with the preview if the address requests it.
     static func load(_ visit: Visit) async throws -> RecordCopyView {
         let source = try source(visit)
         return visit.fields["do"] == "preview" ? try await preview(source) : page(source)
     }
 
-    /// The form as it was filled in: with its preview, or copied when the preview is what is still asked and there.
+    /// Handles the submitted form: shows the preview, or copies the records if the preview is still accurate.
     static func submit(_ visit: Visit) async throws -> Answer {
         let source = try source(visit)
         switch visit.fields["do"] {
         case "choose": return .page(page(source))
         case "copy": break
         default:
-            // To a preview of an address of its own one can come back.
+            // A preview with its own address supports the browser's back button.
             if let address = address(source) { return .redirect(address) }
             return .page(try await preview(source))
         }
@@ -79,13 +79,13 @@ extension RecordCopyView {
         }
     }
 
-    /// What a form asks for, found out.
+    /// The evaluated request of a form.
     private struct Asked {
         let other: OtherPlace
         let existing: RecordCopier.Existing
         let plan: RecordCopyPlan
         let preview: RecordCopyPreview
-        /// Whether this is what the form's preview showed.
+        /// True if the plan equals the preview that the form shows.
         let isShown: Bool
 
         init(_ source: Source) async throws {
@@ -121,9 +121,8 @@ extension RecordCopyView {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// Where the preview of what was filled in is shown. The form itself is posted, as it carries the secret of the session, which belongs in no
-    /// address.
-    /// - Returns: `nil` when an address can't be that long.
+    /// The address of the preview. The form itself uses POST, because it carries the secret of the session, which must not appear in URLs.
+    /// - Returns: `nil` if the address would be too long.
     private static func address(_ source: Source) -> String? {
         let choices = OtherPlace.fieldNames + [existingField]
         let chosen = source.visit.fields.pairs.filter { choices.contains($0.name) }

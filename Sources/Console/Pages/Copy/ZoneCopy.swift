@@ -6,10 +6,10 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Copies a zone with its files: it is exported to a folder of the server's, and brought back at the other place.
+/// Copies a zone with its files: exports it to a scratch folder on the server, and imports it at the target.
 ///
-/// So the copy follows the rules of exports: records keep who made and changed them when, those of the same names are replaced, and the types
-/// that are missing come with it.
+/// The copy therefore follows the rules of exports: records keep their creation and
+/// modification metadata, replace records of the same names, and bring along missing types.
 struct ZoneCopy: Sendable {
     let source: any RecordDatabase
     let zoneID: ZoneID
@@ -34,7 +34,7 @@ struct ZoneCopy: Sendable {
             throw Self.lacksFolder
         }
         let file = try FileHandle(forWritingTo: url)
-        // It was read to its end by then, or the copy failed.
+        // The file is completely read by now, unless the copy failed.
         defer { try? file.close() }
         let files = AssetFileFolder(folder.appending(path: "assets", directoryHint: .isDirectory))
         func exchange(_ address: DatabaseAddress) async throws -> AssetExchange {
@@ -72,10 +72,10 @@ struct ZoneCopy: Sendable {
 
     private static let lacksFolder = RecordError(.internalError, "Nothing can be copied: no file can be made in the server's temporary folder")
 
-    /// A folder for what is copied; nothing is made yet.
+    /// The scratch folder of a copy. It is created on first use.
     static func scratchFolder() -> ScratchFolder { ScratchFolder(prefix: "skylight-copy-") }
 
-    /// Makes the folder. Waits for the disk.
+    /// Creates the folder. Blocks on the disk.
     static func url(of folder: ScratchFolder) throws(RecordError) -> URL {
         do { return try folder.url() } catch { throw lacksFolder }
     }

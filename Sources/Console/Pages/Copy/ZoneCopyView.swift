@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Asks where a copy of a zone is to go.
+/// The form for the target of a zone copy.
 struct ZoneCopyView: Page {
     static let template = "zone_copy"
     static let tab = Tab.zones
@@ -21,7 +21,7 @@ struct ZoneCopyView: Page {
         try await page(try source(visit), visit, complaint: nil)
     }
 
-    /// Begins the copy.
+    /// Starts the copy.
     static func copy(_ visit: Visit, runs: BackgroundRuns) async throws -> Answer {
         let zoneID = try source(visit)
         do {
@@ -47,8 +47,8 @@ struct ZoneCopyView: Page {
         return asked
     }
 
-    /// Where the form says that the copy goes.
-    /// - Throws: `RecordError` BAD_REQUEST when that is nowhere, or where the zone is already.
+    /// The target that the form names.
+    /// - Throws: `RecordError` BAD_REQUEST if there is no such place, or it is the source zone itself.
     private static func target(_ visit: Visit) async throws -> (OtherPlace, any RecordDatabase) {
         let other = try OtherPlace(visit, isOwn: true)
         if other.isZone(visit.place.zoneID, of: visit) {
@@ -57,7 +57,7 @@ struct ZoneCopyView: Page {
         return (other, try await visit.engine.database(other.place.address, as: Caller(userRecordName: other.user.userRecordName)))
     }
 
-    /// Asked when there are records that the copy may replace; `nil` otherwise.
+    /// A confirmation, if the copy may replace records at the target; `nil` otherwise.
     private static func question(_ zoneID: ZoneID, _ other: OtherPlace, _ target: any RecordDatabase, _ visit: Visit) async throws -> ConfirmationView? {
         let count: Int
         do {

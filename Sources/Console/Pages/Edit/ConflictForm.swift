@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// What was chosen, field by field, between two versions of a record.
+/// The choices, field by field, between two versions of a record.
 struct ConflictForm: Sendable {
     enum Choice: String, Sendable {
         case mine, was, theirs
@@ -13,7 +13,7 @@ struct ConflictForm: Sendable {
         let mine: FieldValue?
         let was: FieldValue?
         let theirs: FieldValue?
-        /// `nil` while nothing is chosen.
+        /// `nil` if no choice is made.
         let choice: Choice?
 
         var chosen: FieldValue? {
@@ -26,12 +26,12 @@ struct ConflictForm: Sendable {
     }
 
     let recordName: Name
-    /// The change tag of the version that the choice was made against.
+    /// The change tag of the version on which the choices are based.
     let tag: String
     let rows: [Row]
 
-    /// Reads a form that was sent.
-    /// - Throws: `RecordError` BAD_REQUEST when it is not one of ours, or a field that both changed has no choice.
+    /// Reads a submitted form.
+    /// - Throws: `RecordError` BAD_REQUEST if the form is malformed, or a field that both sides changed has no choice.
     init(_ sent: FormFields, visit: Visit) throws {
         let fields = Dictionary(sent.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         guard let name = fields["name"], !name.isEmpty, let tag = fields["tag"], !tag.isEmpty, let typeName = fields["type"] else {
@@ -55,8 +55,8 @@ struct ConflictForm: Sendable {
         self.rows = rows
     }
 
-    /// The form of the record as it is now, with what was chosen in its inputs.
-    /// - Parameter form: of the record as it is. When that is a later version than the one chosen against, a save finds out.
+    /// The form of the current record, with the choices in its inputs.
+    /// - Parameter form: the form of the current record. If that is newer than the version of the choices, the save detects the conflict.
     func applied(to form: RecordForm, place: Place) -> RecordForm {
         var form = form
         form.tag = tag
@@ -67,7 +67,7 @@ struct ConflictForm: Sendable {
             } else if let index = form.fields.firstIndex(where: { $0.name == row.name }) {
                 form.fields[index].was = row.theirs
                 form.fields[index].settle(on: row.chosen, place: place)
-                // Files can be kept or taken away here, and those of another version are not uploaded anew.
+                // This form can keep or remove files, but can't upload the files of another version.
             } else {
                 var field = EditedField(row.name, row.type, was: row.theirs, showing: nil, isNew: true, place: place)
                 field.settle(on: row.chosen, place: place)

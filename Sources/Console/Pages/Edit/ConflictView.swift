@@ -2,16 +2,16 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A save that came too late: what one typed, what it was, and what it is now, with a choice for each field.
+/// An edit conflict: the user's values, the original values and the current values, with a choice for each field.
 struct ConflictView: Page {
     static let template = "record_conflict"
     static let tab = Tab.fetch
-    /// Stands for the record's parent among the fields.
+    /// Represents the parent of the record among the fields.
     static let parent: Name = "___parent"
 
     struct Side: ViewModel {
         let value: ValueView
-        /// As JSON, for the form.
+        /// The value as JSON, for the form.
         let text: String
         let isChosen: Bool
     }
@@ -26,9 +26,9 @@ struct ConflictView: Page {
         let was: Side
         let theirs: Side
         let verdict: String
-        /// Whether both changed it, each in a way of their own.
+        /// True if both sides changed the field to different values.
         let isContested: Bool
-        /// Files of another version can't be saved anew; what is there stays.
+        /// False for files: those of another version can't be saved again, so the current ones stay.
         let canChoose: Bool
     }
 
@@ -37,7 +37,7 @@ struct ConflictView: Page {
     let recordType: String
     let tag: String
     let zone: String
-    /// Who changed it, and when.
+    /// The user who changed the record, and the time.
     let who: String
     let when: ValueView
     let rows: [Row]
@@ -46,7 +46,7 @@ struct ConflictView: Page {
     let record: String
     let milliseconds: String
 
-    /// - Parameter record: as it is now.
+    /// - Parameter record: the current version.
     init(_ form: RecordForm, _ record: StoredRecord, visit: Visit) throws {
         let place = visit.place
         let zoneID = record.recordID.zoneID
@@ -57,7 +57,7 @@ struct ConflictView: Page {
             if let row = Row(name, type, mine: mine, was: was, theirs: theirs, number: rows.count + 1, presenter: presenter) { rows.append(row) }
         }
         for field in form.fields {
-            // No value is a change like any other. What can't be read stays: the save that was refused could read all.
+            // An empty value counts as a change. An unreadable input keeps the original value; the refused save was able to read all inputs.
             let mine: FieldValue?
             do { mine = try field.value(in: place) } catch { mine = field.was }
             add(field.name, field.type, mine: mine, was: field.was, theirs: now[field.name])
@@ -83,7 +83,7 @@ struct ConflictView: Page {
 }
 
 extension ConflictView.Row {
-    /// - Returns: `nil` for a field that neither side changed.
+    /// - Returns: `nil` if neither side changed the field.
     fileprivate init?(
         _ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?, number: Int, presenter: ValuePresenter
     ) {

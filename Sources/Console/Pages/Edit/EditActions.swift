@@ -2,9 +2,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Makes, changes and copies records.
+/// Creates, changes and copies records.
 enum EditActions {
-    /// The form of a new record: `type` and the zone say of what and where, else they are asked first.
+    /// The form of a new record. Asks for the type and the zone first if the address does not name them.
     static func new(_ visit: Visit) async throws -> any Page {
         let typed = visit.fields.text("newType").map { Name($0.trimmedSpaces) } ?? visit.fields.text("type").map { Name($0) }
         guard let typeName = typed, let zoneID = visit.place.zoneID else { return EditStart(visit) }
@@ -14,13 +14,13 @@ enum EditActions {
         return EditView(RecordForm(newRecordOf: type, place: there.place), visit: there)
     }
 
-    /// The form of a record that is there.
+    /// The form of an existing record.
     static func edit(_ visit: Visit) async throws -> EditView {
         let (record, there) = try await target(visit)
         return EditView(try form(of: record, visit: there), visit: there)
     }
 
-    /// The form of a new record with the values of one that is there.
+    /// The form of a new record with the values of an existing one.
     static func duplicate(_ visit: Visit) async throws -> EditView {
         let (record, there) = try await target(visit)
         let hasFiles = record.fields.mayHoldAssets
@@ -28,7 +28,7 @@ enum EditActions {
         return EditView(try form(of: record, visit: there).duplicated(place: there.place), remark: remark, visit: there)
     }
 
-    /// A form that was sent: shows it again with what a button changed, saves it, or shows what keeps it from being saved.
+    /// Handles the submitted form: applies the change of a button, saves the record, or shows the errors.
     static func submit(_ visit: Visit) async throws -> Answer {
         guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs a zone") }
         let visit = visit.inZone(zoneID)
@@ -56,7 +56,7 @@ enum EditActions {
         return .page(EditView(form, found: (number, element, found), visit: visit))
     }
 
-    /// What was chosen of two versions: saved, or put into the form once more.
+    /// Handles the choices of an edit conflict: saves them, or shows the form with them.
     static func resolve(_ visit: Visit) async throws -> Answer {
         guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs a zone") }
         let visit = visit.inZone(zoneID)
@@ -66,7 +66,7 @@ enum EditActions {
         let form = try chosen.applied(to: form(of: record, visit: visit), place: visit.place)
         if visit.fields["do"] == "edit" { return .page(EditView(form, visit: visit)) }
         let (operation, problems) = form.operation(in: visit.place)
-        // The server's version was chosen throughout: it is there already.
+        // Every choice is the server's version, which is already stored.
         if operation == nil, problems.isEmpty { return .redirect(visit.place.link(toRecord: chosen.recordName, in: zoneID)) }
         return try await save(form, visit: visit)
     }

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Asks of which type, and in which zone, a new record is to be.
+/// The form for the type and the zone of a new record.
 struct EditStart: Page {
     static let template = "record_new"
     static let tab = Tab.query
@@ -12,7 +12,7 @@ struct EditStart: Page {
     let hidden: [Frame.Hidden]
     let types: [Choice]
     let zones: [Choice]
-    /// Whether a type can be named that is not there yet.
+    /// True if the form accepts a new type.
     let canMakeTypes: Bool
     let nameLimit = String(RecordType.nameLimit)
     let milliseconds: String

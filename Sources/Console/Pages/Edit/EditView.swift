@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The form that makes or changes a record.
+/// The form that creates or changes a record.
 struct EditView: Page {
     static let template = "record_edit"
     static let tab = Tab.fetch
@@ -11,28 +11,28 @@ struct EditView: Page {
         let number: String
         let name: String
         let type: String
-        /// The same in the schema language, which a form names types in.
+        /// The type in the schema language, which the form uses.
         let schemaType: String
-        /// What the record held when the form was opened, as JSON.
+        /// The stored value at the time when the form was opened, as JSON.
         let was: String
         let isEncrypted: Bool
-        /// Whether saving the record adds the field to its type.
+        /// True if the save adds the field to the type.
         let isNew: Bool
-        /// Whether the field has several inputs, which go by its name together.
+        /// True if the field has several inputs, which its name labels as a group.
         let isGroup: Bool
         let isList: Bool
         let entries: [EntryView]
         let count: String
         let isEmptyList: Bool
         let canGrow: Bool
-        /// Whether the list is too long for an input for each value.
+        /// True if the list is too long for one input per value.
         let isJSON: Bool
         let json: String
         /// The files of an asset field; `nil` for other fields.
         let files: Files?
         let problem: String?
         let problemID: String
-        /// Takes a field that was added out of the form again.
+        /// The button value that removes an added field from the form.
         let removal: String?
     }
 
@@ -42,11 +42,11 @@ struct EditView: Page {
         let hint: String
     }
 
-    /// What is typed for the name of a new record.
+    /// The input for the name of a new record.
     struct NewName: ViewModel {
         let text: String
         let problem: String?
-        /// The record that has the name.
+        /// The link to the existing record of that name.
         let existing: String?
     }
 
@@ -66,19 +66,19 @@ struct EditView: Page {
     let zone: String
     let recordType: String
     let typeHref: String?
-    /// Whether saving the record makes its type.
+    /// True if the save creates the type.
     let isNewType: Bool
     let newName: NewName?
     let recordName: String
     let tag: String
     let rows: [Row]
     let parent: Parent
-    /// `nil` where saves make no schema.
+    /// `nil` if saves can't extend the schema.
     let newField: NewField?
     let complaint: Complaint?
-    /// Offered when the record was deleted while it was edited.
+    /// True if the record was deleted during the edit, so the form offers to create it again.
     let canSaveAnew: Bool
-    /// Said above the form.
+    /// A remark above the form.
     let remark: String?
     let problemCount: String?
     let action: String
@@ -89,8 +89,8 @@ struct EditView: Page {
 
 extension EditView {
     /// - Parameters:
-    ///   - found: records that were looked for, and the number of the field and value that they are for.
-    ///   - remark: said above the form.
+    ///   - found: search results, with the numbers of the field and the value that they are for.
+    ///   - remark: a remark above the form.
     init(
         _ form: RecordForm, problems: RecordForm.Problems = RecordForm.Problems(), found: (field: Int, element: Int, [RecordNames.Found])? = nil,
         remark: String? = nil, visit: Visit
@@ -130,7 +130,7 @@ extension EditView {
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
-    /// Files are uploaded for a record that is there, so a new field can't be one of theirs.
+    /// Types for new fields. Uploads need an existing record and field, so asset types are excluded.
     private static let newTypes = FieldTypeChoices.groups.map { group in
         ChoiceGroup(label: group.label, choices: group.choices.filter { !$0.value.contains("ASSET") })
     }

@@ -1,26 +1,26 @@
 internal import JSON
 internal import Records
 
-/// A field in the form of a record: what it held when the form was opened, and what stands in its inputs.
+/// A field in the form of a record: the value when the form was opened, and the current text of its inputs.
 struct EditedField: Sendable {
-    /// Elements of a list that have inputs of their own; longer lists are edited as JSON.
+    /// The maximum number of list elements with separate inputs. Longer lists are edited as JSON.
     static let elementLimit = 100
 
     let name: Name
     let type: FieldType
-    /// What the record held when the form was opened, of a copy the record that is copied; `nil` for no value.
+    /// The value when the form was opened; for a copy, the value in the original record. `nil` for no value.
     var was: FieldValue?
-    /// One, or for a list one for each element.
+    /// One entry, or one per list element.
     var entries: [FieldEntry]
-    /// Whether a list without elements is meant, rather than no value.
+    /// True if the value is an empty list, rather than no value.
     var isEmptyList = false
-    /// Whether the files of an asset field are to go.
+    /// True if the form removes the files of an asset field.
     var isCleared = false
-    /// What stands in the one input of a long list.
+    /// The text of the single input of a long list.
     var json: Name?
-    /// Whether the record type has no such field yet.
+    /// True if the record type does not have the field yet.
     var isNew = false
-    /// What was chosen as it is, whatever inputs can show of it; `nil` when the inputs say the value.
+    /// A chosen value that replaces the inputs, which may not show it exactly; `nil` if the inputs hold the value.
     private var settled: Settled?
 
     private struct Settled {
@@ -36,7 +36,7 @@ struct EditedField: Sendable {
         show(value, place: place)
     }
 
-    /// Puts a value into the inputs.
+    /// Shows a value in the inputs.
     mutating func show(_ value: FieldValue?, place: Place) {
         isEmptyList = false
         settled = nil
@@ -56,16 +56,15 @@ struct EditedField: Sendable {
         }
     }
 
-    /// Gives the field a value as it is, to the byte, and puts what can be shown of it into the inputs.
+    /// Sets an exact value of the field, and shows as much of it in the inputs as they can hold.
     mutating func settle(on value: FieldValue?, place: Place) {
         show(value, place: place)
         settled = Settled(value: value)
     }
 
-    // MARK: What the form says
+    // MARK: Values of the form
 
-    /// The value that stands in the inputs; `nil` for none. What was left as it was shown is what it was, to the byte, and so is each value of
-    /// a list.
+    /// The value of the inputs; `nil` for none. Unchanged inputs give exactly the original value. The same holds for each list element.
     func value(in place: Place) throws(EntryProblem) -> FieldValue? {
         if type.valueType == .asset { return isCleared ? nil : was }
         if let settled { return settled.value }
@@ -89,7 +88,7 @@ struct EditedField: Sendable {
         return .list(elements, of: type.valueType)
     }
 
-    /// The values that the list held, by what stood in their inputs; of those that look alike the first comes last.
+    /// The original list elements, by the text of their inputs. Elements with the same text are in reverse order.
     private func heldElements(_ place: Place) -> [FieldEntry: [FieldValue]] {
         guard case .list(let elements, _)? = was, elements.count <= Self.elementLimit else { return [:] }
         return Dictionary(grouping: elements.reversed()) { FieldEntry($0, place: place) }
@@ -115,7 +114,8 @@ struct EditedField: Sendable {
         }
     }
 
-    /// Whether a value is another one than the field held, to the byte: strings compare equal in Swift however their accents are composed.
+    /// True if a value differs from the original in its bytes. Swift compares
+    /// strings by canonical equivalence, which ignores how accents are composed.
     func isChanged(to now: FieldValue?) -> Bool {
         Self.text(of: now, type) != Self.text(of: was, type)
     }
@@ -126,10 +126,10 @@ struct EditedField: Sendable {
     }
 }
 
-// MARK: Values that forms carry along
+// MARK: Values in hidden inputs
 
 extension EditedField {
-    /// A value with its type as JSON, empty for none: what a form carries along in a hidden input.
+    /// A value with its type as JSON for a hidden input; empty for none.
     static func text(of value: FieldValue?, _ type: FieldType) -> Name {
         guard let value else { return "" }
         var writer = JSONWriter()
@@ -137,7 +137,7 @@ extension EditedField {
         return Name(String(decoding: writer.bytes, as: UTF8.self))
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST for a text that no form of ours wrote.
+    /// - Throws: `RecordError` BAD_REQUEST if the text is malformed.
     static func value(of text: String, field: Name) throws -> FieldValue? {
         if text.isEmpty { return nil }
         do {

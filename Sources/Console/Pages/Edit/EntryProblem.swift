@@ -1,4 +1,4 @@
-/// Why what was typed is no value of its type, and what would be.
+/// The reason why an input is not a valid value of its type, with a valid format.
 struct EntryProblem: Error {
     let reason: String
 }

@@ -23,42 +23,42 @@ struct EntryView: ViewModel {
         let type: String
     }
 
-    /// The template with the inputs of the value's type.
+    /// The template for inputs of the value's type.
     let template: String
-    /// What the names of the inputs end with: the numbers of the field and of the value.
+    /// The suffix of the input names: the numbers of the field and of the value.
     let suffix: String
-    /// What the inputs are called by who can't see where they stand.
+    /// The accessible label of the inputs.
     let label: String
     let text: String
     let isWrong: Bool
-    /// The element that says what is wrong.
+    /// The id of the element with the error message.
     let problemID: String
     let placeholder: String
     let inputMode: String
-    /// Whether a text without letters is meant.
+    /// True if the value is an empty string.
     let isEmptyText: Bool
     let notations: [Choice]
-    /// The notation that bytes are shown in, with a mark of their text.
+    /// The current notation of the bytes, with a fingerprint of their text.
     let shownNotation: String
     let actions: [Choice]
     let zones: [Choice]
-    /// The inputs that every location has, and those for what few say.
+    /// The inputs that every location shows, and the less common ones.
     let parts: [PartInput]
     let moreParts: [PartInput]
     let hasMoreParts: Bool
-    /// The record that a reference points at.
+    /// The link to the target of a reference.
     let target: String?
-    /// Whether the form can look for records whose names begin so.
+    /// True if the form can search for record names with the given prefix.
     let canFind: Bool
-    /// Where the script looks for names.
+    /// The address of the name suggestions for the script.
     let names: String
-    /// Records found for the reference; `nil` when nobody looked.
+    /// Search results for the reference; `nil` without a search.
     let found: Suggestions?
-    /// Takes the value out of its list.
+    /// The button value that removes the value from its list.
     let removal: String?
     let removalLabel: String
 
-    /// - Parameter offersTools: whether the form has buttons that look for records and take values away.
+    /// - Parameter offersTools: true if the form has buttons that search for records and remove values.
     init(
         _ entry: FieldEntry, of field: EditedField, number: Int, element: Int, found: [RecordNames.Found]?, isWrong: Bool, offersTools: Bool = true,
         visit: Visit
@@ -108,7 +108,7 @@ struct EntryView: ViewModel {
         }
     }
 
-    /// The zones a reference can point into, the record's own first; of very many the first ones, and the one that is chosen.
+    /// The zones that a reference can point into, the record's own first. Long lists show the first zones and the chosen one.
     private static func zones(_ entry: FieldEntry, _ visit: Visit) -> [Choice] {
         let place = visit.place
         var choices = [Choice("", "this zone", isSelected: entry.zone.isEmpty)]

@@ -2,10 +2,10 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-// The way from what was typed to a value.
+// Conversion from inputs to a value.
 
 extension FieldEntry {
-    /// The value, `nil` when nothing was typed.
+    /// The value; `nil` if the inputs are blank.
     func value(as type: ValueType, in place: Place) throws(EntryProblem) -> FieldValue? {
         if isBlank(as: type) { return nil }
         let typed = text.string.trimmedSpaces
@@ -52,15 +52,15 @@ extension FieldEntry {
 
     // MARK: The other notation
 
-    /// What a form carries along of bytes: the notation that they are shown in, and a mark of their text.
+    /// A hidden input of bytes: their notation, and a fingerprint of their text.
     var shownNotation: Name {
         var mark = Fingerprint()
         mark.add(text)
         return Name("\(notation.rawValue)-\(mark.text)")
     }
 
-    /// Writes bytes anew that nobody typed, when only another notation was chosen for them: read in that one they would be others.
-    /// - Parameter shown: what the form carried along.
+    /// Converts unedited bytes to a newly chosen notation. Without this, their text would be read in the wrong notation.
+    /// - Parameter shown: the hidden input.
     mutating func rewrite(shown: Name) {
         for other in Notation.allCases where other != notation {
             var before = self
@@ -133,7 +133,7 @@ extension FieldEntry.Part {
         }
     }
 
-    /// What the number counts.
+    /// The unit of the number.
     var unit: String {
         switch self {
         case .latitude, .longitude, .course: "°"

@@ -2,9 +2,9 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-/// What a form says of one value: the texts in the inputs of its type.
+/// The form inputs of one value.
 struct FieldEntry: Sendable, Hashable {
-    /// How bytes are written in the form.
+    /// The notation of bytes in the form.
     enum Notation: String, Sendable, CaseIterable {
         case base64, hex
     }
@@ -15,17 +15,17 @@ struct FieldEntry: Sendable, Hashable {
     }
 
     var text: Name = ""
-    /// Whether a text without letters is meant, rather than no value.
+    /// True if the value is an empty string, rather than no value.
     var isEmptyText = false
     var notation = Notation.base64
-    /// What a reference does when its target is deleted.
+    /// The action of a reference when its target is deleted.
     var action = Reference.Action.none
-    /// The zone of a reference's target as ``Place`` writes it; empty for the record's own.
+    /// The zone of a reference's target in the format of ``Place``; empty for the zone of the record.
     var zone: Name = ""
-    /// The inputs of a location that are not empty.
+    /// The nonempty inputs of a location.
     var parts: [Part: Name] = [:]
 
-    /// Whether nothing was typed. White space is text, and nothing where other types are typed.
+    /// True if the inputs are blank. White space is a value of a string, but blank for other types.
     func isBlank(as type: ValueType) -> Bool {
         (type == .string ? text.isEmpty : text.string.trimmedSpaces.isEmpty) && !isEmptyText && parts.isEmpty
     }
@@ -34,7 +34,7 @@ struct FieldEntry: Sendable, Hashable {
 // MARK: From a value
 
 extension FieldEntry {
-    /// The entry that shows a value. Read again it gives the same value, except where text has line ends or characters that no form can carry.
+    /// The entry that shows a value. It converts back to the same value, except for text with line ends or characters that forms can't carry.
     init(_ value: FieldValue, place: Place) {
         self.init()
         switch value {
@@ -55,7 +55,7 @@ extension FieldEntry {
         }
     }
 
-    /// Text as it comes back from a browser: line ends are one character, and there is no character without a place in HTML.
+    /// Text as a browser returns it: with single-character line ends, and without characters that HTML excludes.
     static func carried(_ string: String) -> Name {
         var scalars = String.UnicodeScalarView()
         var isBehindReturn = false
@@ -94,11 +94,11 @@ extension FieldEntry {
 // MARK: From a form
 
 extension FieldEntry {
-    /// Reads the inputs whose names end with a row and a number: `text-3-1`, `latitude-3-1`.
+    /// Reads the inputs whose names end with the numbers of a field and a value: `text-3-1`, `latitude-3-1`.
     init(_ fields: [String: String], suffix: String) {
         self.init()
         text = Self.carried(fields["text-\(suffix)"] ?? "")
-        // What is there counts, whatever was ticked while it was not.
+        // Text takes precedence over a ticked box.
         isEmptyText = fields["empty-\(suffix)"] != nil && text.isEmpty
         notation = fields["as-\(suffix)"].flatMap { Notation(rawValue: $0) } ?? .base64
         if let shown = fields["shown-\(suffix)"] { rewrite(shown: Name(shown)) }

@@ -2,22 +2,22 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// The buttons of the form that change the form and save nothing.
+// Buttons that change the form without a save.
 
 extension RecordForm {
-    /// What a button of the form asks for.
+    /// The action of a button.
     enum Button: Sendable {
         case save
         case saveAnew
-        /// Adds the field that `newField` and `newType` name.
+        /// Adds the field with the name `newField` and the type `newType`.
         case addField
         case addElement(field: Int)
         case removeElement(field: Int, element: Int)
         case removeField(field: Int)
-        /// Looks for records whose names begin with what stands in a reference.
+        /// Searches for records whose names begin with the text of a reference.
         case find(field: Int, element: Int)
         case pick(field: Int, element: Int, Name)
-        /// Shows the same form once more.
+        /// Shows the same form again.
         case redraw
 
         init(_ fields: FormFields) {
@@ -46,8 +46,8 @@ extension RecordForm {
         }
     }
 
-    /// The form after a button that adds or takes away.
-    /// - Throws: `RecordError` BAD_REQUEST for a field that can't be added.
+    /// Applies a button that adds or removes inputs.
+    /// - Throws: `RecordError` BAD_REQUEST if the field can't be added.
     mutating func press(_ button: Button, _ sent: FormFields, visit: Visit) throws {
         switch button {
         case .save, .saveAnew, .find, .redraw: break
@@ -59,7 +59,7 @@ extension RecordForm {
             guard fields.indices.contains(number - 1), fields[number - 1].entries.indices.contains(element - 1) else { return }
             fields[number - 1].entries.remove(at: element - 1)
         case .removeField(let number):
-            // Only what was added to the form is taken from it again; a field of the type stays, without a value.
+            // Only fields that the form added can be removed from it. A field of the type stays without a value.
             if fields.indices.contains(number - 1), fields[number - 1].isNew { fields.remove(at: number - 1) }
         case .pick(let number, let element, let name):
             guard fields.indices.contains(number - 1), fields[number - 1].entries.indices.contains(element - 1) else { return }

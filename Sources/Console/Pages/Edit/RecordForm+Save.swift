@@ -2,28 +2,28 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// What a save of the form asks of the database.
+// Conversion from the form to a database operation.
 
 extension RecordForm {
-    /// What keeps the form from being saved, each beside what it is about.
+    /// The errors that prevent a save, each for its input.
     struct Problems: Sendable {
         var fields: [Int: String] = [:]
         var recordName: String?
         var parent: String?
-        /// What is about no field in particular.
+        /// An error that concerns no single field.
         var general: RecordError?
 
         var isEmpty: Bool { fields.isEmpty && recordName == nil && parent == nil && general == nil }
     }
 
-    /// The operation that saves the form: all that was typed of a new record, and what was changed of one that is there.
-    /// - Returns: `nil` and problems when something typed is no value; `nil` without problems when nothing was changed.
+    /// The operation that saves the form: all values of a new record, or the changed values of an existing one.
+    /// - Returns: `nil` with problems if an input is invalid; `nil` without problems if nothing has changed.
     func operation(in place: Place) -> (operation: RecordOperation?, problems: Problems) {
         var problems = Problems()
         var inputs: [Name: FieldInput] = [:]
         for (index, field) in fields.enumerated() {
             do {
-                // A copy has all the values of its original, to the byte where nothing was typed.
+                // A copy saves all values of its original, and unedited values stay exactly the same.
                 let now = try field.value(in: place)
                 if isNew, let now { inputs[field.name] = EditedField.input(now, field.type) }
                 if !isNew, field.isChanged(to: now) { inputs[field.name] = EditedField.input(now, field.type) }
@@ -51,7 +51,7 @@ extension RecordForm {
         }
     }
 
-    /// Where a refusal of the database belongs: beside the field that it names.
+    /// Assigns an error of the database to the field that it names.
     func place(_ error: RecordError) -> Problems {
         var problems = Problems()
         if isNew, error.code == .conflict || error.code == .exists {

@@ -2,15 +2,15 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A record as a form edits it. All of it travels with the form, so that the server remembers nothing and nothing typed is lost.
+/// A record in an edit form. The form carries the whole state, so the server is stateless and no input is lost.
 struct RecordForm: Sendable {
-    /// Fields that a form may have.
+    /// The maximum number of fields in a form.
     static let fieldLimit = 1000
 
     var recordType: Name
-    /// What was typed for a new record, empty to let the server make a name; of a record that is there, its name.
+    /// The name input of a new record, empty for a generated name; or the name of the existing record.
     var recordName: Name
-    /// The change tag that the record had when the form was opened; `nil` for a new record.
+    /// The change tag when the form was opened; `nil` for a new record.
     var tag: String?
     /// The name of the parent, empty for none.
     var parent: Name
@@ -26,8 +26,8 @@ struct RecordForm: Sendable {
         fields = Self.declared(type).map { EditedField($0.name, $0.type, was: nil, showing: nil, place: place) }
     }
 
-    /// The form of a record that is there.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// The form of an existing record.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     init(_ record: StoredRecord, type: RecordType?, place: Place) throws {
         recordType = record.recordType
         recordName = record.recordID.recordName
@@ -47,12 +47,12 @@ struct RecordForm: Sendable {
         }
     }
 
-    /// The fields of a type, by name.
+    /// The fields of a type, sorted by name.
     private static func declared(_ type: RecordType) -> [(name: Name, type: FieldType)] {
         type.fields.map { (name: $0.key, type: $0.value.type) }.sorted { $0.name < $1.name }
     }
 
-    /// A copy as a new record: the same values under another name. Files are uploaded for one record, so they stay behind.
+    /// A copy for a new record: the same values with another name. Files belong to one record, so the copy has none.
     func duplicated(place: Place) -> RecordForm {
         var form = self
         form.tag = nil
@@ -64,7 +64,7 @@ struct RecordForm: Sendable {
         return form
     }
 
-    /// The same values as a new record of the same name, for one that was deleted while it was edited.
+    /// The same values for a new record with the same name, if the record was deleted during the edit.
     func madeAnew() -> RecordForm {
         var form = self
         form.tag = nil
@@ -72,11 +72,11 @@ struct RecordForm: Sendable {
     }
 }
 
-// MARK: A form that was sent
+// MARK: Submitted forms
 
 extension RecordForm {
-    /// Reads a form that was sent.
-    /// - Throws: `RecordError` BAD_REQUEST when it is not one of ours.
+    /// Reads a submitted form.
+    /// - Throws: `RecordError` BAD_REQUEST if the form is malformed.
     init(_ sent: FormFields, visit: Visit) throws {
         let fields = Dictionary(sent.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         guard let type = fields["type"], !type.isEmpty else {
@@ -84,7 +84,7 @@ extension RecordForm {
         }
         recordType = Name(type)
         tag = fields["tag"].flatMap { $0.isEmpty ? nil : $0 }
-        // Names are typed by people, who leave spaces behind.
+        // Removes surrounding spaces, because users type the names.
         recordName = tag == nil ? Name((fields["name"] ?? "").trimmedSpaces) : Name(fields["name"] ?? "")
         parent = Name((fields["parent"] ?? "").trimmedSpaces)
         parentWas = Name(fields["parentWas"] ?? "")

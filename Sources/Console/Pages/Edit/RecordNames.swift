@@ -2,22 +2,22 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Finds records of a zone by how their names begin, for who types a reference.
+/// Finds records of a zone by name prefix, for reference inputs.
 enum RecordNames {
     struct Found: Sendable {
         let recordName: Name
         let recordType: Name
     }
 
-    /// Records that are suggested.
+    /// The maximum number of suggestions.
     static let limit = 12
 
-    /// The records whose names begin so, in the order of names; those of an empty zone or of none are none.
+    /// The records whose names have the prefix, in name order; empty if the zone is empty or does not exist.
     static func beginning(with text: Name, in zoneID: ZoneID, visit: Visit) async throws -> [Found] {
         guard let listing = visit.database as? any RecordListing else { return [] }
         var found: [StoredRecord] = []
         do {
-            // The list goes on behind a name, so a record of just this name is asked for by itself.
+            // The list starts after the given name, so a record with exactly this name needs a separate fetch.
             if !text.isEmpty {
                 let exact = try await visit.measure { try await listing.fetch([RecordID(recordName: text, zoneID: zoneID)], desiredKeys: []) }
                 found = exact.compactMap { try? $0.get() }
@@ -31,7 +31,7 @@ enum RecordNames {
         return found.prefix(limit).map { Found(recordName: $0.recordID.recordName, recordType: $0.recordType) }
     }
 
-    /// The same as JSON, for the script that suggests while one types: `{"names":[{"recordName":…,"recordType":…}]}`.
+    /// The result as JSON for the suggestion script: `{"names":[{"recordName":…,"recordType":…}]}`.
     static func json(_ visit: Visit) async throws -> [UInt8] {
         guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs a zone") }
         let found = try await beginning(with: Name(visit.fields["q"] ?? ""), in: zoneID, visit: visit)

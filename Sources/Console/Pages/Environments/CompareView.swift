@@ -2,12 +2,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Compare: what differs between the schemas of development and production.
+/// The page Compare: differences between the schemas of development and production.
 struct CompareView: Page {
     static let template = "compare"
     static let tab = Tab.compare
 
-    /// A composite index, and where it is.
+    /// A composite index, and the environments that have it.
     struct CompositeRow: ViewModel {
         let typeName: String
         let index: String
@@ -17,7 +17,7 @@ struct CompareView: Page {
 
     let title = "Compare"
     let container: String
-    /// `nil` when the schemas are the same.
+    /// `nil` if the schemas are equal.
     let changes: SchemaChangeList?
     let composites: [CompositeRow]
     let deploy: String

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Deploy: what production would take over from development, and the button that does it.
+/// The page Deploy: the schema changes from development to production, and the button that applies them.
 struct DeployView: Page {
     static let template = "deploy"
     static let tab = Tab.deploy
@@ -10,20 +10,20 @@ struct DeployView: Page {
     let title = "Deploy"
     let container: String
     let notice: String?
-    /// Said when the schemas changed between the plan that was confirmed and the click.
+    /// True if the schemas changed between the preview and the confirmation.
     let isStale: Bool
-    /// `nil` when production has everything already.
+    /// `nil` if production is up to date.
     let changes: SchemaChangeList?
-    /// What must not happen to a production schema, one line for each change; empty when the plan can run.
+    /// Changes that a production schema does not allow, one per line; empty if the plan can run.
     let obstacles: [String]
     let refusal: Complaint?
-    /// Indexes that production loses.
+    /// A warning about indexes that production loses.
     let drops: String?
     let canRun: Bool
     let fingerprint: String
     let action: String
     let compare: String
-    /// Indexes that are being built in production.
+    /// Indexes that production is building.
     let works: IndexWorkPanel?
     let milliseconds: String
 }
@@ -33,7 +33,7 @@ extension DeployView {
         try await load(visit, isStale: false)
     }
 
-    /// Deploys what was shown; when the schemas are no longer those, shows the plan as it is now.
+    /// Applies the plan on the page. If the schemas have changed since, shows the new plan.
     static func deploy(_ visit: Visit) async throws -> Answer {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
@@ -67,7 +67,7 @@ extension DeployView {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// What to do about a change that production can't take.
+    /// Advice for a change that production does not allow.
     private static func line(_ change: SchemaDifference.Change) -> String? {
         switch change {
         case .removeType(let type): "Development no longer has the type \(type.name). Make it again there; production keeps it for good."

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Reset: takes everything out of development.
+/// The page Reset: deletes all data in development and resets its schema.
 struct ResetView: Page {
     static let template = "reset"
     static let tab = Tab.reset
@@ -17,12 +17,12 @@ struct ResetView: Page {
     let notice: String?
     let isProduction: Bool
     let development: String
-    /// What was typed where the container's name was asked for, when it was another one.
+    /// The confirmation input, if it did not match the container's name.
     let typed: String?
     let types: [TypeRow]
-    /// `nil` when nobody counts.
+    /// `nil` if the engine does not count records.
     let total: String?
-    /// What becomes of the schema; `nil` when it is production's already.
+    /// The schema changes of the reset; `nil` if the schema already equals production's.
     let changes: SchemaChangeList?
     let action: String
     let back: String
@@ -34,7 +34,7 @@ extension ResetView {
         try await load(visit, typed: nil)
     }
 
-    /// Resets development when the container's name was typed as it is.
+    /// Resets development if the confirmation input matches the container's name.
     static func reset(_ visit: Visit) async throws -> Answer {
         guard visit.place.address.environment == .development else {
             throw RecordError(.accessDenied, "Production is never reset; choose development in the bar")

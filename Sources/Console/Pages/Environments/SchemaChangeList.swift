@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What differs between two schemas, side by side in the lines of a schema file.
+/// The differences between two schemas, side by side in the syntax of schema files.
 struct SchemaChangeList: ViewModel {
     struct Group: ViewModel {
         /// The name of a type; `nil` for roles.
@@ -15,7 +15,7 @@ struct SchemaChangeList: ViewModel {
         let kind: String
         let before: String?
         let after: String?
-        /// What to bear in mind, such as that queries which need the index will be refused.
+        /// A warning, for example that queries which need the index will be refused.
         let warning: String?
     }
 
@@ -27,8 +27,8 @@ struct SchemaChangeList: ViewModel {
 
 extension SchemaChangeList {
     /// - Parameters:
-    ///   - schema: the one of the two that has the fields whose indexes differ: either.
-    ///   - warning: what to say of a change, if anything.
+    ///   - schema: either schema; both have the fields whose indexes differ.
+    ///   - warning: a warning about a change; `nil` for none.
     init(
         _ difference: SchemaDifference, _ respellings: [SchemaRespelling] = [], of schema: Schema, before: String, after: String,
         warning: (SchemaDifference.Change) -> String? = { _ in nil }
@@ -54,7 +54,7 @@ extension SchemaChangeList {
 }
 
 extension SchemaChangeList.Row {
-    /// A field that is spelt otherwise.
+    /// A field whose name differs only in its Unicode spelling.
     fileprivate init(_ respelling: SchemaRespelling, of schema: Schema) {
         let key = FieldKey.custom(respelling.field)
         let indexes = schema.types[respelling.recordType]?.definition(of: key)?.indexes ?? []
@@ -93,7 +93,7 @@ extension SchemaChangeList.Row {
 }
 
 extension RecordType {
-    /// The statement that declares the type, as a schema file has it, without the six fields that every type has.
+    /// The type declaration in the syntax of schema files, without the six system fields.
     var schemaStatement: String {
         let system = systemIndexes.compactMap { field, indexes in
             indexes.isEmpty ? nil : (name: field.schemaName, line: FieldDefinition(type: field.type, indexes: indexes).schemaLine(.system(field)))

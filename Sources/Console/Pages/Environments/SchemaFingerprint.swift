@@ -1,8 +1,8 @@
 internal import Records
 
-/// A short word for what two schemas say, so that a form can tell that what it confirms is still what it showed.
+/// A short hash of two schemas, so that a confirmation can detect changes since the preview.
 enum SchemaFingerprint {
-    /// Sixteen hexadecimal digits. No secret and no proof: it guards against what changes meanwhile.
+    /// 16 hexadecimal digits. The hash is not cryptographic: it detects concurrent changes, not attacks.
     static func text(from before: Schema, to after: Schema) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for text in [before.text, after.text] {

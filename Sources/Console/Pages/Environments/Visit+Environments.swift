@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 
 extension Visit {
-    /// The schema of one of the container's environments. One that nothing was ever asked of is not made by looking.
+    /// The schema of one of the container's environments. Does not create an unused environment.
     func schema(of environment: Environment) async throws -> Schema {
         if environment == place.address.environment, let schema { return schema }
         if let listing = engine as? any EnvironmentListing {
@@ -14,7 +14,7 @@ extension Visit {
         return try await measure { try await editing.schema() }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when the engine's schema can't be edited.
+    /// - Throws: `RecordError` BAD_REQUEST if the engine does not support schema edits.
     func schemaEditing(in environment: Environment) async throws -> any SchemaEditing {
         var address = place.address
         address.environment = environment
@@ -25,7 +25,7 @@ extension Visit {
         return editing
     }
 
-    /// What is being done to the indexes of an environment.
+    /// The index jobs of an environment.
     func indexWorks(in environment: Environment) async throws -> IndexWorks {
         if let listing = engine as? any EnvironmentListing {
             let existing = try await measure { try await listing.environments(of: place.address.container) }

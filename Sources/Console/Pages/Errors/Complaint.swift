@@ -1,10 +1,10 @@
 internal import Records
 
-/// What the API says to a request that a page shows in place of an answer.
+/// An API error that a page shows in place of an answer.
 struct Complaint: ViewModel {
     let reason: String
     let code: String
-    /// What to do now, sentence by sentence.
+    /// Advice, one sentence per element.
     let advice: [String]
 
     init(_ error: RecordError, advice: [String] = []) {

@@ -1,14 +1,14 @@
-/// Asks before something is changed that can't be taken back.
+/// A confirmation page for changes that can't be undone.
 struct ConfirmationView: Page {
     static let template = "confirm"
     static let tab = Tab.home
 
     let title: String
     let lines: [String]
-    /// Where the form is sent.
+    /// The address of the form.
     let action: String
     let fields: [Frame.Hidden]
     let button: String
-    /// Back without having done anything.
+    /// The link back, without any change.
     let cancel: String
 }

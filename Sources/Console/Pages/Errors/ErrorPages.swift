@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// Answers what goes wrong outside of any place with a page. Requests of the web services are left to them.
+/// Shows an error page for errors outside of any place. Leaves web service requests alone.
 struct ErrorPages: RouterMiddleware {
     typealias Context = ServingRequestContext
 

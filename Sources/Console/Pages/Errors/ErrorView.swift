@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Records
 
-/// What went wrong, in the words of the API, and what to do.
+/// An API error with advice.
 struct ErrorView: Page {
     static let template = "error"
     static let tab = Tab.home
@@ -13,7 +13,7 @@ struct ErrorView: Page {
     let reason: String
     let code: String?
     let remedy: String?
-    /// Back to where the error came about; `nil` outside of any place.
+    /// The link back to the page of the error; `nil` outside of any place.
     let back: Frame.Link?
 
     init(missing reason: String) {

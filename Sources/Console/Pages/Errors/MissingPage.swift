@@ -1,4 +1,4 @@
-/// There is nothing to show at an address, and why.
+/// An address without content, and the reason.
 struct MissingPage: Error {
     let reason: String
 

@@ -2,32 +2,32 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Explain: how a query is answered, and what would make it cheaper.
+/// The page Explain: how the engine executes a query, and what would make it cheaper.
 struct ExplainView: Page {
     static let template = "explain"
     static let tab = Tab.query
 
     let title: String
-    /// `nil` when the container has no type yet.
+    /// `nil` if the container has no types.
     let editor: QueryEditor?
     let firstSteps: FirstSteps?
     let refusal: QueryRefusal?
     let complaint: Complaint?
-    /// Said in place of an explanation, such as that a value can't be read.
+    /// A remark in place of an explanation, for example about an unreadable value.
     let remark: String?
     let answer: Explained?
-    /// The composite indexes that would serve the query and are being built.
+    /// The composite indexes that would serve the query and are still building.
     let works: IndexWorkPanel?
-    /// Whether the query is explained only when they are complete: it is not run every second meanwhile.
+    /// True if the page waits for the indexes. It does not explain the query until they are complete, to avoid a run every second.
     let isWaiting: Bool
-    /// This page without waiting.
+    /// The link to this page without waiting.
     let now: String
     let code: CodePanel?
     let milliseconds: String
 }
 
 extension ExplainView {
-    /// The page, or where a button of the form leads to.
+    /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
         return if let changed = form.redirect(visit, to: "explain") { changed } else { .page(try await load(visit, form)) }
@@ -83,7 +83,7 @@ extension ExplainView {
 }
 
 extension IndexBuildProgress {
-    /// Whether this is a composite index in the making, for a filter and the first sort of a query.
+    /// True if this is a composite index in progress that covers an equality filter and the first sort of a query.
     fileprivate func serves(_ query: Query, of type: RecordType) -> Bool {
         guard case .composite(let index) = subject, work == .building, recordType == type.name else { return false }
         return query.sorts.first.map { type.key(named: $0.fieldName) == index.sort } ?? false

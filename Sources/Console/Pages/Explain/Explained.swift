@@ -2,13 +2,13 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// An explanation as the page shows it.
+/// An explanation in the format of the page.
 struct Explained: ViewModel {
     struct CandidateRow: ViewModel {
         let index: String
         let clause: String
         let standing: String
-        /// `has`, `lacks` or empty: how the mark looks.
+        /// `has`, `lacks` or empty. Determines the style of the mark.
         let tone: String
         let isUsed: Bool
         let entries: String?
@@ -26,7 +26,7 @@ struct Explained: ViewModel {
     }
 
     let sentence: String
-    /// Whether the query was run: nothing was read otherwise.
+    /// True if the engine ran the query. Otherwise it read nothing.
     let isRun: Bool
     let summary: String
     let entriesRead: String
@@ -34,7 +34,7 @@ struct Explained: ViewModel {
     let recordsReturned: String
     let more: String?
     let milliseconds: String
-    /// Entries and records read for each record returned.
+    /// The number of entries or records read per returned record.
     let ratio: String?
     let isWasteful: Bool
     let candidates: [CandidateRow]
@@ -45,7 +45,7 @@ struct Explained: ViewModel {
 }
 
 extension Explained {
-    /// Reads for each record returned from which on the page calls a query expensive.
+    /// The reads per returned record from which the page calls a query expensive.
     private static let wastefulRatio = 10
 
     init(_ explanation: QueryExplanation, plan: QueryPlan, form: QueryForm, type: RecordType, visit: Visit) {
@@ -57,7 +57,7 @@ extension Explained {
         recordsReturned = Digits.grouped(explanation.recordsReturned)
         more = explanation.hasMore ? "more follow" : nil
         milliseconds = Digits.fixed(explanation.milliseconds, explanation.milliseconds < 1 ? 2 : explanation.milliseconds < 100 ? 1 : 0)
-        // Records read are among what was found through entries, so the larger number is the work.
+        // The records read are among the entries read, so the larger number is the total work.
         let work = max(explanation.entriesRead, explanation.recordsRead)
         let returned = explanation.recordsReturned
         ratio = returned == 0 ? nil : Digits.fixed(Double(work) / Double(returned), work < returned * 10 ? 1 : 0)
@@ -74,7 +74,7 @@ extension Explained {
                     Frame.Hidden(name: "sort", value: index.sort.schemaName.string),
                 ])
         }
-        // Composite indexes are Skylight's own and may be added in production too.
+        // Composite indexes are specific to Skylight, so production allows them too.
         canAdvise = visit.database is any SchemaEditing
         action = visit.place.link("composites/change")
     }

@@ -3,12 +3,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Records with the files that come with them. Scripts fetch the files and show how far each record is, as
-/// CKFetchRecordsOperation tells it; without scripts they are links.
+/// Records with their asset files. Scripts download the files and show the progress of each
+/// record, as CKFetchRecordsOperation reports it. Without scripts, the files are links.
 struct AssetTable: ViewModel {
     struct Row: ViewModel {
         let recordName: String
-        /// `nil` for a record that was not found.
+        /// `nil` if the record was not found.
         let found: Found?
         let complaint: Complaint?
     }
@@ -17,16 +17,16 @@ struct AssetTable: ViewModel {
         let recordHref: String
         let type: String
         let typeHref: String
-        /// What is said of a record without any file.
+        /// The text for a record without files.
         let nothing: String?
-        /// The only file: it stands on the record's own line.
+        /// A single file, which is on the record's own line.
         let file: File?
-        /// Several files: each has a line below the record's.
+        /// Several files, each on its own line below the record.
         let group: Group?
     }
 
     struct Group: ViewModel {
-        /// Names the group to those who don't see the table.
+        /// The accessible label of the group.
         let label: String
         let isFile = false
         let count: String

@@ -2,10 +2,10 @@ internal import AssetStore
 internal import JSON
 internal import Records
 
-/// Records of several types in one table: a column for each field that one of them has, and the rows of a type together.
+/// Records of several types in one table: one column per field in use, with the rows grouped by type.
 struct FetchTable: ViewModel {
     struct Group: ViewModel {
-        /// `Message, 3 records`; `Not found` for names without a record, `Not fetched` where there was no room for some.
+        /// `Message, 3 records`; `Not found` for names without a record, `Not fetched` for records beyond the size limit.
         let title: String
         let typeHref: String?
         let rows: [Row]
@@ -14,10 +14,10 @@ struct FetchTable: ViewModel {
 
     typealias Row = RecordRow<Cell>
 
-    /// What a record has in a column.
+    /// The content of a column in a row.
     enum Cell: ViewModel {
         case value(ValueView)
-        /// The record's type has no field of this name.
+        /// The record's type has no such field.
         case none
 
         func child(named name: String) -> Any? {
@@ -37,14 +37,14 @@ struct FetchTable: ViewModel {
 
     struct Column: ViewModel {
         let name: String
-        /// The type as the API names it; several types where records differ in it.
+        /// The type as the API names it; several types if the records differ.
         let type: String?
         let isNumber: Bool
     }
 
     let columns: [Column]
     let groups: [Group]
-    /// Cells of a whole row.
+    /// The number of columns, for cells that span a whole row.
     let width: String
     let caption: String
 
@@ -83,12 +83,12 @@ struct FetchTable: ViewModel {
         let name: Name
         var types: [String]
         let isNumber: Bool
-        /// Record types that have it.
+        /// The number of record types that have it.
         let uses: Int
         let rank: Int
     }
 
-    /// Every field that one of the records has a value in: first those that most types share, so that what can be compared is at hand.
+    /// Every field in use. Fields that most types share come first, to put comparable values side by side.
     private static func fields(_ records: [(type: Name, values: [Name: FieldValue])], _ visit: Visit) -> [Union] {
         var types: [Name: Set<Name>] = [:]
         var wire: [Name: [String]] = [:]

@@ -3,33 +3,33 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The tab Fetch: records by their names, of any types, from one zone.
+/// The tab Fetch: records of any type by name, from one zone.
 struct FetchView: Page {
     static let template = "fetch"
     static let tab = Tab.fetch
 
-    /// Records a request may ask for, as in the web services.
+    /// The maximum number of records per request, as in the web services.
     static let nameLimit = 200
-    /// Bytes of fields that a page reads; the records for which there is no room are refused one by one.
+    /// The limit of fields that a page reads, in bytes. Each record beyond it gets an error.
     static let bytesLimit = 32 << 20
-    /// Fields that a line shows.
+    /// The maximum number of fields on a line.
     static let shownFields = 5
 
     struct Row: ViewModel {
         let recordName: String
-        /// `nil` for a record that was not found.
+        /// `nil` if the record was not found.
         let found: Found?
         let complaint: Complaint?
     }
 
     struct Found: ViewModel {
         let href: String
-        /// Names the record to what is done with those that are picked.
+        /// Identifies the record in actions on ticked records.
         let pick: String
         let type: String
         let typeHref: String
         let fields: [NamedValue]
-        /// Fields that the line has no room for.
+        /// The number of fields that do not fit on the line.
         let more: String?
         let modified: ValueView
         let by: String
@@ -41,7 +41,7 @@ struct FetchView: Page {
         let value: ValueView
     }
 
-    /// Names to try, where none are asked for.
+    /// Example names, if the request has none.
     struct Example: ViewModel {
         let zone: String
         let names: [Frame.Link]
@@ -51,11 +51,11 @@ struct FetchView: Page {
     struct Foot: ViewModel {
         let found: String
         let missing: String?
-        /// How many files there are to fetch, and how large they are together.
+        /// The number of files and their total size.
         let files: String?
         let milliseconds: String
         let exports: ResultFiles
-        /// The same records in the other shape; `nil` where there is one only.
+        /// The link to the same records in the other layout; `nil` if there is only one layout.
         let otherShape: Frame.Link?
     }
 
@@ -69,19 +69,19 @@ struct FetchView: Page {
     let withAssets: Bool
     let complaint: Complaint?
     let rows: [Row]
-    /// In place of the rows, where the assets are fetched too.
+    /// Replaces the rows if the page also fetches assets.
     let assets: AssetTable?
-    /// In place of the rows, where every field is to have its column.
+    /// Replaces the rows if every field gets a column.
     let table: FetchTable?
-    /// `table` where that was asked for.
+    /// `table` if the address requests it.
     let shape: String?
     let notice: String?
-    /// What is done with the records that are ticked.
+    /// The actions for ticked records.
     let picking: PickingBar?
     let zone: String
     let example: Example?
     let noZones: Bool
-    /// The fetch as clients write it; `nil` where nothing is fetched.
+    /// The fetch as client code; `nil` if nothing is fetched.
     let code: CodePanel?
     let foot: Foot?
 }
@@ -146,7 +146,7 @@ extension FetchView {
                     exports: ResultFiles(to: "fetch", asked, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
     }
 
-    /// The names that were typed, one a line.
+    /// The names in the input, one per line.
     static func names(in fields: FormFields) -> [String] {
         (fields["names"] ?? "").formLines.map { $0[...].trimmingSpaces }.filter { !$0.isEmpty }
     }
@@ -185,11 +185,11 @@ extension FetchView.Found {
 }
 
 extension FetchView.Example {
-    /// A few records of the zone, one of each type if possible. A feed lists them without any index.
+    /// A few records of the zone, of different types if possible. The feed lists records without an index.
     fileprivate init?(_ visit: Visit) async throws {
         guard let zoneID = visit.place.zoneID, visit.hasFeed(zoneID) else { return nil }
         let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
-        // Names to try are an offer: what is wrong with the zone is said where it is asked for.
+        // Examples are optional, so errors are ignored. A real request reports them.
         guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
         let records = page.changes.map(\.record)
         var types: Set<Name> = []
@@ -206,13 +206,13 @@ extension FetchView.Example {
 }
 
 extension Visit {
-    /// The zone to look into when none is chosen: the first one with a feed, else the default zone; `nil` in an empty shared database.
+    /// The default zone of pages: the first zone with a feed, else the default zone; `nil` in an empty shared database.
     var usualZoneID: ZoneID? {
         if let zone = customZones.first { return zone.zoneID }
         return place.address.scope == .shared ? nil : .default
     }
 
-    /// The same visit to one zone.
+    /// The same visit in one zone.
     func inZone(_ zoneID: ZoneID) -> Visit {
         Visit(
             place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, assets: assets,
@@ -221,9 +221,9 @@ extension Visit {
 }
 
 extension Substring {
-    /// Without spaces at both ends.
+    /// The text without surrounding spaces and tabs.
     var trimmingSpaces: String {
-        // Scalar by scalar: a space that something joins with is one all the same.
+        // Works on scalars, because a space followed by a combining character is not a space as a `Character`.
         var scalars = unicodeScalars
         while scalars.first == " " || scalars.first == "\t" { scalars.removeFirst() }
         while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// A field that is not the same in two versions of a record.
+/// A field that differs between two versions of a record.
 struct FieldDifference: ViewModel {
     let name: String
     /// `added`, `changed` or `removed`.
@@ -9,7 +9,7 @@ struct FieldDifference: ViewModel {
     let before: ValueView
     let after: ValueView
 
-    /// What a version of a record holds, as far as versions are compared.
+    /// The parts of a record's version that the comparison uses.
     struct Version {
         let fields: [Name: Field]
         let parent: Name?
@@ -21,14 +21,14 @@ struct FieldDifference: ViewModel {
             self.parent = parent
         }
 
-        /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+        /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
         init(_ text: FieldsText, parent: Name?) throws {
             fields = Dictionary(try text.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
             self.parent = parent
         }
     }
 
-    /// The fields that differ, by name; a record's parent is the last of them.
+    /// The differing fields, sorted by name. The parent of the record comes last.
     static func all(from before: Version, to after: Version, _ presenter: ValuePresenter) -> [FieldDifference] {
         var differences = Set(before.fields.keys).union(after.fields.keys).sorted().compactMap { name -> FieldDifference? in
             let (old, new) = (before.fields[name], after.fields[name])
@@ -51,6 +51,6 @@ struct FieldDifference: ViewModel {
         hadValue ? hasValue ? "changed" : "removed" : "added"
     }
 
-    /// The field as it is stored: strings that only look the same are not.
+    /// The stored bytes of the field. Strings that look the same can differ in their bytes.
     private static func bytes(_ field: Field) -> [UInt8] { FieldsText(CollectionOfOne(field)).bytes }
 }

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What became of a record, change by change.
+/// The history of a record, change by change.
 struct RecordHistory: ViewModel {
     struct Row: ViewModel {
         /// `created`, `modified` or `deleted`.
@@ -14,40 +14,40 @@ struct RecordHistory: ViewModel {
         let isNow: Bool
         let request: Frame.Link?
         let differences: [FieldDifference]
-        /// Those that are shown on request.
+        /// Differences that the user expands.
         let more: [FieldDifference]
         let moreText: String
-        /// Said where there are no differences to show.
+        /// A remark if there are no differences to show.
         let remark: String?
-        /// Asks whether to bring this version back; `nil` of a deletion, and of the present.
+        /// The link that asks to restore this version; `nil` for deletions and the current version.
         let restore: String?
     }
 
-    /// Fields of a change that are shown at once.
+    /// The maximum number of fields of a change that are initially visible.
     private static let fieldLimit = 6
 
     let rows: [Row]
-    /// How long versions are kept.
+    /// The retention of versions, in a sentence.
     let kept: String
-    /// Said below the last row, where something was before it that is not kept.
+    /// A remark below the last row about earlier changes that are not kept.
     let beginning: String?
-    /// The page of the whole history; `nil` where this is all of it.
+    /// The link to the whole history; `nil` if this is all of it.
     let whole: Frame.Link?
     let earlier: String?
 
     /// - Parameters:
     ///   - before: only changes before this position.
-    ///   - limit: most changes.
-    /// - Returns: `nil` when the engine keeps no journal or knows nothing of the record.
+    ///   - limit: the maximum number of changes.
+    /// - Returns: `nil` if the engine keeps no journal or has no entries for the record.
     static func load(_ name: Name, in zoneID: ZoneID, before: Int64? = nil, limit: Int, _ visit: Visit) async throws -> RecordHistory? {
         guard let journal = visit.database as? any RecordJournalling else { return nil }
         let recordID = RecordID(recordName: name, zoneID: zoneID)
-        // One more than is shown says what the last one changed.
+        // Reads one extra entry, to determine the differences of the last one.
         let request = RecordJournalRequest(recordID, before: before, limit: PageLimit(records: limit + 1))
         let page = try await visit.measure { try await journal.journal(request) }
         if page.entries.isEmpty { return nil }
         let presenter = try await visit.presenter(of: page.entries, in: zoneID)
-        // A page of the journal also ends at so many bytes: then its last entry is the one that says what the one before changed.
+        // A page of the journal also has a byte limit. If it ends early, its last entry serves only to determine the differences of the previous one.
         let count = page.before == nil ? page.entries.count : page.entries.count - 1
         let shown = page.entries.prefix(max(1, min(limit, count)))
         let place = visit.inZone(zoneID).place
@@ -72,7 +72,7 @@ struct RecordHistory: ViewModel {
 }
 
 extension RecordHistory.Row {
-    /// - Parameter isCut: whether there is more than was read, so that a missing `previous` is only further back.
+    /// - Parameter isCut: true if more entries exist than were read, so that a missing `previous` does not mean a first version.
     fileprivate init(
         _ entry: RecordJournalEntry, _ version: FieldDifference.Version, after previous: (entry: RecordJournalEntry, version: FieldDifference.Version)?,
         isCut: Bool, _ presenter: ValuePresenter, _ name: Name, _ place: Place, _ people: People
@@ -105,7 +105,7 @@ extension RecordHistory.Row {
 }
 
 extension JournalLimits {
-    /// What is kept, in a sentence.
+    /// The retention policy, in a sentence.
     var sentence: String {
         if isOff { return "This server keeps no earlier versions: skylight serve --journal-days 30 would." }
         return "Earlier versions are kept for \(Digits.count(days, "day")) after they were replaced, the latest \(Digits.grouped(versions)) of a record."
@@ -113,7 +113,7 @@ extension JournalLimits {
 }
 
 extension Visit {
-    /// What shows the values of a record's versions.
+    /// The presenter for the values of a record's versions.
     func presenter(of entries: [RecordJournalEntry], in zoneID: ZoneID) async throws -> ValuePresenter {
         var presenter = ValuePresenter(place: place, zoneID: zoneID, links: nil)
         if entries.contains(where: \.fields.mayHoldAssets) {

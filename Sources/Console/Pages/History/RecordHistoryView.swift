@@ -2,12 +2,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page of all that became of a record.
+/// The page with the complete history of a record.
 struct RecordHistoryView: Page {
     static let template = "record_history"
     static let tab = Tab.fetch
 
-    /// Changes on a page.
+    /// The number of changes on a page.
     private static let limit = 25
 
     let title: String
@@ -15,7 +15,7 @@ struct RecordHistoryView: Page {
     let zone: String
     let record: String
     let history: RecordHistory?
-    /// Whether the page begins with the latest change.
+    /// True if the page begins with the latest change.
     let isLatest: Bool
     let milliseconds: String
 

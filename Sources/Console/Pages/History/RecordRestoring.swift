@@ -2,9 +2,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Brings earlier versions of records back.
+/// Restores earlier versions of records.
 enum RecordRestoring {
-    /// Saves the record as it was, onto the record as it was when the question was asked.
+    /// Saves the earlier version, provided that the record has not changed since the confirmation page.
     static func restore(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
         guard let journal = visit.database as? any RecordJournalling else { throw RecordError(.badRequest, "This engine keeps no earlier versions") }
@@ -19,7 +19,7 @@ enum RecordRestoring {
         return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordRestored.parameter])
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when the address says too little.
+    /// - Throws: `RecordError` BAD_REQUEST if the address lacks the record name or the zone.
     static func target(_ visit: Visit) throws -> (Name, ZoneID) {
         guard let name = visit.fields.text("name"), let zoneID = visit.place.zoneID ?? visit.usualZoneID else {
             throw RecordError(.badRequest, "The address needs the record's name and its zone")
@@ -27,7 +27,7 @@ enum RecordRestoring {
         return (Name(name), zoneID)
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when the address names no change.
+    /// - Throws: `RecordError` BAD_REQUEST if the address names no change.
     static func position(_ visit: Visit) throws -> Int64 {
         guard let position = visit.fields.text("position").flatMap({ Int64($0) }) else {
             throw RecordError(.badRequest, "The address needs the position of the change to go back to")

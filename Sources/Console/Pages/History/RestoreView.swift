@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Asks whether a record is to be as it was, and shows what that changes.
+/// The confirmation page for a restore, with the changes that it makes.
 struct RestoreView: Page {
     static let template = "record_restore"
     static let tab = Tab.fetch
@@ -13,7 +13,7 @@ struct RestoreView: Page {
     let zone: String
     let when: ValueView
     let who: String
-    /// Whether there is no record of the name at the moment.
+    /// True if no record of that name exists now.
     let isDeleted: Bool
     let differences: [FieldDifference]
     let action: String

@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// One container as a whole: what it holds, its name, and the way to be rid of it.
+/// The page of a whole container: its content, and the actions to rename and delete it.
 struct ContainerView: Page {
     static let template = "container"
     static let tab = Tab.home
@@ -19,7 +19,7 @@ struct ContainerView: Page {
     let name: String
     let rows: [EnvironmentRow]
     let query: String
-    /// What was typed for the new name.
+    /// The input for the new name.
     let newName: String
     let complaint: Complaint?
     let milliseconds: String
@@ -28,7 +28,7 @@ struct ContainerView: Page {
         try await page(try await container(fields, console), console: console)
     }
 
-    /// Gives the container the name that was typed.
+    /// Renames the container.
     static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
         let typed = fields["newName"]?.trimmedSpaces ?? ""
@@ -38,7 +38,7 @@ struct ContainerView: Page {
             }
             if name == container { return .redirect("/") }
             let editing = try editing(console)
-            // Known before anything that is under way is ended for it.
+            // Checks for a conflict before the rename closes requests in progress.
             let others = try await console.engine.containers().filter { $0 != container }
             if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) { throw RecordError.containerExists(taken) }
             try await console.assets.withClosed([container, name]) { try await editing.renameContainer(container, to: name) }
@@ -50,7 +50,7 @@ struct ContainerView: Page {
         return .redirect("/")
     }
 
-    /// Deletes the container whose name was typed.
+    /// Deletes the container, if the confirmation input matches its name.
     static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
         do {
@@ -58,7 +58,7 @@ struct ContainerView: Page {
                 throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to say that it is meant")
             }
             let editing = try editing(console)
-            // First: a client that goes on asking makes the container anew, and must not be let into that.
+            // Removes the credentials first: a client that keeps sending requests creates the container anew, and must not have access to it.
             try await console.accounts.removeCredentials(of: container)
             try await console.assets.withClosed([container]) { try await editing.deleteContainer(container) }
             try await console.accounts.removeSavedQueries(of: container)
@@ -75,7 +75,7 @@ struct ContainerView: Page {
         return editing
     }
 
-    /// - Throws: ``MissingPage`` when there is no such container. None is made by looking.
+    /// - Throws: ``MissingPage`` if the container does not exist. Does not create it.
     private static func container(_ fields: FormFields, _ console: Console) async throws -> ContainerID {
         guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.containers().contains(container) else {
             throw MissingPage("There is no container of this name. It may have been renamed or deleted.")

@@ -4,12 +4,12 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// The find box: leads to the record, type, zone, token, request, user or container that a text most likely means.
+/// The search box: redirects to the record, type, zone, token, request, user or container that best matches a text.
 enum Finder {
-    /// Zones in which a record's name is looked up.
+    /// The maximum number of zones to search for a record name.
     private static let zoneLimit = 200
 
-    /// Looks in one place first, and among the names of containers.
+    /// Searches one place first, then the container names.
     static func answer(_ visit: Visit) async throws -> Answer {
         let text = (visit.fields["q"] ?? "").trimmedSpaces
         if let match = try await match(text, in: visit) { return .redirect(match) }
@@ -17,7 +17,7 @@ enum Finder {
         return .page(NothingFoundView(text: text, back: visit.place.link("query"), isSomewhere: true))
     }
 
-    /// Looks in all containers, as the developer.
+    /// Searches all containers as the developer.
     static func answer(_ fields: FormFields, console: Console) async throws -> Answer {
         let text = (fields["q"] ?? "").trimmedSpaces
         let containers = try await console.engine.containers()
@@ -27,7 +27,7 @@ enum Finder {
                 let visit = try await Visit(place(container), fields: fields, console: console)
                 if let match = try await match(text, in: visit) { return .redirect(match) }
             } catch is RecordError {
-                // One that can't be read, which the start page marks, keeps nobody from finding what is in the others.
+                // The start page marks unreadable containers. The search skips them.
                 continue
             }
         }
@@ -43,7 +43,7 @@ enum Finder {
             return place.inZone(zone.zoneID).link(visit.hasFeed(zone.zoneID) ? "changes" : "query")
         }
         if let record = try await record(name, in: visit) { return record }
-        // The uuid of an error is that of its request.
+        // The uuid of an API error is the id of its request.
         if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) { return place.link("requests", [("id", request.id)]) }
         if text.utf8.count >= 24, let explaining = visit.database as? any TokenExplaining,
             try await explaining.meaning(of: ChangeToken(text: text)) != nil
@@ -60,7 +60,7 @@ enum Finder {
         return nil
     }
 
-    /// The record of a name, from the zone that is looked at or any other.
+    /// The link to the record of a name, in the current zone or any other.
     private static func record(_ name: Name, in visit: Visit) async throws -> String? {
         let here = visit.place.zoneID.map { [$0] } ?? []
         let zoneIDs = here + visit.zones.prefix(zoneLimit).map(\.zoneID)

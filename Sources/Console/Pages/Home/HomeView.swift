@@ -3,16 +3,16 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The start page: the containers there are, and how to begin.
+/// The start page: the containers and the first steps.
 struct HomeView: Page {
     static let template = "home"
     static let tab = Tab.home
 
     struct Row: ViewModel {
         let name: String
-        /// What is in it; of many containers only how large each is, since none is opened for that.
+        /// A summary of the content. With many containers, it shows only their sizes, which needs no access to their databases.
         let content: String
-        /// Why it can't be read.
+        /// The reason why the container can't be read.
         let trouble: String?
         let query: String
         let fetch: String
@@ -20,7 +20,7 @@ struct HomeView: Page {
         let publicQuery: String
         let schema: String
         let production: String
-        /// The page of the container as a whole; `nil` where nothing can be done to it.
+        /// The link to the page of the whole container; `nil` if it offers no actions.
         let whole: String?
     }
 
@@ -32,19 +32,19 @@ struct HomeView: Page {
     let title = "Containers"
     let rows: [Row]
     let isEmpty: Bool
-    /// A request to begin with.
+    /// An example of a first request.
     let example: Example?
-    /// `Containers 101 to 200 of 2,000`; `nil` where all are shown.
+    /// `Containers 101 to 200 of 2,000`; `nil` if the page shows all.
     let shown: String?
     let previous: String?
     let next: String?
     let milliseconds: String
 
-    /// Containers on a page.
+    /// The number of containers per page.
     private static let limit = 100
-    /// Containers up to which each is opened, to say what is in it.
+    /// The maximum number of containers up to which the page opens each one for a summary.
     private static let openedLimit = 12
-    /// Containers that are looked into for an example, where not each is opened.
+    /// The number of containers to search for an example if the page does not open each one.
     private static let exampleLimit = 3
 
     static func load(_ fields: FormFields, console: Console) async throws -> HomeView {
@@ -75,7 +75,7 @@ struct HomeView: Page {
         return containers.map { ContainerSummary(container: $0) }
     }
 
-    /// Makes a container and goes there.
+    /// Creates a container and returns its address.
     static func create(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> String {
         let text = fields["container"]?.trimmedSpaces ?? ""
         guard let container = ContainerID(text) else {
@@ -83,14 +83,14 @@ struct HomeView: Page {
         }
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         let developer = try People(accounts, actingAs: nil).actor
-        // Reading makes none; to save nothing does.
+        // A read does not create a container, but an empty save does.
         _ = try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
         return Place(address: address, user: nil, zone: .unspecified).link("query")
     }
 }
 
 extension HomeView.Example {
-    /// - Returns: `nil` when no container has a type that can be listed.
+    /// - Returns: `nil` if no container has a type that can be listed.
     fileprivate init?(_ containers: some Sequence<ContainerID>, console: Console) async {
         for container in containers {
             let address = DatabaseAddress(container: container, environment: .development, scope: .private)
@@ -102,7 +102,7 @@ extension HomeView.Example {
                 self.type = type.name.string
                 return
             } catch {
-                // One that can't be read is no example; its row says why.
+                // An unreadable container can't be the example. Its row shows the error.
                 continue
             }
         }
@@ -111,7 +111,7 @@ extension HomeView.Example {
 }
 
 extension HomeView.Row {
-    /// - Parameter caller: who looks into the container; `nil` to tell only what is seen from outside.
+    /// - Parameter caller: the user who reads the container; `nil` for a summary without opening it.
     fileprivate init(_ summary: ContainerSummary, caller: Caller?, engine: any RecordEngine, stopwatch: Stopwatch) async {
         func place(_ environment: Environment, _ scope: DatabaseScope) -> Place {
             Place(address: DatabaseAddress(container: summary.container, environment: environment, scope: scope), user: nil, zone: .unspecified)

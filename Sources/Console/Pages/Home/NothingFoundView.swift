@@ -1,4 +1,4 @@
-/// The find box found nothing.
+/// The page for a search without results.
 struct NothingFoundView: Page {
     static let template = "nothing_found"
     static let tab = Tab.home
@@ -6,6 +6,6 @@ struct NothingFoundView: Page {
     let title = "Nothing found"
     let text: String
     let back: String
-    /// Whether the search was in one place rather than in all containers.
+    /// True if the search covered one place rather than all containers.
     let isSomewhere: Bool
 }

@@ -4,10 +4,10 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Takes files, previews them, and imports them behind the page.
+/// Receives files, previews them, and imports them in the background.
 enum ImportActions {
-    /// What importing the sent file, or one that was sent before, would do.
-    /// - Parameter remark: why it is shown, where that was not asked for.
+    /// Previews the import of the uploaded file or of an earlier upload.
+    /// - Parameter remark: the reason for the preview if the user did not request it.
     static func preview(
         _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, remark: String? = nil
     ) async throws -> Answer {
@@ -31,7 +31,7 @@ enum ImportActions {
         }
     }
 
-    /// Begins the import that was previewed. When it would be another one by now, shows the preview anew.
+    /// Starts the import of the preview. If the result would differ now, shows a new preview.
     static func run(
         _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, runs: BackgroundRuns
     ) async throws -> Answer {
@@ -60,7 +60,7 @@ enum ImportActions {
         do {
             try uploads.take(upload, for: run.id)
         } catch {
-            // Both clicks of a double click come here.
+            // A double click submits the form twice.
             guard let begun = uploads.run(importing: id) else { throw error }
             return .redirect(visit.place.link("run", [("id", begun)]))
         }
@@ -99,7 +99,7 @@ enum ImportActions {
         }
     }
 
-    /// Reads all rows, on a thread that may.
+    /// Reads all rows. Blocks the thread, so it must run on one that may block.
     private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
         guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema, so nothing can be imported") }
         let zoneID = visit.place.zoneID ?? .default
@@ -112,7 +112,7 @@ enum ImportActions {
         }
     }
 
-    /// Says what goes wrong with a file as errors of forms are said.
+    /// Converts file errors to form errors.
     private static func reading<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -133,7 +133,7 @@ extension ImportProgress.Phase {
 }
 
 extension Visit {
-    /// The same visit in the zone that a form names, else in the one of its address or the usual one.
+    /// The same visit in the zone that the form names, else in the zone of the address or the default zone.
     fileprivate var inChosenZone: Visit {
         if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) { return inZone(zoneID) }
         return place.zoneID != nil ? self : usualZoneID.map(inZone) ?? self

@@ -3,13 +3,13 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What was chosen for an import.
+/// The options of an import.
 struct ImportForm: Sendable {
-    /// The name that stands for no column.
+    /// The option value for no column.
     static let noColumn = "-"
 
     var typeName: String
-    /// `nil` until somebody chose: then a column called recordName names the records.
+    /// `nil` if the user made no choice: then a column called recordName supplies the record names.
     var nameField: String?
     var skipsBadRows: Bool
     var format: FileFormat?
@@ -21,9 +21,9 @@ struct ImportForm: Sendable {
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
     }
 
-    /// Tells what was previewed from what is sent with the button: another file, type, zone, format or other names would import something that
-    /// nobody saw.
-    /// - Parameter nameField: what the form says when it is sent.
+    /// Identifies the previewed import: it differs for another file, type, zone,
+    /// format or name column, so the button can't start an import without a preview.
+    /// - Parameter nameField: the submitted value of the form.
     func mark(_ upload: ImportUploads.Upload, nameField: String, at place: Place) -> String {
         var mark = Fingerprint()
         let zone = place.zoneID.map(place.zoneText) ?? ""
@@ -31,7 +31,7 @@ struct ImportForm: Sendable {
         return mark.text
     }
 
-    /// - Parameter columns: of the file.
+    /// - Parameter columns: the columns of the file.
     func options(_ zoneID: ZoneID, format: FileFormat, columns: [Name]) -> ImportOptions {
         let named = nameField.map { Name($0) }
         let usual = columns.first { SystemField(named: $0) == .recordID }

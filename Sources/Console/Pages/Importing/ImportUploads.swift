@@ -6,46 +6,46 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Files that were sent to be imported, kept from the preview to the import. They are private to the server and few, and an hour later they
-/// are of no use, and removed when the next file is sent or asked for.
+/// Uploaded files, kept from the preview to the import. They are private to the server and limited
+/// in number. They expire after an hour, and the next upload or preview removes expired files.
 final class ImportUploads: Sendable {
     struct Upload: Sendable {
         let id: String
         let fileName: String
         var format: FileFormat
-        /// Bytes.
+        /// In bytes.
         let size: Int
         /// Its relative path is the file's name, which messages show.
         let url: URL
-        /// The folder that holds it alone.
+        /// The folder that contains only this file.
         fileprivate let place: URL
         fileprivate let kept: ContinuousClock.Instant
     }
 
-    /// Bytes of a file; larger ones are imported with the command line.
+    /// The size limit of a file in bytes. The command line imports larger ones.
     static let sizeLimit = 32 << 20
     static let countLimit = 8
     private static let lifetime = Duration.seconds(3600)
 
     private struct State {
         var uploads: [Upload] = []
-        /// The files that were taken to be imported, the latest last, and the runs that do it.
+        /// The files whose imports have started, the latest last, with the ids of their runs.
         var begun: [(id: String, run: String)] = []
     }
 
     private let state = Mutex(State())
     private let folder = ScratchFolder(prefix: "skylight-imports-")
 
-    /// Removes what servers left that were killed.
+    /// Removes files of servers that were killed.
     func sweepLeftovers() {
         folder.later { $0.sweep() }
     }
 
-    /// Keeps a file.
+    /// Stores a file.
     /// - Parameters:
-    ///   - fileName: as the browser says it, empty for pasted text.
-    ///   - format: `nil` to go by the name, else by how the text begins.
-    /// - Throws: `RecordError` BAD_REQUEST when it is empty or too large, INTERNAL_ERROR when it can't be written.
+    ///   - fileName: the name from the browser; empty for pasted text.
+    ///   - format: `nil` to derive it from the file name, or else from the beginning of the text.
+    /// - Throws: `RecordError` BAD_REQUEST if the file is empty or too large, INTERNAL_ERROR if it can't be written.
     func keep(_ bytes: [UInt8], fileName: String, format: FileFormat?) async throws -> Upload {
         if bytes.isEmpty { throw RecordError(.badRequest, "Choose a file, or paste rows: there is nothing to import yet") }
         if bytes.count > Self.sizeLimit {
@@ -72,8 +72,8 @@ final class ImportUploads: Sendable {
         return upload
     }
 
-    /// - Parameter format: what it is to be read as; `nil` as it was kept.
-    /// - Throws: `RecordError` NOT_FOUND when it was kept too long ago.
+    /// - Parameter format: the format to read the file as; `nil` for the detected one.
+    /// - Throws: `RecordError` NOT_FOUND if the file has expired.
     func upload(_ id: String, as format: FileFormat?) throws -> Upload {
         sweep()
         guard var upload = state.withLock({ $0.uploads.first { Name($0.id) == Name(id) } }) else { throw Self.isGone }
@@ -94,8 +94,8 @@ final class ImportUploads: Sendable {
 
     // MARK: Imports
 
-    /// Takes a file for the run that imports it: it is imported once, and stays until that run discards it.
-    /// - Throws: `RecordError` NOT_FOUND when it is not kept any more, or another run has it.
+    /// Reserves a file for an import. It can be imported only once, and stays on disk until the run discards it.
+    /// - Throws: `RecordError` NOT_FOUND if the file has expired, or another run has taken it.
     func take(_ upload: Upload, for run: String) throws {
         try state.withLock { state in
             guard let index = state.uploads.firstIndex(where: { $0.id == upload.id }) else { throw Self.isGone }
@@ -104,7 +104,7 @@ final class ImportUploads: Sendable {
         }
     }
 
-    /// Keeps a file again whose import could not begin.
+    /// Returns a file whose import could not start.
     func putBack(_ upload: Upload) {
         state.withLock { state in
             state.begun.removeAll { $0.id == upload.id }
@@ -113,21 +113,21 @@ final class ImportUploads: Sendable {
         sweep()
     }
 
-    /// The run that took a file: a second click leads there too.
+    /// The run that took a file. A second click leads to the same run.
     func run(importing id: String) -> String? {
         state.withLock { $0.begun.last { Name($0.id) == Name(id) }?.run }
     }
 
     private static var isGone: RecordError { RecordError(.notFound, "The file is not kept any more; choose it again") }
 
-    /// Removes a file that is in no list.
+    /// Deletes a file that is no longer listed.
     func discard(_ upload: Upload) {
         let place = upload.place
-        // What can't be removed now goes with the folder around it.
+        // If this fails, the removal of the parent folder deletes the file later.
         Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { try? FileManager.default.removeItem(at: place) }
     }
 
-    /// A name that can't lead out of its folder.
+    /// A file name that can't escape its folder.
     private static func safe(_ name: String) -> String {
         let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let scalars = last.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(100)
@@ -135,7 +135,7 @@ final class ImportUploads: Sendable {
         return safe.isEmpty || safe.hasPrefix(".") ? "pasted rows" : safe
     }
 
-    /// What pasted rows look like.
+    /// The likely format of pasted rows.
     private static func guess(_ bytes: [UInt8]) -> FileFormat {
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         switch text.first(where: { $0 > 0x20 }) {

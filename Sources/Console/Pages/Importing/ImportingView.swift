@@ -3,14 +3,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Imports rows of a file as records: the file, what would come of it, and the button that does it.
+/// The import page: the file, a preview of the result, and the button that starts the import.
 struct ImportingView: Page {
     static let template = "importing"
     static let tab = Tab.importing
 
-    /// Rows that are shown as records.
+    /// The number of rows in the preview.
     static let sampleLimit = 10
-    /// Columns, and notes about them, that are shown. The others are imported too.
+    /// The maximum number of columns and notes in the preview. The import includes all columns.
     fileprivate static let columnLimit = 200
 
     struct FieldRow: ViewModel {
@@ -35,7 +35,7 @@ struct ImportingView: Page {
         let fileName: String
         let size: String
         let upload: String
-        /// What the button imports, so that it imports nothing else.
+        /// Identifies the previewed import, so that the button can't start another one.
         let mark: String
         let nameFields: [Choice]
         let fields: [FieldRow]
@@ -47,7 +47,7 @@ struct ImportingView: Page {
         let problems: [ProblemRow]
         let moreProblems: String?
         let skips: Bool
-        /// Why it can't be imported here.
+        /// The reason why the file can't be imported here.
         let refusal: String?
         let button: String
         let isPossible: Bool
@@ -139,7 +139,7 @@ extension ImportingView.Preview {
         isPossible = goodRows > 0 && refusal == nil && preview != nil
     }
 
-    /// How many there are beside those that are shown; `nil` for none.
+    /// A note about the items that are not shown; `nil` for none.
     private static func more(_ count: Int, _ noun: String) -> String? {
         count > 0 ? "… and \(Digits.count(count, noun)) more." : nil
     }

@@ -1,22 +1,22 @@
-/// A request as somebody wrote it for `curl`.
+/// A request in the form of a `curl` command.
 struct CurlReader: Sendable, Hashable {
-    /// What can't be told from the text alone.
+    /// Why the command does not determine the request.
     enum Problem: Error, Sendable, Hashable {
         case noCommand
         case noAddress
         case openQuotation
         /// The body is read from a file.
         case bodyInFile(String)
-        /// An option of which curl makes what does not stand in the command.
+        /// An option whose result depends on data outside the command.
         case unreadOption(String)
     }
 
     private(set) var method = "GET"
     private(set) var address = ""
     private(set) var headers: [(name: String, value: String)] = []
-    /// `nil` when none is sent.
+    /// `nil` if the request has no body.
     private(set) var body: [UInt8]?
-    /// Variables of the shell that stand in it, and would be something else by the time it is run.
+    /// Shell variables in the command. Their values are unknown here.
     private(set) var variables: [String] = []
 
     static func == (left: CurlReader, right: CurlReader) -> Bool {
@@ -29,11 +29,11 @@ struct CurlReader: Sendable, Hashable {
         hasher.combine(body)
     }
 
-    /// What `-X`, `-I` and `-G` say.
+    /// The method according to `-X`, `-I` and `-G`.
     private var saidMethod: String?
     private var isGet = false
 
-    /// Options that take a value and say nothing about what is signed.
+    /// Options that take a value and do not affect the signature.
     private static let skipped: Set<String> = [
         "-o", "--output", "--output-dir", "-u", "--user", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie", "-c", "--cookie-jar", "-m", "--max-time",
         "--connect-timeout", "-w", "--write-out", "--cacert", "--capath", "-E", "--cert", "--cert-type", "--key", "--key-type", "--pass", "--ciphers",
@@ -42,11 +42,11 @@ struct CurlReader: Sendable, Hashable {
         "--time-cond", "-y", "--speed-time", "-Y", "--speed-limit", "--keepalive-time", "--oauth2-bearer", "--trace", "--trace-ascii", "--stderr", "-P",
         "--ftp-port", "-Q", "--quote", "-t", "--telnet-option",
     ]
-    /// Options that make a body, or more options, of what curl finds elsewhere or writes anew.
+    /// Options that read a body or further options from elsewhere, or encode them anew.
     private static let unread: Set<String> = [
         "--data-urlencode", "--url-query", "-F", "--form", "--form-string", "-T", "--upload-file", "-K", "--config",
     ]
-    /// Letters of options that take a value: what follows one in the same word is it.
+    /// Letters of options that take a value. The rest of the word is the value.
     private static let lettersWithValue = Set("ACDEFHKPQTUXYbcdemortuwxyz")
 
     init(_ text: String) throws(Problem) {
@@ -54,14 +54,14 @@ struct CurlReader: Sendable, Hashable {
         self.variables = variables
         guard let command = words.firstIndex(where: { $0 == "curl" || $0.hasSuffix("/curl") }) else { throw .noCommand }
         var rest = words[(command + 1)...].makeIterator()
-        // A value that stands in one word with its option.
+        // A value in the same word as its option.
         var joined: String?
         func value() -> String {
             defer { joined = nil }
             return joined ?? rest.next() ?? ""
         }
         while let word = rest.next() {
-            // What follows the command is another one.
+            // The rest is another command.
             if word == "|" || word == ";" || word == "&&" { break }
             joined = nil
             if word.hasPrefix("--") {
@@ -111,7 +111,7 @@ struct CurlReader: Sendable, Hashable {
         }
     }
 
-    /// The path with its query, as curl puts it into the first line of the request.
+    /// The path and query, as curl writes them in the request line.
     var target: String {
         let scheme = address.firstRange(of: "://")?.upperBound ?? address.startIndex
         let rest = address[scheme...].prefix { $0 != "#" }
@@ -120,12 +120,12 @@ struct CurlReader: Sendable, Hashable {
         return (rest[start] == "?" ? "/" : "") + rest[start...]
     }
 
-    /// The value of a header, whatever the case of its name.
+    /// The value of a header. The name is case-insensitive.
     func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// The words of a command, as a shell reads them; variables are left as they are written.
+    /// The words of a command according to shell syntax. Variables stay unexpanded.
     private static func words(_ text: String) throws(Problem) -> (words: [String], variables: [String]) {
         var words: [String] = []
         var variables: [String] = []

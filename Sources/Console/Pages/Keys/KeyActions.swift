@@ -3,7 +3,7 @@ internal import HTTPServing
 internal import JSON
 internal import Records
 
-/// What can be done on the page API tokens & keys.
+/// The actions of the page API tokens & keys.
 enum KeyActions {
     static func makeToken(_ visit: Visit, _ access: AccessControl) async throws -> Answer {
         let address = visit.place.address
@@ -21,7 +21,7 @@ enum KeyActions {
     static func registerKey(_ visit: Visit, _ access: AccessControl) async throws -> Answer {
         let address = visit.place.address
         do {
-            // A file that was chosen goes before the text.
+            // A chosen file takes precedence over the text.
             let pem = visit.fields.text("file") ?? visit.fields["pem"] ?? ""
             guard !pem.trimmedSpaces.isEmpty else { throw RecordError(.badRequest, "Paste the public key, or choose its file") }
             let key = try await visit.accounts.registerServerKey(
@@ -34,13 +34,13 @@ enum KeyActions {
 
     // MARK: Revoking
 
-    /// What is revoked, as the fields name it.
+    /// The credential to revoke.
     private enum Target {
         case token(APIToken)
         case key(ServerKey)
         case session(WebAuthSession)
 
-        /// - Throws: `RecordError` NOT_FOUND when there is none such in the environment.
+        /// - Throws: `RecordError` NOT_FOUND if the environment has no such credential.
         init(_ visit: Visit) throws {
             let (fields, accounts, address) = (visit.fields, visit.accounts, visit.place.address)
             func isHere(_ container: ContainerID, _ environment: Records.Environment) -> Bool {

@@ -2,7 +2,7 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// A server-to-server key just after it was registered, and how a request is signed with it.
+/// A newly registered server-to-server key, with an example of a signed request.
 struct KeyMadeView: Page {
     static let template = "key_made"
     static let tab = Tab.keys
@@ -13,7 +13,7 @@ struct KeyMadeView: Page {
     let userRecordName: String
     let container: String
     let environment: String
-    /// What is signed and asked, from the path on.
+    /// The path and query of the example request.
     let target: String
     let signature: String
     let back: String

@@ -5,11 +5,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page API tokens & keys: what clients of one environment of a container show to be let in, and who signed in.
+/// The page API tokens & keys: the credentials of clients for one environment of a container, and the user sessions.
 struct KeysView: Page {
     static let template = "keys"
     static let tab = Tab.keys
-    /// Rows of each table.
+    /// The maximum number of rows per table.
     static let limit = 100
 
     struct TokenRow: ViewModel {
@@ -19,7 +19,7 @@ struct KeysView: Page {
         let callback: String?
         let made: ValueView
         let lastUsed: ValueView?
-        /// When it was revoked; `nil` for one that lets in.
+        /// The time of the revocation; `nil` for a valid credential.
         let revoked: ValueView?
         let revoke: String
     }
@@ -39,19 +39,19 @@ struct KeysView: Page {
         let id: String
         let user: String
         let userHref: String?
-        /// The API token that it needs beside it.
+        /// The API token of the session.
         let token: String?
         let life: String
         let made: ValueView
         let lastUsed: ValueView?
         let isLive: Bool
-        /// `signed out` or `expired`, and when.
+        /// `signed out` or `expired`, with the time.
         let end: String
         let ended: ValueView
         let revoke: String
     }
 
-    /// What was typed into a form that was refused, and why.
+    /// The input of a refused form, with the error.
     struct Draft: Sendable {
         enum Form: Sendable { case token, key }
 
@@ -69,7 +69,7 @@ struct KeysView: Page {
     let tokens: [TokenRow]
     let keys: [KeyRow]
     let sessions: [SessionRow]
-    /// Words on those that the tables leave out; `nil` when they have all.
+    /// Notes about rows that the tables omit; `nil` if the tables are complete.
     let moreTokens: String?
     let moreKeys: String?
     let moreSessions: String?
@@ -103,7 +103,7 @@ struct KeysView: Page {
         let tokens = accounts.apiTokens().filter { $0.container == container && $0.environment == environment }
         let keys = accounts.serverKeys().filter { $0.container == container && $0.environment == environment }
         let sessions = accounts.webAuthSessions().filter { $0.container == container && $0.environment == environment }
-        // Those that let in come first; within, the newest.
+        // Valid credentials come first, then the newest.
         func sorted<Item>(_ items: [Item], _ isLive: (Item) -> Bool) -> [Item] { items.filter(isLive) + items.filter { !isLive($0) } }
         let now = Timestamp.now()
         let tokenNames = Dictionary(tokens.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
@@ -131,7 +131,7 @@ struct KeysView: Page {
             + "what it names can be revoked by its ID."
     }
 
-    /// Whether a text may be shown again: a private key that was pasted by mistake is not sent back.
+    /// True if the text may be shown again. A private key that was pasted by mistake must not be sent back.
     private static func isPublic(_ pem: String) -> Bool {
         pem.contains("-----BEGIN PUBLIC KEY-----") && !pem.contains("PRIVATE")
     }
@@ -180,6 +180,6 @@ extension KeysView.SessionRow {
 }
 
 extension Timestamp {
-    /// The second that it is in: as near as people need it to tell credentials apart.
+    /// The time, rounded down to the second, which is precise enough to distinguish credentials.
     fileprivate var wholeSecond: Timestamp { Timestamp(milliseconds: milliseconds - milliseconds % 1000) }
 }

@@ -1,12 +1,12 @@
 internal import JSON
 internal import Records
 
-/// A signed request as it was pasted: as a `curl` command, or in its parts.
+/// A pasted signed request: as a `curl` command, or as separate parts.
 struct SignatureForm: ViewModel {
-    /// Bytes of a body that is looked at.
+    /// The size limit of a body, in bytes.
     static let bodyLimit = 4 << 20
 
-    /// Variables of a command that are named.
+    /// The maximum number of shell variables that a remark lists.
     private static let variableLimit = 10
 
     static let keyHeader = "X-Apple-CloudKit-Request-KeyID"
@@ -19,19 +19,19 @@ struct SignatureForm: ViewModel {
     var target = ""
     var body = ""
     var signature = ""
-    /// What could not be read of the command.
+    /// Remarks on parts of the command that could not be read.
     var remarks: [String] = []
 
     init() {}
 
-    /// - Throws: `RecordError` BAD_REQUEST when the command is none, or its body stands elsewhere.
+    /// - Throws: `RecordError` BAD_REQUEST if the text is not a curl command, or its body is in a file.
     init(_ fields: FormFields) throws {
         curl = fields["curl"] ?? ""
         keyID = fields["keyID"]?.trimmedSpaces ?? ""
         date = fields["date"]?.trimmedSpaces ?? ""
         target = fields["target"]?.trimmedSpaces ?? ""
         signature = fields["signature"]?.trimmedSpaces ?? ""
-        // Forms end lines with two characters, whatever was typed.
+        // Browsers submit line ends as CR LF.
         body = (fields["body"] ?? "").replacing("\r\n", with: "\n")
         if !curl.trimmedSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
         if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"), !target.isEmpty { target = address.target }
@@ -40,7 +40,7 @@ struct SignatureForm: ViewModel {
         }
     }
 
-    /// Takes what was typed as it is, to show it again beside a complaint.
+    /// Keeps the raw input, to show it again beside an error.
     mutating func keep(_ fields: FormFields) {
         curl = fields["curl"] ?? ""
         keyID = fields["keyID"] ?? ""
@@ -50,7 +50,7 @@ struct SignatureForm: ViewModel {
         signature = fields["signature"] ?? ""
     }
 
-    /// What the command says goes before what the fields say.
+    /// The command takes precedence over the other fields.
     private mutating func read(_ text: String) throws {
         let command: CurlReader
         do {
@@ -78,7 +78,7 @@ struct SignatureForm: ViewModel {
         }
     }
 
-    /// The container and the environment that the target names.
+    /// The container and the environment in the target.
     var place: (container: ContainerID, environment: Records.Environment)? {
         let parts = target.prefix { $0 != "?" }.split(separator: "/")
         guard let start = parts.firstIndex(of: "database"), parts.count > start + 3, let container = ContainerID(String(parts[start + 2])),

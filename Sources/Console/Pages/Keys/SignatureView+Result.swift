@@ -4,7 +4,7 @@ internal import HTTPServing
 internal import Records
 
 extension SignatureView.Result {
-    /// Checks a request as the web services would, and lays out what its signature must be over.
+    /// Checks a request as the web services would, and lists the parts that the signature must cover.
     static func of(_ form: SignatureForm, _ visit: Visit) async throws -> SignatureView.Result {
         let body = Array(form.body.utf8)
         let hash = try await WorkPool.prompt.run(on: body.count) { RequestSignature.bodyHash(body) }
@@ -44,7 +44,7 @@ extension SignatureView.Result {
         }
     }
 
-    /// The services that a client may have meant.
+    /// Targets that the client may have intended.
     private static func knownTargets(_ container: ContainerID) -> [String] {
         let services = [
             "records/query", "records/modify", "records/lookup", "records/changes", "zones/list", "zones/lookup", "zones/modify", "changes/database",

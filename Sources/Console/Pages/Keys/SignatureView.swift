@@ -4,7 +4,7 @@ internal import HTTPServing
 internal import JSON
 internal import Records
 
-/// The page that checks the signature of a request which somebody pasted, and says what it should have been over.
+/// The page that checks the signature of a pasted request, and shows the message that the signature should cover.
 struct SignatureView: Page {
     static let template = "signature"
     static let tab = Tab.keys
@@ -16,16 +16,16 @@ struct SignatureView: Page {
     }
 
     struct Result: ViewModel {
-        /// `nil` where the diagnosis says it.
+        /// `nil` if the diagnosis contains it.
         let verdict: String?
         /// `good`, `bad` or `plain`.
         let tone: String
         let diagnosis: Diagnosis?
-        /// Whether the parts are shown: a diagnosis shows them too.
+        /// True if the page lists the parts. A diagnosis lists them itself.
         let isLaidOut: Bool
         let parts: [Part]
         let message: String
-        /// What is not a matter of the signature.
+        /// Remarks that do not concern the signature.
         let remarks: [String]
     }
 

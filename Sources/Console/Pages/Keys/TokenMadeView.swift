@@ -1,7 +1,7 @@
 internal import Accounts
 internal import Records
 
-/// An API token just after it was made: the one time that it is shown.
+/// A newly created API token. This page is the only one that shows it.
 struct TokenMadeView: Page {
     static let template = "token_made"
     static let tab = Tab.keys
@@ -12,7 +12,7 @@ struct TokenMadeView: Page {
     let container: String
     let environment: String
     let secret: String
-    /// A request that reads with it, from the path on; one to sign in with it.
+    /// The paths of two example requests with the token: a read, and a request that starts a sign-in.
     let lookup: String
     let caller: String
     let back: String

@@ -3,38 +3,38 @@ internal import Records
 internal import Traffic
 internal import Workbench
 
-/// One error that was read out of a pasted text.
+/// One error from a pasted text.
 struct ErrorCard: ViewModel {
     struct Fact: ViewModel {
         let name: String
         let text: String
-        /// Whether one copies it.
+        /// True if users are likely to copy the text, as with identifiers.
         let isCode: Bool
     }
 
-    /// A class of the style sheet: how far in it stands.
+    /// A CSS class for the indentation.
     let depth: String
     let name: String
     /// `CKErrorDomain 21`, `HTTP 404 where the whole request fails`.
     let numbers: String?
     let subject: String?
-    /// What the server said.
+    /// The server's message.
     let message: String?
     let meaning: String?
     let remedy: String?
-    /// What is behind the server's sentence.
+    /// The cause behind the server's message.
     let cause: String?
     let causeRemedy: String?
     let retry: String?
     /// `good`, `warn` or `bad`.
     let retryTone: String?
     let facts: [Fact]
-    /// The request that it came from, if this server had it.
+    /// The request that caused the error, if the log of this server has it.
     let request: Frame.Link?
     let requestFacts: String?
     let hasNoRequest: Bool
 
-    /// Deeper errors stand where these do.
+    /// The maximum indentation. Deeper errors use it too.
     private static let depths = 4
 
     init(_ error: ReadError, visit: Visit) {

@@ -4,13 +4,13 @@ internal import Workbench
 struct ErrorCodeList: ViewModel {
     struct Code: ViewModel {
         let number: String?
-        /// Whether its family has a column of numbers; the code itself may have none.
+        /// True if the family has numbers. A single code may lack one.
         let hasNumber: Bool
         let name: String
         let meaning: String
         let remedy: String
         let retry: String
-        /// What the filter of the table looks at.
+        /// The text that the filter of the table searches.
         let words: String
 
         func child(named name: String) -> Any? {
@@ -29,11 +29,11 @@ struct ErrorCodeList: ViewModel {
 
     let title: String
     let note: String
-    /// What stands in the first column; `nil` for families without numbers.
+    /// The title of the first column; `nil` for families without numbers.
     let numberTitle: String?
     let codes: [Code]
 
-    /// - Parameter find: words that each code shown has.
+    /// - Parameter find: the search words. A code must contain all of them.
     static func all(matching find: String) -> [ErrorCodeList] {
         let words = find.lowercased().split(separator: " ")
         func list(_ title: String, _ note: String, _ number: String?, _ codes: [ErrorCode]) -> ErrorCodeList {

@@ -4,7 +4,7 @@ internal import Records
 internal import Traffic
 internal import Workbench
 
-/// The page Errors: an error that a developer has in hand, what it means, what to do, and the request it came from.
+/// The page Errors: explains a pasted error, with advice and the request that caused it.
 struct ErrorsView: Page {
     static let template = "errors"
     static let tab = Tab.errors
@@ -13,13 +13,13 @@ struct ErrorsView: Page {
     let action: String
     let text: String
     let isTooLongToShow: Bool
-    /// Said where nothing could be read.
+    /// A message for a text without any readable error.
     let problem: String?
-    /// The error that brought all the others, where one can be told.
+    /// The error that caused all the others, if it is known.
     let cause: String?
     let errors: [ErrorCard]
     let isCut: Bool
-    /// Whether the codes are what the page is about.
+    /// True if no text was pasted, so that the code tables are the main content.
     let isFirst: Bool
     let hidden: [Frame.Hidden]
     let find: String
@@ -29,7 +29,7 @@ struct ErrorsView: Page {
 }
 
 extension ErrorsView {
-    /// Longer texts are not put into the form again.
+    /// The form does not repeat longer texts.
     private static let shownLength = 16 << 10
 
     static func load(_ visit: Visit) async throws -> ErrorsView {
@@ -52,7 +52,7 @@ extension ErrorsView {
             ? "There is no error of CloudKit in this text. It looks for ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, and the names and numbers of codes." : nil
     }
 
-    /// Batches fail as a whole, and wrappers wrap: the errors that say something are those that are neither.
+    /// Batches fail as a whole, and errors wrap others. The root cause is the error that is neither a batch failure nor a wrapper.
     private static func cause(_ read: ErrorText) -> String? {
         guard read.errors.count > 1 else { return nil }
         let telling = read.errors.filter { error in

@@ -2,25 +2,25 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-/// A value that does not read as its field's type: what is wrong and what would be right.
+/// An input that is not a value of its field's type, with a valid example.
 struct FilterValueProblem: Error {
     let reason: String
 }
 
-/// Reads what was typed for a filter as the type of its field.
+/// Reads the input of a filter as a value of its field's type.
 struct FilterValueReader {
     let field: QueryField
     let comparator: Records.Comparator
 
-    /// - Throws: ``FilterValueProblem``.
+    /// - Throws: ``FilterValueProblem`` if the text is not a value of the field's type.
     func input(_ text: String) throws -> FieldInput {
         if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(text)) }
         let type = field.definition.type.valueType
         guard comparator.takesList else { return FieldInput(try scalar(text, alone: true)) }
-        // Places have commas of their own.
+        // Locations contain commas.
         let parts = type == .location ? text.split(separator: ";").map(\.trimmingSpaces) : Self.parts(text)
         let values = try parts.map { try scalar($0, alone: false) }
-        // Names are compared as strings, although the schema calls them references.
+        // Names are compared as strings, although the schema types them as references.
         return FieldInput(.list(values, of: field.isName ? .reference : type))
     }
 
@@ -51,7 +51,7 @@ struct FilterValueReader {
         FilterValueProblem(reason: "‘\(text)’ is \(what). Write it as \(example).")
     }
 
-    /// Reads `47.45, -122.31`.
+    /// Reads latitude and longitude, such as `47.45, -122.31`.
     static func location(_ text: String) throws -> Location {
         let numbers = text.split { $0 == "," || $0 == " " || $0 == ";" }.map { Double($0) }
         guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], (-90...90).contains(latitude),
@@ -60,8 +60,8 @@ struct FilterValueReader {
         return Location(latitude: latitude, longitude: longitude)
     }
 
-    /// The values of a list: between commas, in double quotes where a value has commas or begins with a quote itself. In quotes two quotes
-    /// stand for one; within a value that began without one, each stands for itself.
+    /// The values of a comma-separated list. Values that contain commas or begin with a quote need double
+    /// quotes. Inside quotes, two quotes mean one. In a value without quotes, a quote stands for itself.
     static func parts(_ text: String) -> [String] {
         var parts: [String] = []
         var part = ""

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// A query as code carries it in JSON: system fields stand under the member that CloudKit has for them.
+/// A query as JSON for code samples. System fields use CloudKit's own member for them.
 enum QueryCode {
     static func json(_ query: Query, type: RecordType?) -> JSONValue {
         var writer = JSONWriter()

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The form of a query as a sentence: Find … in zone … where … sort by … return …
+/// The query form as a sentence: Find … in zone … where … sort by … return …
 struct QueryEditor: ViewModel {
     struct FilterRow: ViewModel {
         let number: Int
@@ -10,7 +10,7 @@ struct QueryEditor: ViewModel {
         let lead: String
         let fields: [ChoiceGroup]
         let comparators: [Choice]
-        /// `nil` while no field is chosen.
+        /// `nil` if no field is chosen.
         let value: Value?
         let pill: Pill?
         let problem: String?
@@ -22,7 +22,7 @@ struct QueryEditor: ViewModel {
         let text: String
         let placeholder: String
         let hint: String?
-        /// For a distance: metres of the place that is the value.
+        /// For a distance filter: the distance from the location, in metres.
         let distance: Distance?
     }
 
@@ -42,10 +42,10 @@ struct QueryEditor: ViewModel {
         let isLast: Bool
     }
 
-    /// What the form does with the query, and where.
+    /// The label and the address of the submit button.
     let verb: String
     let action: String
-    /// What its second button does.
+    /// The label and the address of the second button.
     let otherVerb: String
     let otherAction: String
     let hidden: [Frame.Hidden]
@@ -57,14 +57,14 @@ struct QueryEditor: ViewModel {
     let keysText: String
     let returnsSystemFieldsOnly: Bool
     let limits: [Choice]
-    /// The fields whose values can be counted; none where the page does not count.
+    /// The fields whose values can be counted; empty on pages that do not count.
     let facets: [Choice]
     let written: QueryWritten
     let saved: SavedQueryPanel
 }
 
 extension QueryEditor {
-    /// - Parameter explains: whether the form asks how the query is answered rather than for the answer.
+    /// - Parameter explains: true if the form explains the query instead of running it.
     init(_ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, visit: Visit) {
         let place = visit.place
         let fields = QueryField.all(of: type)
@@ -96,7 +96,7 @@ extension QueryEditor {
 }
 
 extension Visit {
-    /// Zones offered in a selection; more are on their own page.
+    /// The maximum number of zones in a selection. The Zones page lists the others.
     private static var zoneChoiceLimit: Int { 300 }
 
     /// The zones to choose from, the current one selected.
@@ -198,7 +198,7 @@ private struct QueryEditorBuilder {
         }
     }
 
-    /// Fields as choices; one that can't be used says why and is disabled. The chosen one has its mark beside it.
+    /// The fields as choices. An unusable field is disabled and shows the reason. The chosen field has its mark beside it.
     private func groups(_ first: [Choice], _ selected: Name?, _ obstacle: (QueryField) -> String?) -> [ChoiceGroup] {
         func choice(_ field: QueryField) -> Choice {
             let isSelected = selected.map { type.key(named: $0) == field.key } ?? false
@@ -239,7 +239,7 @@ private struct QueryEditorBuilder {
 }
 
 extension QueryField {
-    /// The two directions in words that fit the type.
+    /// The labels of the two sort directions, according to the type.
     var orderWords: (String, String) {
         if readsAsText { return ("A to Z", "Z to A") }
         return switch definition.type.valueType {

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A field as the query editor offers it.
+/// A field in the query editor.
 struct QueryField: Sendable {
     let key: FieldKey
     /// The name in requests.
@@ -10,7 +10,7 @@ struct QueryField: Sendable {
     let definition: FieldDefinition
 
     var isSystem: Bool { if case .system = key { true } else { false } }
-    /// Record names and user names are references by type and strings by nature.
+    /// True for record names and user names, which are references in the schema but read as strings.
     var isName: Bool { isSystem && definition.type.valueType == .reference }
     var readsAsText: Bool { definition.type.valueType == .string || isName }
 
@@ -24,7 +24,7 @@ struct QueryField: Sendable {
         if case .system(let field) = key, type.key(named: field.alias) == key { name = field.alias } else { name = key.schemaName }
     }
 
-    /// All fields of a type: its own in the order of tables, then the system's.
+    /// All fields of a type: its own in table order, then the system fields.
     static func all(of type: RecordType) -> [QueryField] {
         let own = type.fields.map { QueryField(.custom($0.key), of: type, definition: $0.value) }.sorted(by: precedesInTables)
         let system: [SystemField] = [.recordID, .createTime, .createdBy, .modTime, .modifiedBy, .parent, .etag]
@@ -34,7 +34,7 @@ struct QueryField: Sendable {
             }
     }
 
-    /// What says most comes first: texts, links, moments, places; numbers stand at the right edge, lists and bytes last.
+    /// The most informative fields come first: texts, links, times, locations. Numbers align right, lists and bytes come last.
     static func precedesInTables(_ left: QueryField, _ right: QueryField) -> Bool {
         (left.rank, left.name) < (right.rank, right.name)
     }
@@ -52,9 +52,9 @@ struct QueryField: Sendable {
         }
     }
 
-    // MARK: What can be asked
+    // MARK: Operations
 
-    /// The comparators that fit the field's type, in plain words. Whether an index allows them is another question.
+    /// The comparators that fit the field's type, in plain words. They do not depend on indexes.
     var comparators: [(comparator: Comparator, words: String)] {
         let type = definition.type
         if type.isList {
@@ -102,23 +102,23 @@ struct QueryField: Sendable {
         IndexRules.allows(comparator, on: definition)
     }
 
-    /// Whether any filter on the field could run.
+    /// True if an index allows some filter on the field.
     var canFilter: Bool { comparators.contains { allows($0.comparator) } }
 
-    /// Whether the field can be sorted by; a location is sorted by its distance from somewhere.
+    /// True if an index allows a sort by the field. Locations sort by their distance from a point.
     var canSort: Bool { !definition.indexes.isDisjoint(with: sortIndex) }
 
     var sortIndex: Indexes { definition.type == .location ? .queryable : .sortable }
 
-    /// Whether an index could make it sortable.
+    /// True if the field could have an index for sorts.
     var couldSort: Bool { !allowedIndexes.isDisjoint(with: sortIndex) }
 
-    /// The comparator to begin with: the first that an index allows.
+    /// The default comparator: the first that an index allows.
     var usualComparator: Comparator? {
         (comparators.first { allows($0.comparator) } ?? comparators.first)?.comparator
     }
 
-    /// What the value of a comparison looks like.
+    /// An example value of a comparison.
     func placeholder(for comparator: Comparator) -> String {
         guard comparator.takesList else { return placeholder }
         return definition.type.valueType == .location ? "\(placeholder); 48.1, -120" : "one, two, three"
@@ -139,10 +139,10 @@ struct QueryField: Sendable {
 }
 
 extension RecordType {
-    /// Whether a query without filters runs, which needs QUERYABLE on recordName.
+    /// True if a query without filters can run, which requires QUERYABLE on recordName.
     var isListable: Bool { systemIndexes[.recordID]?.contains(.queryable) ?? false }
 
-    /// A field of a request's name, `nil` when the type has none.
+    /// The field with the given request name; `nil` if the type has none.
     func queryField(named name: Name) -> QueryField? {
         let key = key(named: name)
         return definition(of: key).map { QueryField(key, of: self, definition: $0) }

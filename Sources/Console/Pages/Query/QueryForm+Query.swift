@@ -2,11 +2,11 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-// The way from a query back to the form that asks it.
+// Conversion from a query to its form.
 
 extension QueryForm {
-    /// The form of a query that somebody sent.
-    /// - Returns: `nil` when a form can't say the same: it has so many rows only, and no way to compare with no value at all.
+    /// The form of a query from a request.
+    /// - Returns: `nil` if the form can't express the query: it has a limited number of rows, and no comparison with an absent value.
     init?(_ query: Query, of type: RecordType?) {
         guard query.filters.count <= Self.rowLimit, query.sorts.count <= Self.rowLimit, !query.filters.contains(where: { $0.value == .cleared })
         else { return nil }
@@ -23,7 +23,7 @@ extension QueryForm {
         }
     }
 
-    /// What one types for a value, as ``FilterValueReader`` reads it.
+    /// The input text of a value, in the format of ``FilterValueReader``.
     static func text(of input: FieldInput, as field: QueryField?) -> String {
         let given: FieldValue
         switch input {
@@ -39,7 +39,7 @@ extension QueryForm {
         return listText(elements.map(text))
     }
 
-    /// The values of a list as one types them: between commas, in quotation marks where they need it.
+    /// The input text of a list: comma-separated, with quotation marks where required.
     static func listText(_ values: [String]) -> String {
         values.map { text in
             let isPlain = !text.isEmpty && !text.utf8.contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") }

@@ -1,31 +1,31 @@
 internal import JSON
 internal import Records
 
-/// A query as the URL and the form say it: `type=Message&filter1=room&is1=EQUALS&value1=general&sort1=sentAt&order1=descending`.
+/// A query in the format of the URL and the form: `type=Message&filter1=room&is1=EQUALS&value1=general&sort1=sentAt&order1=descending`.
 struct QueryForm: Sendable {
     struct Filter: Sendable {
         var field: Name
-        /// `nil` while none is chosen that fits.
+        /// `nil` if no fitting comparator is chosen.
         var comparator: Comparator?
         var value: String
-        /// Metres, for NEAR.
+        /// In metres, for NEAR.
         var distance: String
 
-        /// Whether something is still to be typed; such a row is left out of the query.
+        /// True if the row has no value yet. The query omits such rows.
         var isUnfinished: Bool { value.isEmpty }
     }
 
     struct Sort: Sendable {
         var field: Name
         var isDescending: Bool
-        /// Where distances are measured from, for a location field.
+        /// The location from which to measure distances, for a location field.
         var origin: String
     }
 
     static let limits = [10, 25, 50, 100, 200]
-    /// Rows of either kind; more in the URL are ignored.
+    /// The maximum number of filter rows, and of sort rows. Further rows in the URL are ignored.
     static let rowLimit = 20
-    /// Pages that can be gone back to; before them there is the first page.
+    /// The number of pages that the user can go back through. Before them, only the first page is available.
     static let markerLimit = 20
 
     var type: Name?
@@ -34,10 +34,10 @@ struct QueryForm: Sendable {
     /// The fields to return; empty for all.
     var keys: [Name]
     var returnsSystemFieldsOnly: Bool
-    /// The field whose values are counted, if any.
+    /// The field whose values the page counts; `nil` for none.
     var facet: Name?
     var limit: Int
-    /// The continuation markers of the pages from the second to the current one, or the last of them.
+    /// The continuation markers of the second page to the current one, limited to the last ones.
     var markers: [String]
     /// The number of the page, counted from 1.
     var page: Int
@@ -63,7 +63,7 @@ struct QueryForm: Sendable {
         limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 50
         markers = Array(fields.all("marker").filter { !$0.isEmpty }.suffix(Self.markerLimit))
         page = max(fields["page"].flatMap { Int($0) } ?? 1, markers.count + 1)
-        // The form says which type its rows were made for: they stay behind when another type is picked.
+        // The form names the type of its rows. They are dropped when the user picks another type.
         if let madeFor = fields.text("of"), Name(madeFor) != type {
             filters = []
             sorts = []
@@ -72,12 +72,12 @@ struct QueryForm: Sendable {
         }
     }
 
-    /// The fields that the engine is asked for; `nil` for all.
+    /// The fields to request from the engine; `nil` for all.
     var desiredKeys: Set<Name>? {
         returnsSystemFieldsOnly ? [] : keys.isEmpty ? nil : Set(keys)
     }
 
-    /// The query string that means this form.
+    /// The URL parameters of this form.
     var parameters: [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = type.map { [("type", $0.string)] } ?? []
         for (index, filter) in filters.enumerated() {
@@ -100,7 +100,7 @@ struct QueryForm: Sendable {
         return parameters
     }
 
-    /// A row that kept the comparison of another field gets one of its own.
+    /// Replaces comparators that do not fit their field, after the user chose another field.
     mutating func chooseFittingComparators(for type: RecordType) {
         for index in filters.indices {
             guard let field = type.queryField(named: filters[index].field) else { continue }
@@ -109,7 +109,7 @@ struct QueryForm: Sendable {
         }
     }
 
-    /// The same form changed, from its first page.
+    /// A changed copy of the form, at the first page.
     func changed(_ change: (inout QueryForm) -> Void) -> QueryForm {
         var form = self
         form.markers = []
@@ -125,7 +125,7 @@ struct QueryForm: Sendable {
         return form
     }
 
-    /// - Returns: `nil` on the first page, and where the way back is forgotten.
+    /// - Returns: `nil` on the first page, and if the previous marker is no longer known.
     var previousPage: QueryForm? {
         if markers.isEmpty || markers.count == 1 && page > 2 { return nil }
         var form = self

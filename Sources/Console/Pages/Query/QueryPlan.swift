@@ -2,13 +2,13 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What a form asks of the database: the query that can be made of it, and what stands in the way.
+/// The query of a form, and the problems that prevent it.
 struct QueryPlan: Sendable {
     let query: Query
-    /// What is wrong with the value of a row, by the row's index.
+    /// The problem with the value of a row, by row index.
     let filterProblems: [Int: String]
     let sortProblems: [Int: String]
-    /// The rows that went into the query, as indices of the form's.
+    /// The indices of the form rows that are part of the query.
     let usedFilters: [Int]
     let usedSorts: [Int]
 
@@ -43,13 +43,13 @@ struct QueryPlan: Sendable {
 
     var canRun: Bool { filterProblems.isEmpty && sortProblems.isEmpty }
 
-    /// What is wrong with the first row that can't be read.
+    /// The problem of the first invalid row.
     var firstProblem: String? {
         filterProblems.min { $0.key < $1.key }?.value ?? sortProblems.min { $0.key < $1.key }?.value
     }
 
     private static func filter(_ row: QueryForm.Filter, of type: RecordType) throws(FilterValueProblem) -> Query.Filter {
-        // An unknown field goes to the database as it is, which says what it says to every client.
+        // The database itself refuses an unknown field, with the message that all clients get.
         guard let field = type.queryField(named: row.field) else {
             return Query.Filter(row.field, row.comparator ?? .equals, FieldInput(.string(row.value)))
         }

@@ -2,11 +2,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Why a query does not run, in the API's words, and every way on.
+/// The reason why a query can't run, in the API's words, with all remedies.
 struct QueryRefusal: ViewModel {
-    /// One thing that stands in the way.
+    /// One problem and its remedies.
     struct Remedy: ViewModel {
-        /// What the API would say; `nil` when it says just this above.
+        /// The API's message; `nil` if the page already shows it above.
         let reason: String?
         let buttons: [Button]
         let note: String?
@@ -19,30 +19,30 @@ struct QueryRefusal: ViewModel {
 
     let complaint: Complaint
     let typeName: String
-    /// `one more index`, `2 more indexes`; `nil` when it is not a matter of indexes.
+    /// `one more index`, `2 more indexes`; `nil` if the problem is not a missing index.
     let needs: String?
     let remedies: [Remedy]
-    /// Makes all missing indexes at once, when they are several.
+    /// Adds all missing indexes at once; `nil` unless there are several.
     let all: Button?
-    /// The fields' lines in a schema file, with all that is missing; `nil` when no index can help.
+    /// The fields' lines in a schema file, including the missing indexes; `nil` if no index can help.
     let schemaLines: String?
-    /// The indexes of the query that are not complete yet. When nothing else is in the way, the page looks again by itself.
+    /// The incomplete indexes of the query. If there is no other problem, the page reloads by itself.
     let works: IndexWorkPanel?
     let isBuilding: Bool
-    /// Where the forms are sent.
+    /// The address of the forms.
     let action: String
     let canEdit: Bool
     let isProduction: Bool
-    /// The same query without the row that is in the way.
+    /// The same query without the row that causes the problem.
     let without: [Frame.Link]
-    /// Changes needs no index.
+    /// The link to Changes, which needs no index.
     let changes: String?
 }
 
 extension QueryRefusal {
     /// - Parameters:
-    ///   - problems: what stands in the way, the API's own answer first.
-    ///   - works: what is being done to indexes.
+    ///   - problems: the problems, the API's own error first.
+    ///   - works: the current index jobs.
     ///   - page: the page that shows the answer once the query can run.
     init(
         _ problems: [QueryProblem], plan: QueryPlan, form: QueryForm, type: RecordType?, works: IndexWorks, page: String = "query", visit: Visit

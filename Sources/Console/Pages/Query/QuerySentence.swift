@@ -1,9 +1,9 @@
 internal import JSON
 internal import Records
 
-/// A query in words, as the form of the tab Query would read: `Message where room is general, sorted by sentAt newest first`.
+/// A query in words, as in the form of the tab Query: `Message where room is general, sorted by sentAt newest first`.
 enum QuerySentence {
-    /// Characters of a value that are shown.
+    /// The maximum length of a value, in characters.
     private static let valueLimit = 60
 
     static func text(of query: Query, type: RecordType?) -> String {

@@ -1,12 +1,12 @@
 internal import JSON
 internal import Records
 
-/// The filters and the order of a query as one line of text, which means what the form's rows mean:
+/// The filters and the sort order of a query as one line of text, equivalent to the rows of the form:
 /// `room = Room/general and sentAt > 2026-01-01 sort by sentAt descending`.
 ///
-/// docs/queries.md has the whole language. What ``text(of:type:)`` writes, ``QueryTextParser`` reads back.
+/// docs/queries.md defines the language. ``QueryTextParser`` parses the output of ``text(of:type:)``.
 enum QueryText {
-    /// How comparisons are written. Those of several words come before their beginnings.
+    /// The notation of the comparators. A longer phrase precedes its own prefixes.
     static let phrases: [(words: [String], comparator: Comparator)] = [
         (["="], .equals), (["!="], .notEquals), (["<="], .lessThanOrEquals), (["<"], .lessThan), ([">="], .greaterThanOrEquals), ([">"], .greaterThan),
         (["begins", "with"], .beginsWith), (["not", "begins", "with"], .notBeginsWith), (["in"], .in), (["not", "in"], .notIn),
@@ -17,7 +17,7 @@ enum QueryText {
         (["contains"], .listContains), (["not", "contains"], .notListContains), (["near"], .near),
     ]
 
-    /// Words that mean something by themselves: a value or a name that is one of them stands in quotes.
+    /// Keywords. A value or a name that equals a keyword needs quotes.
     static let reserved: Set<String> = Set(
         phrases.flatMap(\.words) + ["where", "and", "sort", "order", "by", "from", "within", "ascending", "descending", "asc", "desc", "of"])
 
@@ -27,7 +27,7 @@ enum QueryText {
 
     // MARK: Writing
 
-    /// The rows of a form as text. Rows that are not finished are left out.
+    /// The rows of a form as text, without unfinished rows.
     static func text(of form: QueryForm, type: RecordType) -> String {
         let filters = form.filters.filter { !$0.isUnfinished }.map { clause($0, type: type) }
         let sorts = form.sorts.map { sort($0, type: type) }
@@ -48,7 +48,7 @@ enum QueryText {
             let parts = isPlace ? row.value.split(separator: ";").map(\.trimmingSpaces) : FilterValueReader.parts(row.value)
             return "\(name) \(words(of: comparator)) (\(parts.map(value).joined(separator: ", ")))"
         }
-        // In the form two quotation marks stand for the empty text.
+        // In the form, two quotation marks mean the empty text.
         return "\(name) \(words(of: comparator)) " + (row.value == "\"\"" ? "\"\"" : isPlace ? place(row.value) : value(row.value))
     }
 
@@ -58,13 +58,13 @@ enum QueryText {
         return name(row.field) + origin + (row.isDescending ? " descending" : "")
     }
 
-    /// A place as two numbers, where it is one.
+    /// A location as two numbers, if the text is one.
     private static func place(_ text: String) -> String {
         guard (try? FilterValueReader.location(text)) != nil else { return value(text) }
         return text.split { $0 == "," || $0 == " " || $0 == ";" }.joined(separator: ", ")
     }
 
-    /// The text itself where it is one word, else in quotation marks, those within doubled.
+    /// The text itself if it is one word, else in quotation marks, with inner quotation marks doubled.
     private static func value(_ text: String) -> String {
         isWord(text) ? text : "\"" + doubled("\"", in: text) + "\""
     }
@@ -91,9 +91,9 @@ enum QueryText {
     }
 }
 
-/// Why a text is no query, and where.
+/// The reason why a text is not a query, and the position of the error.
 struct QueryTextError: Error, Equatable {
-    /// Characters before the place that could not be read.
+    /// The number of characters before the error.
     let offset: Int
     let reason: String
 }

@@ -1,11 +1,11 @@
-/// A piece of a query's text.
+/// A token of a query's text.
 struct QueryTextToken: Equatable {
     enum Kind: Equatable {
         /// A word, or a value that needs no quotation marks.
         case word
-        /// What stood in quotation marks.
+        /// Text in quotation marks.
         case quoted
-        /// What stood in backquotes: a name.
+        /// Text in backquotes: a name.
         case name
         /// `=`, `!=`, `<`, `<=`, `>`, `>=`.
         case comparison
@@ -13,15 +13,15 @@ struct QueryTextToken: Equatable {
     }
 
     let kind: Kind
-    /// Without marks around it.
+    /// The text without quotation marks.
     let text: String
-    /// Scalars before it.
+    /// The offset in the text, in Unicode scalars.
     let offset: Int
 }
 
-/// Cuts a query's text into pieces.
+/// Splits a query's text into tokens.
 enum QueryTextLexer {
-    /// - Throws: ``QueryTextError`` for a quotation that does not end, and for a lone `!`.
+    /// - Throws: ``QueryTextError`` for an unterminated quotation, and for a lone `!`.
     static func tokens(of text: String) throws(QueryTextError) -> [QueryTextToken] {
         let scalars = Array(text.unicodeScalars)
         var tokens: [QueryTextToken] = []
@@ -40,7 +40,7 @@ enum QueryTextLexer {
             case "=", "!", "<", ">":
                 var operation = String(Character(scalar))
                 let next = position < scalars.count ? scalars[position] : " "
-                // People write == and <> too.
+                // Accepts == and <> too.
                 if next == "=" || scalar == "<" && next == ">" {
                     position += 1
                     operation.unicodeScalars.append(next)
@@ -71,7 +71,7 @@ enum QueryTextLexer {
                 text.unicodeScalars.append(scalar)
                 continue
             }
-            // Two of them stand for one.
+            // A doubled mark stands for one mark.
             guard position < scalars.count, scalars[position] == mark else { return text }
             text.unicodeScalars.append(mark)
             position += 1

@@ -1,15 +1,15 @@
 internal import JSON
 internal import Records
 
-/// Reads a query's text as the rows of a form.
+/// Parses a query's text into the rows of a form.
 struct QueryTextParser {
     private let tokens: [QueryTextToken]
     private let type: RecordType
-    /// Where the text ends.
+    /// The offset of the end of the text.
     private let end: Int
     private var position = 0
 
-    /// - Throws: ``QueryTextError`` with the place that could not be read.
+    /// - Throws: ``QueryTextError`` with the position of the error.
     static func rows(of text: String, type: RecordType) throws(QueryTextError) -> (filters: [QueryForm.Filter], sorts: [QueryForm.Sort]) {
         var parser = QueryTextParser(
             tokens: try QueryTextLexer.tokens(of: text), type: type, end: text.unicodeScalars.count)
@@ -118,7 +118,7 @@ struct QueryTextParser {
         return known.map { $0 == .near ? "within … m of" : QueryText.words(of: $0) }.joined(separator: ", ")
     }
 
-    // MARK: Pieces
+    // MARK: Tokens
 
     private var isAtSort: Bool { has(["sort", "by"]) || has(["order", "by"]) }
 
@@ -132,7 +132,7 @@ struct QueryTextParser {
         return Name(tokens[position - 1].text)
     }
 
-    /// The longest comparison that stands here, also one in CloudKit's own words.
+    /// The longest comparator at the current position. Accepts CloudKit's own names too.
     private mutating func comparator() -> Comparator? {
         guard position < tokens.count else { return nil }
         if tokens[position].kind == .comparison {
@@ -159,7 +159,7 @@ struct QueryTextParser {
         return token.text.isEmpty ? "\"\"" : token.text
     }
 
-    /// Two numbers, with or without a comma between them, or something in quotation marks that holds them.
+    /// Two numbers with an optional comma between them, or a quoted text with both.
     private mutating func place() throws(QueryTextError) -> String {
         let start = position
         let first = try value("a place: latitude and longitude in degrees, as 47.45, -122.31")
@@ -194,7 +194,7 @@ struct QueryTextParser {
         metres.rounded() == metres && abs(metres) < 1e15 ? String(Int64(metres)) : metres.description
     }
 
-    // MARK: Going on
+    // MARK: Cursor
 
     private func has(_ words: [String]) -> Bool {
         guard position + words.count <= tokens.count else { return false }
@@ -213,7 +213,7 @@ struct QueryTextParser {
         return true
     }
 
-    /// - Parameter index: the token that is meant; `nil` for the next one.
+    /// - Parameter index: the token with the error; `nil` for the next one.
     private func problem(_ reason: String, at index: Int? = nil) -> QueryTextError {
         let index = index ?? position
         return QueryTextError(offset: index < tokens.count ? tokens[index].offset : end, reason: reason)

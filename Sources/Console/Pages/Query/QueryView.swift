@@ -2,59 +2,59 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The tab Query: the question, and the answer or why there is none.
+/// The tab Query: the query form, and the answer or the reason why there is none.
 struct QueryView: Page {
     static let template = "query"
     static let tab = Tab.query
 
-    /// What stands at the end of the page.
+    /// The footer of the page.
     struct Foot: ViewModel {
         /// `50 records`, or `Not run`.
         let count: String
-        /// `of 1,940`, where the total is known.
+        /// `of 1,940`; `nil` if the total is unknown.
         let total: String?
-        /// Counts the rest, where the total is not known.
+        /// The link that counts all matches, if the total is unknown.
         let countAll: String?
         let page: String?
         let milliseconds: String
         let first: String?
         let previous: String?
         let next: String?
-        /// `nil` where there is nothing to export.
+        /// `nil` if there is nothing to export.
         let exports: ResultFiles?
     }
 
     let title: String
-    /// `nil` when the container has no type yet.
+    /// `nil` if the container has no types.
     let editor: QueryEditor?
     let refusal: QueryRefusal?
     let complaint: Complaint?
-    /// Said in place of an answer, such as that a value is still missing.
+    /// A remark in place of an answer, for example about a missing value.
     let remark: String?
-    /// What was just done.
+    /// A confirmation of the last action.
     let notice: String?
     let facet: FacetPanel?
     let table: ResultTable?
     let noMatch: NoMatch?
     let firstSteps: FirstSteps?
-    /// The query as clients write it; `nil` where it can't be made.
+    /// The query as client code; `nil` if the query is invalid.
     let code: CodePanel?
     let picking: PickingBar?
     let foot: Foot?
 
-    /// The answer has no records.
+    /// The state of a page whose answer has no records.
     struct NoMatch: ViewModel {
         let typeName: String
         let hasFilters: Bool
         let zone: String
         let unfiltered: String
-        /// Other users in whose private database there is something.
+        /// Other users whose private databases are not empty.
         let others: [Frame.Link]
     }
 }
 
 extension QueryView {
-    /// The page, or where a button of the form leads to.
+    /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
         return if let changed = form.redirect(visit, to: "query") { changed } else { .page(try await load(visit, form)) }
@@ -87,7 +87,7 @@ extension QueryView {
         let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
         if isWaiting { return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit)) }
         do {
-            // What will be refused is asked all the same: the engine remembers it, for the page Query advice.
+            // Runs queries that will be refused too: the engine records them for the page Query advice.
             let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
             var keys = form.desiredKeys
             if let counted, !counted.isSystem { keys?.insert(counted.name) }
@@ -122,8 +122,7 @@ extension QueryView {
 }
 
 extension QueryForm {
-    /// Where a button that adds or removes a row leads to, or a text that says the rows: the page with the form changed; `nil` when there is
-    /// nothing of the kind.
+    /// The redirect for a button that adds or removes a row, or for a text that replaces the rows; `nil` for other requests.
     func redirect(_ visit: Visit, to page: String) -> Answer? {
         guard let changed = pressed(visit) else { return nil }
         let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
@@ -151,7 +150,7 @@ extension QueryForm {
         }
         guard let removed = visit.fields.text("remove") else { return nil }
         return changed { form in
-            // Empty rows are dropped while the form is read, so a row is known by what it says, not by its number.
+            // Reading the form drops empty rows, so the button identifies a row by its content instead of its number.
             if removed.hasPrefix("filter"), let index = rowIndex(removed, "filter", visit) { form.filters.remove(at: index) }
             if removed.hasPrefix("sort"), let index = rowIndex(removed, "sort", visit) { form.sorts.remove(at: index) }
         }
@@ -166,7 +165,7 @@ extension QueryForm {
 }
 
 extension Visit {
-    /// Where the tab Query asks.
+    /// The zones that the tab Query searches.
     var queryArea: QueryRequest.Area {
         switch place.zone {
         case .one(let zoneID): .zone(zoneID)
@@ -176,7 +175,7 @@ extension Visit {
 
     var queriesSeveralZones: Bool { queryArea == .allZones && zones.count > 1 }
 
-    /// The type to begin with: the one with most records here, of those that can be listed if there are any.
+    /// The default type: the one with the most records, among the listable types if there are any.
     func usualType() async throws -> RecordType? {
         let listable = types.filter(\.isListable)
         let candidates = listable.isEmpty ? types : listable
@@ -184,13 +183,13 @@ extension Visit {
         return candidates.reversed().max { counts[$0.name] ?? 0 < counts[$1.name] ?? 0 }
     }
 
-    /// Records by type where the tab Query asks, as far as the engine counts and zones are few.
+    /// The record counts by type in the zones of the query; `nil` if the engine does not count, or there are many zones.
     fileprivate func recordCounts() async throws -> [Name: Int]? {
         let asked: [ZoneID] = if case .zone(let zoneID) = queryArea { [zoneID] } else { zones.map(\.zoneID) }
         guard asked.count <= 100 else { return nil }
         var total: [Name: Int] = [:]
         for zoneID in asked {
-            // Counts are shown beside the types where there are any; a zone may be gone by now.
+            // Counts are optional, so the page omits them on errors. The zone may have been deleted.
             guard let counts = try? await counts(in: zoneID) else { return nil }
             total.merge(counts.records, uniquingKeysWith: +)
         }
@@ -204,11 +203,11 @@ extension QueryView.Foot {
         var counts: [Name: Int]?
         if plan.query.filters.isEmpty { counts = try await visit.recordCounts() }
         if let counts {
-            // Counts of whole types are kept.
+            // The engine keeps the counts of whole types.
             total = "of \(Digits.grouped(counts[plan.query.recordType] ?? 0))"
             countAll = nil
         } else if form.page == 1, answer.continuationMarker != nil {
-            // With filters they are found one by one, which takes its time: it is done when somebody asks.
+            // Counting filtered records reads all of them, so the page counts only on request.
             let isAsked = visit.fields["count"] == "all"
             total = isAsked ? "of \(try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text)" : nil
             countAll = isAsked ? nil : visit.place.link("query", form.parameters + [("count", "all")])

@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-/// The query as text, beside the form. What is typed here is read as rows, and the form then shows them: one of the two is ever sent.
+/// The query as text, beside the form. A submitted text replaces the rows of the form. Each request sends either the text or the rows.
 struct QueryWritten: ViewModel {
     struct Problem: ViewModel {
-        /// Counted from 1.
+        /// The position of the error, counted from 1.
         let position: String
         let reason: String
         let before: String
@@ -12,12 +12,12 @@ struct QueryWritten: ViewModel {
         let after: String
     }
 
-    /// The field of the form.
+    /// The name of the text field.
     static let fieldName = "where"
 
     let text: String
     let placeholder: String
-    /// The rows as they are, which stay when the text can't be read.
+    /// The current rows, which stay if the text is invalid.
     let kept: [Frame.Hidden]
     let problem: Problem?
 
@@ -55,7 +55,7 @@ extension QueryWritten.Problem {
             text.unicodeScalars.append(contentsOf: scalars[range.clamped(to: 0..<scalars.count)])
             return text
         }
-        // The whole piece is shown as wrong; behind the end there is only the end.
+        // Marks the whole word with the error, or nothing at the end of the text.
         let end = scalars[error.offset...].firstIndex { $0.properties.isWhitespace } ?? scalars.count
         position = String(error.offset + 1)
         reason = error.reason
@@ -66,7 +66,7 @@ extension QueryWritten.Problem {
 }
 
 extension QueryForm {
-    /// The form with the rows that a text says; `nil` where none was sent, or it can't be read.
+    /// The form with the rows of a submitted text; `nil` without a text, or if it is invalid.
     func written(_ visit: Visit) -> QueryForm? {
         guard let text = visit.fields[QueryWritten.fieldName], let typeName = type else { return nil }
         guard let rows = try? QueryTextParser.rows(of: text, type: visit.schema?.types[typeName] ?? RecordType(name: typeName)) else { return nil }

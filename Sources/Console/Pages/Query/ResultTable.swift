@@ -2,20 +2,20 @@ internal import AssetStore
 internal import JSON
 internal import Records
 
-/// Records of one type, a line each.
+/// Records of one type in a table.
 struct ResultTable: ViewModel {
     struct Column: ViewModel {
         let name: String
-        /// The type as the API names it; `nil` for system fields that need no explanation.
+        /// The type as the API names it; `nil` for self-explanatory system fields.
         let type: String?
-        /// `↑` or `↓` where the records are sorted by the column.
+        /// `↑` or `↓` if the column is a sort key.
         let arrow: String?
         let isNumber: Bool
     }
 
     typealias Row = RecordRow<ValueView>
 
-    /// Own fields shown beyond this only where the page has a value for them.
+    /// The maximum number of columns for empty fields. Fields with a value on the page always have a column.
     static let columnLimit = 12
 
     let caption: String
@@ -23,8 +23,8 @@ struct ResultTable: ViewModel {
     let rows: [Row]
 
     /// - Parameters:
-    ///   - showsZones: whether the records may be of different zones.
-    ///   - links: where their assets can be fetched.
+    ///   - showsZones: true if the records may be from several zones.
+    ///   - links: creates the download links of assets.
     init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) throws {
         caption = "Records of type \(type.name)"
         let decoded = try records.map { record in

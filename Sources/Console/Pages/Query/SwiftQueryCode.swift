@@ -77,7 +77,7 @@ struct SwiftQueryCode {
         return "CKLocationSortDescriptor(key: \(key), relativeLocation: \(literal(place)))"
     }
 
-    /// What CKRecord calls a field.
+    /// The name of a field in CKRecord.
     private static func name(of key: FieldKey) -> String {
         guard case .system(let field) = key else { return key.schemaName.string }
         return switch field {
@@ -103,7 +103,7 @@ struct SwiftQueryCode {
             case "\n": quoted += "\\n"
             case "\r": quoted += "\\r"
             case "\t": quoted += "\\t"
-            // What is invisible, or turns the line around, is written out.
+            // Escapes invisible characters and those that change the text direction.
             case _ where [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory):
                 quoted += "\\u{\(String(scalar.value, radix: 16))}"
             default: quoted.unicodeScalars.append(scalar)
@@ -112,7 +112,7 @@ struct SwiftQueryCode {
         return quoted + "\""
     }
 
-    /// With everything that the location says; for what it leaves out, what CLLocation takes for unknown.
+    /// A location with all its values. Missing values become the placeholders of CLLocation for unknown values.
     private static func literal(_ location: Location) -> String {
         let numbers = [location.altitude, location.horizontalAccuracy, location.verticalAccuracy, location.course, location.speed]
         if numbers.allSatisfy({ $0 == nil }), location.timestamp == nil {
@@ -140,7 +140,7 @@ struct SwiftQueryCode {
         }
     }
 
-    /// A value as a record is given it. Lists say of what they are, which an empty one would not.
+    /// A value in an assignment to a record. Empty lists include their element type, which Swift can't infer.
     static func stored(_ value: FieldValue, referenceZone: String?) -> String {
         guard case .list(let elements, let type) = value, elements.isEmpty else { return literal(value, referenceZone: referenceZone) }
         let element =
@@ -164,7 +164,7 @@ struct SwiftQueryCode {
         return "CKRecord.Reference(recordID: \(recordID), action: \(action))"
     }
 
-    /// Exact to the millisecond, without a fraction where there is none.
+    /// The time in seconds, exact to the millisecond, without a zero fraction.
     private static func seconds(_ timestamp: Timestamp) -> String {
         let (whole, part) = timestamp.milliseconds.quotientAndRemainder(dividingBy: 1000)
         if part == 0 { return String(whole) }
@@ -175,7 +175,7 @@ struct SwiftQueryCode {
 }
 
 extension SwiftQueryCode {
-    /// The filters as a predicate. Every name and value is an argument, so that none of them is read as part of the format.
+    /// The filters as a predicate. All names and values are arguments, so that the format parser does not interpret them.
     private struct Predicate {
         private var formats: [String] = []
         private var arguments: [String] = []
@@ -221,7 +221,7 @@ extension SwiftQueryCode {
                     clause("%K CONTAINS %@", [name, SwiftQueryCode.literal(element, referenceZone: referenceZone)])
                 }
             case .near:
-                // Half of the way around the Earth holds every place.
+                // Half of the Earth's circumference covers every location.
                 let metres = filter.distance.map { $0.description } ?? "20_040_000.0"
                 clause("distanceToLocation:fromLocation:(%K, %@) < %@", [name, literal, metres])
             case .containsAllTokens:

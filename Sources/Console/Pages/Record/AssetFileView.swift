@@ -4,14 +4,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A file of a record, with all that is known of it.
+/// A file of a record, with its details.
 struct AssetFileView: ViewModel {
     struct Use: ViewModel {
         let recordName: String
         let field: String
-        /// `nil` for the record that is looked at.
+        /// `nil` for the record of the page.
         let href: String?
-        /// The zone, where it is another one.
+        /// The zone, if it differs.
         let zone: String?
     }
 
@@ -21,29 +21,29 @@ struct AssetFileView: ViewModel {
         let more: String?
     }
 
-    /// Places that refer to the same bytes, shown.
+    /// The maximum number of other references to the same bytes.
     private static let useLimit = 20
-    /// Largest picture that is shown without being asked for, in bytes.
+    /// The size limit of pictures that the page shows directly, in bytes.
     private static let thumbnailLimit: Int64 = 8_000_000
 
     let name: String
     let href: String
     let size: String
-    /// To the byte, where the size does not say so already.
+    /// The size in bytes; `nil` if the formatted size is already exact.
     let exactSize: String?
     let bytes: String
     let checksum: String
-    /// What the bytes look like, for people; `nil` when the file can't be read.
+    /// The detected file type; `nil` if the file can't be read.
     let type: String?
     let stored: String?
     let isPicture: Bool
     let uses: Uses?
-    /// What keeps the file from being read.
+    /// The reason why the file can't be read.
     let complaint: Complaint?
-    /// As the web services write it: what a save that keeps the file in its field says.
+    /// The asset in the format of the web services. A save with this value keeps the file.
     let json: String
 
-    /// - Returns: a view for each asset, in their order.
+    /// - Returns: a view for each asset, in the given order.
     static func all(
         _ assets: [(field: Name, asset: Asset)], of record: StoredRecord, links: AssetLinks?, visit: Visit
     ) async throws -> [AssetFileView] {

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done to a record.
+/// The actions on a record.
 enum RecordActions {
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let (name, zoneID) = try target(visit)
@@ -23,7 +23,7 @@ enum RecordActions {
             button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID))
     }
 
-    /// Deletes the record as it was when the question was asked.
+    /// Deletes the record, provided that it has not changed since the confirmation page.
     static func delete(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
         let tag = visit.fields.text("tag")

@@ -4,35 +4,35 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The fields of a record that have assets or could have some, with all that is known of each file.
+/// The asset fields of a record, including empty ones, with the details of each file.
 struct RecordAssets: ViewModel {
     struct Field: ViewModel {
         let name: String
         let type: String
         let isList: Bool
         let isEmpty: Bool
-        /// What the place to drop files says.
+        /// The text of the drop area.
         let invitation: String
-        /// Tells the field's input from those of other fields.
+        /// The id of the field's input, which must be unique on the page.
         let inputID: String
         let files: [AssetFileView]
     }
 
     let fields: [Field]
-    /// What scripts need to upload: the database of the web services, the zone, the record and who acts.
+    /// The data that scripts need for an upload: the database in the web services, the zone, the record and the acting user.
     let database: String
     let zone: String
     let recordName: String
     let recordType: String
     let tag: String
     let user: String
-    /// Bytes that a file may have.
+    /// The size limit of a file, in bytes.
     let limit: String
     let limitText: String
     /// The address of this page.
     let here: String
 
-    /// - Returns: `nil` when the record's type has no field for assets.
+    /// - Returns: `nil` if the record's type has no asset fields.
     init?(_ record: StoredRecord, links: AssetLinks?, visit: Visit) async throws {
         let zoneID = record.recordID.zoneID
         var types: [Name: FieldType] = [:]
@@ -57,7 +57,7 @@ struct RecordAssets: ViewModel {
         recordName = record.recordID.recordName.string
         recordType = record.recordType.string
         tag = record.recordChangeTag
-        // The record name: handles may have letters that no header can hold.
+        // Uses the record name, because user handles may contain characters that HTTP headers can't carry.
         user = visit.people.actor.userRecordName.string
         limit = String(visit.assets.sizeLimit)
         limitText = Digits.limit(visit.assets.sizeLimit)

@@ -2,10 +2,10 @@ internal import AssetStore
 internal import JSON
 internal import Records
 
-/// A record as answers of the web services carry it, laid out for people.
+/// A record in the JSON format of the web services, indented for readers.
 enum RecordJSON {
-    /// - Parameter links: where its assets can be fetched, if it has some.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// - Parameter links: creates the download links of its assets; `nil` for none.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     static func text(of record: StoredRecord, links: AssetLinks?) throws -> String {
         var writer = JSONWriter()
         try writer.value(record, downloadURL: links.map { links in { links.downloadURL(of: $0, in: $1) } })
@@ -16,7 +16,7 @@ enum RecordJSON {
         }
     }
 
-    /// Two spaces for each level; what fits on a line stays on it.
+    /// Indents by two spaces per level. Values that fit on one line stay on it.
     static func laidOut(_ value: JSONValue, indentation: String = "") -> String {
         let line = String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
         let inner = indentation + "  "

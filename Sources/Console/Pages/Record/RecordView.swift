@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page of a record: all that is known of it, and what refers to it.
+/// The page of a record: its data, and its references from other records.
 struct RecordView: Page {
     static let template = "record"
     static let tab = Tab.fetch
@@ -26,20 +26,20 @@ struct RecordView: Page {
         let typeHref: String
         let fields: [FieldRow]
         let facts: [Fact]
-        /// The fields that have assets or could have some, and what scripts need to upload into them.
+        /// The asset fields, including empty ones, and the data that scripts need for uploads.
         let assets: RecordAssets?
         let parent: Frame.Link?
-        /// What refers to it; `nil` when the engine can't tell.
+        /// The records that refer to it; `nil` if the engine can't tell.
         let referrers: ReferrerPanel?
-        /// Which clients got it and which did not; `nil` where nobody can tell.
+        /// The clients that received it and those that did not; `nil` if the engine can't tell.
         let deliveries: DeliveryPanel?
         let json: String
-        /// Fetching, saving and deleting it, as clients write it.
+        /// Client code that fetches, saves and deletes the record.
         let codes: [CodePanel]
-        /// The forms that change and copy it; `nil` for records of the system.
+        /// The forms that change and duplicate it; `nil` for system records.
         let edit: String?
         let duplicate: String?
-        /// To another zone, environment, database or user.
+        /// The link that copies it to another zone, environment, database or user.
         let copy: String?
         let compare: String
         let delete: String
@@ -53,12 +53,12 @@ struct RecordView: Page {
     let zone: String
     let body: Body?
     let complaint: Complaint?
-    /// Where the record, which is not there, may have gone.
+    /// Links to the places where a missing record may be found.
     let changes: String?
     let elsewhere: String
-    /// What became of it; `nil` where nobody knows.
+    /// The history of the record; `nil` if there is none.
     let history: RecordHistory?
-    /// Brings back what was deleted.
+    /// The link that restores the last version of a deleted record.
     let lastVersion: String?
     let milliseconds: String
 }
@@ -86,10 +86,10 @@ extension RecordView {
             lastVersion: body == nil ? history?.rows.lazy.compactMap(\.restore).first : nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// Changes that the page shows; more are on their own.
+    /// The number of changes on this page. The history page shows all.
     private static let historyLimit = 4
 
-    /// What became of the record; `nil` where there is no such zone either.
+    /// The history of the record; `nil` if the zone does not exist either.
     private static func past(_ name: Name, in zoneID: ZoneID, _ visit: Visit) async throws -> RecordHistory? {
         do {
             return try await RecordHistory.load(name, in: zoneID, limit: historyLimit, visit)

@@ -2,21 +2,21 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What refers to a record: a line for each type and field, then the records by type.
+/// The references to a record: a line for each type and field, then the records by type.
 struct ReferrerPanel: ViewModel {
-    /// Records that refer to one and are shown.
+    /// The maximum number of references.
     static let limit = 100
-    /// Names of a type that are shown before the others are asked for.
+    /// The number of initially visible names per type.
     private static let shown = 12
 
     struct Way: ViewModel {
         let type: String
         let field: String
         let action: String
-        /// What becomes of the reference when the record is deleted.
+        /// The effect on the reference when the record is deleted.
         let consequence: String
         let count: String
-        /// A query for all of them; `nil` where no index allows it.
+        /// A query for all of them; `nil` if no index allows it.
         let query: String?
         let queryName: String
     }
@@ -32,7 +32,7 @@ struct ReferrerPanel: ViewModel {
     let ways: [Way]
     let groups: [Group]
 
-    /// - Returns: `nil` when the engine can't tell.
+    /// - Returns: `nil` if the engine can't tell.
     static func load(_ record: StoredRecord, _ visit: Visit) async throws -> ReferrerPanel? {
         guard let tracing = visit.database as? any ReferenceTracing else { return nil }
         let found = try await visit.measure { try await tracing.referrers(to: record.recordID, limit: limit + 1) }
@@ -46,7 +46,7 @@ struct ReferrerPanel: ViewModel {
             Way(kind, count: Digits.grouped(members.count) + (hasMore ? "+" : ""), target: recordID.recordName, visit)
         }
         groups = Self.grouped(referrers, by: \.recordType).map { type, members in
-            // A record that refers by two fields is one.
+            // A record with two references counts once.
             let links = Self.grouped(members[...], by: \.recordName).map { name, _ in
                 Frame.Link(text: name.string, href: visit.place.link(toRecord: name, in: recordID.zoneID))
             }
@@ -54,7 +54,7 @@ struct ReferrerPanel: ViewModel {
             return Group(type: type.string, rows: Array(links.prefix(shown)), rest: Array(links.dropFirst(shown)), restTitle: "\(links.count - shown) more")
         }
         let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
-        // The references are limited, not the records: the next one can be another field of a record that is listed.
+        // The limit counts references, not records: the next reference may be another field of a listed record.
         title = count == 0 ? "Referred to by nothing" : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
     }
 
@@ -64,7 +64,7 @@ struct ReferrerPanel: ViewModel {
         let action: Reference.Action
     }
 
-    /// Groups in the order of first mention.
+    /// Groups elements in the order of first occurrence.
     private static func grouped<Key: Hashable>(_ referrers: ArraySlice<Referrer>, by key: (Referrer) -> Key) -> [(Key, [Referrer])] {
         var order: [Key] = []
         var groups: [Key: [Referrer]] = [:]

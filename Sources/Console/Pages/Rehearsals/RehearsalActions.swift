@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done on the page Rehearsals.
+/// The actions of the fault injection page.
 enum RehearsalActions {
     static func start(_ visit: Visit, rehearsals: Rehearsals) async throws -> String {
         let rehearsal = try rehearsal(visit.fields["start"])
@@ -31,7 +31,7 @@ enum RehearsalActions {
         return page(visit, .rehearsalStopped)
     }
 
-    /// Asks before what can't be taken back.
+    /// The confirmation page for actions that can't be undone.
     static func confirm(_ visit: Visit) throws -> ConfirmationView {
         let act = try rehearsal(visit.fields["start"])
         guard act.kind == .act else { throw RecordError(.badRequest, "‘\(act.rawValue)’ is switched on and off, and needs no question") }
@@ -55,7 +55,7 @@ enum RehearsalActions {
         try RehearsalCue(name ?? "").rehearsal
     }
 
-    /// The zone that an act is about.
+    /// The zone of a one-time action.
     private static func zoneID(_ visit: Visit) throws -> ZoneID {
         guard case .one(let zoneID) = Place.zone(visit.fields.text("of"), owner: nil, in: visit.place.address.scope) else {
             throw RecordError(.badRequest, "Choose the zone that this is to happen to")

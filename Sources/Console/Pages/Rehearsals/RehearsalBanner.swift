@@ -1,6 +1,6 @@
 internal import RecordStore
 
-/// What stands above every page while something is rehearsed, so that nobody takes it for the server's own doing.
+/// The banner above every page while faults are injected, so that users don't mistake them for real errors.
 struct RehearsalBanner: ViewModel {
     struct Item: ViewModel {
         let text: String
@@ -8,13 +8,13 @@ struct RehearsalBanner: ViewModel {
     }
 
     let items: [Item]
-    /// Said of those that are not listed.
+    /// A note about faults that the banner omits.
     let more: String?
 
-    /// Rehearsals listed.
+    /// The maximum number of faults in the banner.
     private static let limit = 4
 
-    /// - Returns: `nil` when nothing is on.
+    /// - Returns: `nil` if no faults are active.
     init?(_ running: [RunningRehearsal]) {
         if running.isEmpty { return nil }
         items = running.prefix(Self.limit).map { running in

@@ -1,12 +1,12 @@
 internal import RecordStore
 internal import Records
 
-/// How far around the place that is looked at something is rehearsed.
+/// The scope of an injected fault, relative to the current place.
 enum RehearsalPlace: Hashable {
     case everywhere, container, environment, database
     case zone(ZoneID)
 
-    /// Zones that can be chosen.
+    /// The maximum number of zones to choose from.
     private static let zoneLimit = 200
     private static let zonePrefix = "zone:"
 
@@ -14,7 +14,7 @@ enum RehearsalPlace: Hashable {
         [.everywhere, .container, .environment, .database] + visit.zones.prefix(zoneLimit).map { .zone($0.zoneID) }
     }
 
-    /// What forms send.
+    /// The form value.
     func value(in place: Place) -> String {
         switch self {
         case .everywhere: "everywhere"
@@ -25,7 +25,7 @@ enum RehearsalPlace: Hashable {
         }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST for what no form sends.
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid form value.
     init(_ value: String, in place: Place) throws {
         switch value {
         case "everywhere": self = .everywhere
@@ -47,7 +47,7 @@ enum RehearsalPlace: Hashable {
         case .container: RehearsalArea(container: address.container)
         case .environment: RehearsalArea(container: address.container, environment: address.environment)
         case .database: RehearsalArea(container: address.container, environment: address.environment, scope: address.scope)
-        // Clients name a zone of their own with and without its owner; owners count only where zones of several meet.
+        // Clients name their own zones with or without the owner. The owner matters only in the shared database, which has zones of several owners.
         case .zone(let zoneID):
             RehearsalArea(
                 container: address.container, environment: address.environment, scope: address.scope,

@@ -2,12 +2,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Rehearsals: what clients can be tried against, and what is on.
+/// The fault injection page: the available faults, and the active ones.
 struct RehearsalsView: Page {
     static let template = "rehearsals"
     static let tab = Tab.rehearsals
 
-    /// One that is on, with the form that ends it.
+    /// An active fault, with the form that stops it.
     struct Running: ViewModel {
         let title: String
         let name: String
@@ -22,17 +22,17 @@ struct RehearsalsView: Page {
         let name: String
         let effect: String
         let advice: String
-        /// Whether it is on somewhere.
+        /// True if the fault is active in some scope.
         let isOn: Bool
     }
 
-    /// What happens once, with a question before it.
+    /// A one-time action, with a confirmation page.
     struct Act: ViewModel {
         let title: String
         let name: String
         let effect: String
         let advice: String
-        /// Whether there is a zone to do it to, where it needs one.
+        /// False if the action needs a zone and there is none.
         let isPossible: Bool
     }
 
@@ -43,7 +43,7 @@ struct RehearsalsView: Page {
     let failures: [Row]
     let acts: [Act]
     let areas: [Choice]
-    /// The zones that acts can be about.
+    /// The zones that actions can affect.
     let zones: [Choice]
     let environment: String
     let container: String

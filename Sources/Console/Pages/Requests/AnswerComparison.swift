@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Two answers side by side, line by line.
+/// A line-by-line comparison of two answers.
 struct AnswerComparison: ViewModel {
     struct Line: ViewModel {
         let before: String
@@ -20,14 +20,14 @@ struct AnswerComparison: ViewModel {
 
     let lines: [Line]
     let differences: Int
-    /// Lines that are alike and left out, in front of the first difference and behind the last.
+    /// True if equal lines before the first difference and after the last one are omitted.
     let isShortened: Bool
 
-    /// Lines of the same text that are shown around differences.
+    /// The number of equal lines to show around differences.
     private static let context = 12
-    /// Most lines on both sides whose longest common part is looked for; longer stretches are set side by side as they are.
+    /// The maximum number of lines per side for the common subsequence search. Longer stretches are paired line by line.
     private static let limit = 1500
-    /// Lines shown at the most.
+    /// The maximum number of lines to show.
     private static let shown = 2000
 
     init(_ before: String, _ after: String) {
@@ -49,10 +49,10 @@ struct AnswerComparison: ViewModel {
         isShortened = first > 0 || last < suffix || all.count > Self.shown
     }
 
-    /// The lines of two stretches, those that both have beside each other.
+    /// The lines of two stretches, with common lines side by side.
     private static func lines(_ left: [Name], _ right: [Name]) -> [Line] {
         guard left.count <= limit, right.count <= limit else { return paired(left, right) }
-        // Numbers instead of texts, as each line is compared with many; equal lines have the same.
+        // Numbers make the many comparisons cheap. Equal lines have equal numbers.
         var numbers: [Name: Int32] = [:]
         func number(_ line: Name) -> Int32 {
             if let number = numbers[line] { return number }
@@ -60,7 +60,7 @@ struct AnswerComparison: ViewModel {
             return Int32(numbers.count - 1)
         }
         let (leftNumbers, rightNumbers) = (left.map { number($0) }, right.map { number($0) })
-        // The length of the longest common part from each pair of lines on.
+        // The length of the longest common subsequence from each pair of positions to the end.
         let width = right.count + 1
         var lengths = [Int32](repeating: 0, count: (left.count + 1) * width)
         for row in left.indices.reversed() {
@@ -91,7 +91,7 @@ struct AnswerComparison: ViewModel {
         return lines + paired(removed, added)
     }
 
-    /// Lines that differ, as they come.
+    /// Pairs differing lines in order.
     private static func paired(_ left: [Name], _ right: [Name]) -> [Line] {
         (0..<max(left.count, right.count)).map { index in
             let before = index < left.count ? left[index].string : nil

@@ -3,11 +3,11 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// How a request said who it is, and what was wrong with that.
+/// The authentication of a request, and its errors.
 struct AuthenticationView: ViewModel {
     /// `API token ‘Web app’`
     let words: String
-    /// The page of the credential's container and environment; `nil` where there is none to look at.
+    /// The page of the credential's container and environment; `nil` if there is none.
     let href: String?
     let note: String?
     let diagnosis: Diagnosis?
@@ -37,7 +37,7 @@ struct AuthenticationView: ViewModel {
         case .administrator: (words, note) = ("the administrator", nil)
         case .owner: (words, note) = ("the owner of the data", "held to no roles")
         }
-        // What is not registered here leads to where it can be.
+        // For unregistered credentials, the link leads to the page that registers them.
         let isKnown = ![.open, .administrator, .owner].contains(authentication.way)
         href = if isKnown, let container = request.container, let environment = request.environment, visit.containers.contains(container) {
             visit.place.with {
@@ -52,7 +52,7 @@ struct AuthenticationView: ViewModel {
 }
 
 extension Authentication {
-    /// What was wrong, in a few words: `signature: body`, `expired session`; `nil` where nothing was.
+    /// The error in a few words: `signature: body`, `expired session`; `nil` if there was none.
     var problemWords: String? {
         guard let problem else { return nil }
         let words = problem.kind.uncapped

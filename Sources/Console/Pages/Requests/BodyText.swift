@@ -1,21 +1,21 @@
 internal import JSON
 internal import Traffic
 
-/// The body of a request or of its answer, laid out for people.
+/// The body of a request or of its answer, formatted for readers.
 struct BodyText: ViewModel {
     let label: String
-    /// `nil` when there is nothing to show of it.
+    /// `nil` if there is nothing to show.
     let text: String?
-    /// What is not as it was: cut, or without values.
+    /// Notes about differences from the original: truncation, or hidden values.
     let notes: [String]
-    /// Whether values of records were taken out of it.
+    /// True if values of records are hidden.
     let hidesValues: Bool
 
     /// - Parameters:
-    ///   - body: what is kept of it.
-    ///   - size: the bytes that it had.
-    ///   - isUnread: whether there was one that was not read to its end.
-    /// - Returns: `nil` for a body without anything.
+    ///   - body: the kept part of the body.
+    ///   - size: the size of the whole body, in bytes.
+    ///   - isUnread: true if the server did not read the body to its end.
+    /// - Returns: `nil` for an empty body.
     init?(_ label: String, _ body: RequestBodies.Body?, size: Int, isUnread: Bool = false, showsValues: Bool) {
         if size == 0, !isUnread { return nil }
         self.label = label
@@ -49,7 +49,7 @@ struct BodyText: ViewModel {
         self.notes = notes
     }
 
-    /// What a body says, as far as it is kept.
+    /// The JSON value of a body, as far as it is kept.
     static func value(of body: RequestBodies.Body) -> JSONValue? {
         let whole = body.isCut ? CutJSON.completed(body.bytes) : body.bytes
         return whole.flatMap { try? JSONReader.value(of: $0) }

@@ -2,13 +2,13 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// A request as `curl` sends it again. The page puts the address of the server between the two parts.
+/// A request as a `curl` command. The page inserts the server's address between the two parts.
 struct CurlCommand: ViewModel {
     let start: String
     /// The target, headers and the body.
     let rest: String
 
-    /// - Returns: `nil` when not all of the body is kept, or it is no text.
+    /// - Returns: `nil` if the body is truncated or is not text.
     init?(_ request: ServedRequest, body: RequestBodies.Body?) {
         let bytes = body?.bytes ?? []
         guard !request.hasUnreadBody, bytes.count == request.bytesIn, let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else { return nil }

@@ -1,9 +1,9 @@
 internal import JSON
 
-/// The beginning of a JSON text, made whole: what the log kept of a long body.
+/// Completes a truncated JSON text, such as a long body in the log.
 enum CutJSON {
-    /// Everything up to the last comma that stands between two members or elements, with the brackets closed that are open there.
-    /// - Returns: `nil` when not even one member or element is there.
+    /// The text up to the last comma between two members or elements, with its open brackets closed.
+    /// - Returns: `nil` if the text has no complete member or element.
     static func completed(_ text: [UInt8]) -> [UInt8]? {
         var open: [UInt8] = []
         var end: (offset: Int, open: [UInt8])?

@@ -1,18 +1,18 @@
 internal import Accounts
 internal import Traffic
 
-/// Why credentials were refused: the sentence, and what was expected against what was received, part by part.
+/// The reason why credentials were refused, with the expected and the received parts side by side.
 struct Diagnosis: ViewModel {
-    /// One part of what is signed.
+    /// One part of the signed message.
     struct Part: ViewModel {
         let name: String
         /// `same`, `differs` or `not known`.
         let verdict: String
-        /// The class of the same: `same`, `differs`, `unknown`.
+        /// The CSS class of the verdict: `same`, `differs`, `unknown`.
         let tone: String
         let isSame: Bool
         let expected: String
-        /// Where they differ: each as what both begin with, what is its own, and what both end with.
+        /// The differing part, between the common prefix and suffix.
         let marked: Marked?
         let received: String?
     }
@@ -23,12 +23,12 @@ struct Diagnosis: ViewModel {
     }
 
     let sentence: String
-    /// `proved`, or how the sentence was found instead.
+    /// `proved`, or else how the reason was inferred.
     let certainty: String?
     let isCertain: Bool
     let remedy: String?
     let parts: [Part]
-    /// What this server expects to be signed, in one piece; `nil` where it is about something else.
+    /// The message that this server expects to be signed; `nil` if the problem is not the signature.
     let message: String?
 
     init(_ problem: Authentication.Problem, isSignature: Bool) {
@@ -63,7 +63,7 @@ struct Diagnosis: ViewModel {
 }
 
 extension String {
-    /// A name of several words that are joined, as words: `expiredSession` is `expired session`.
+    /// The words of a camel-case name: `expiredSession` becomes `expired session`.
     var uncapped: String {
         unicodeScalars.reduce(into: "") { words, scalar in
             words += scalar.properties.isUppercase ? " \(scalar.properties.lowercaseMapping)" : String(scalar)
@@ -87,7 +87,7 @@ extension Diagnosis.Part {
         }
     }
 
-    /// Where no message is compared, one thing alone may be: the key ID, the form of the date.
+    /// A single differing part, if no message is compared: the key ID, or the date format.
     static func only(_ kind: String, _ expected: String?, _ received: String?) -> [Diagnosis.Part] {
         guard let expected, !expected.isEmpty else { return [] }
         return [Diagnosis.Part(kind.uncapped, expected, received.flatMap { $0.isEmpty ? nil : $0 }, isSame: false)]

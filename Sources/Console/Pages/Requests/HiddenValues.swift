@@ -1,10 +1,10 @@
 internal import JSON
 
-/// Takes the values of records out of a body, so that who looks for a mistake doesn't read what users wrote.
+/// Removes the values of records from a body, to keep user data out of the request log pages.
 ///
-/// Names, types and the shape of the body stay. What filters compare with is a value too.
+/// Keeps names, types and the structure of the body. The values of filters are removed too.
 struct HiddenValues {
-    /// Values that were taken out.
+    /// The number of removed values.
     private(set) var count = 0
 
     mutating func hide(in value: JSONValue) -> JSONValue {
@@ -29,7 +29,7 @@ struct HiddenValues {
         }
     }
 
-    /// A field as clients write it: an object with the value and its type, or the value alone.
+    /// A field in a request: an object with the value and its type, or just the value.
     private mutating func hidden(field: JSONValue) -> JSONValue {
         guard case .object(let object) = field, object["value"] != nil else { return hidden(field) }
         return .object(

@@ -4,12 +4,12 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// A pull that a request asked for: from where, to where, and what came of it.
+/// A pull in a request: its start, its end, and its result.
 struct PullRow: ViewModel {
-    /// Where a token stands.
+    /// The position of a token.
     struct Stand: ViewModel {
         let text: String
-        /// Explains the token.
+        /// The link that explains the token.
         let href: String?
         let note: String?
     }
@@ -21,10 +21,10 @@ struct PullRow: ViewModel {
     let error: String?
     let changes: String
     let moreComing: Bool
-    /// What the pull did not ask for.
+    /// The data that the pull did not request.
     let left: String?
 
-    /// Pulls shown of one request.
+    /// The maximum number of pulls to show per request.
     private static let limit = 200
 
     static func rows(_ request: ServedRequest, _ visit: Visit) async throws -> [PullRow] {
@@ -44,7 +44,7 @@ struct PullRow: ViewModel {
         return rows
     }
 
-    /// Where a token stood; of one that can't be read, that.
+    /// The position of a token, or a note that it can't be read.
     static func stand(
         _ token: ChangeToken?, _ request: ServedRequest, _ address: DatabaseAddress, _ tokens: TokenReader, _ visit: Visit
     ) async throws -> Stand? {
@@ -71,7 +71,7 @@ struct PullRow: ViewModel {
 }
 
 extension TokenReader {
-    /// A token by its position, with a link that explains it where it is from.
+    /// A token by its position, with a link that explains it in its own database.
     func stand(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws -> PullRow.Stand {
         guard visit.containers.contains(address.container) else { return PullRow.Stand(text: "a token", href: nil, note: "the container is gone") }
         let there = visit.place.with {

@@ -10,13 +10,13 @@ struct ReplayComparison: ViewModel {
     let replayHref: String
     let replayMilliseconds: String
     let milliseconds: String
-    /// The statuses.
+    /// The status of the original answer and of the replay.
     let then: String
     let now: String
     let lines: [AnswerComparison.Line]
     let isShortened: Bool
 
-    /// - Returns: `nil` when the log does not hold the replay.
+    /// - Returns: `nil` if the log does not have the replay.
     init?(_ request: ServedRequest, _ bodies: RequestBodies?, with id: String, _ visit: Visit, showsValues: Bool) {
         guard let replay = visit.log.request(id) else { return nil }
         let other = visit.log.bodies(of: replay.id)
@@ -45,7 +45,7 @@ struct ReplayComparison: ViewModel {
         isShortened = comparison.isShortened
     }
 
-    /// One of the answers: what it says, and how it is shown.
+    /// One of the answers: its content and its formatted text.
     private struct Answer: Equatable {
         let value: JSONValue?
         let bytes: [UInt8]
@@ -68,7 +68,7 @@ struct ReplayComparison: ViewModel {
             text = RecordJSON.laidOut(showsValues ? comparable : hidden.hide(in: comparable))
         }
 
-        /// An error's uuid is that of its request: no two answers have the same.
+        /// An error's uuid is the id of its request, so it always differs.
         private static func withoutUUID(_ value: JSONValue) -> JSONValue {
             guard case .object(let object) = value, object["serverErrorCode"] != nil else { return value }
             return .object(JSONObject(object.map { $0.name == "uuid" ? JSONObject.Member(name: "uuid", value: "‹the request's›") : $0 }))

@@ -1,10 +1,10 @@
 internal import Traffic
 
-/// What gives away a mistake of a client: a few words, and what would be right.
+/// A warning about a likely mistake in a client, with a recommendation.
 struct RequestRemark: ViewModel {
     let word: String
     let sentence: String
-    /// How often it showed on the page; `nil` for one request.
+    /// The number of occurrences on the page; `nil` for a single request.
     let count: String?
 
     init(_ smell: RequestSmell, count: Int? = nil) {
@@ -13,7 +13,7 @@ struct RequestRemark: ViewModel {
         self.count = count.map { $0 == 1 ? "once here" : "\(Digits.grouped($0)) times here" }
     }
 
-    /// The remarks on some requests, each once.
+    /// The distinct warnings of some requests.
     static func all(on requests: [ServedRequest]) -> [RequestRemark] {
         RequestSmell.allCases.compactMap { smell in
             let count = requests.count { $0.smells.contains(smell) }

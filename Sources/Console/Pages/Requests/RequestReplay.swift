@@ -6,13 +6,13 @@ internal import NIOCore
 internal import Records
 internal import Traffic
 
-/// Sends a request of the log again.
+/// Replays a request of the log.
 struct RequestReplay {
-    /// What sending it again may do.
+    /// The possible effect of a replay.
     enum Kind: Sendable {
         case read, write
 
-        /// Those that answer to POST too and change nothing.
+        /// Operations that use POST and change nothing.
         private static let reading: Set<String> = [
             "records/query", "records/lookup", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup", "zones/changes",
             "users/caller", "users/current",
@@ -22,14 +22,14 @@ struct RequestReplay {
             "skylight/schema/usage", "skylight/schema/validate", "skylight/zones/participants",
         ]
 
-        /// - Returns: `nil` for a request that can't be sent again: not all of it is kept, its answer is a stream or about a file, or it was not let
-        ///   in, which what is sent again always is.
+        /// - Returns: `nil` if the request can't be replayed: it is truncated, its answer is a stream or concerns
+        ///   a file, or its credentials were refused. A replay is always authorized, so its answer would differ.
         init?(_ request: ServedRequest, body: RequestBodies.Body?) {
             guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"), request.method == "GET" || request.method == "POST",
                 (body?.bytes.count ?? 0) == request.bytesIn, ![401, 421].contains(request.status)
             else { return nil }
             let isSkylightRead = request.operation.hasPrefix("skylight/") && request.method == "GET"
-            // What no service is known for is refused again, and changes nothing.
+            // Requests without a matching service are refused again, so they change nothing.
             let isUnknown = request.operation.hasPrefix("/")
             self = Self.reading.contains(request.operation) || isSkylightRead || isUnknown ? .read : .write
         }
@@ -39,7 +39,7 @@ struct RequestReplay {
     let body: [UInt8]
     let kind: Kind
 
-    /// - Throws: `RecordError` NOT_FOUND when the log does not hold the request, BAD_REQUEST when it can't be sent again.
+    /// - Throws: `RecordError` NOT_FOUND if the log does not have the request, BAD_REQUEST if it can't be replayed.
     init(_ id: String?, in log: RequestLog) throws {
         guard let id, let request = log.request(id) else {
             throw RecordError(.notFound, "The log does not hold this request any more")
@@ -54,7 +54,7 @@ struct RequestReplay {
         self.kind = kind
     }
 
-    /// Asks before what changes something.
+    /// The confirmation page for a replay that changes data.
     func confirmation(_ visit: Visit) -> ConfirmationView {
         let user = served.userRecordName.map(visit.people.name) ?? "nobody"
         let place = served.address.map { " in \($0.container), \($0.words)" } ?? ""
@@ -65,10 +65,10 @@ struct RequestReplay {
             fields: [Frame.Hidden(name: "id", value: served.id)], button: "Send it again", cancel: visit.place.link("requests", [("id", served.id)]))
     }
 
-    /// Sends it to the web services in this process.
+    /// Sends the request to the web services in this process.
     /// - Parameters:
-    ///   - original: the request for the replay, whose host it goes to.
-    /// - Returns: by what the log knows the new request.
+    ///   - original: the console request that starts the replay. It supplies the host.
+    /// - Returns: the id of the new request in the log.
     func send(
         to services: any HTTPResponder<ServingRequestContext>, from original: Request, _ context: ServingRequestContext
     ) async throws -> String {
@@ -88,14 +88,14 @@ struct RequestReplay {
         do {
             _ = try await services.respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), context: fresh)
         } catch is any HTTPResponseError {
-            // A refusal is an answer too, and is in the log.
+            // The log records refusals too.
         }
         return fresh.requestID
     }
 }
 
 extension ServedRequest {
-    /// With whose rights it is sent again, where that is not its user.
+    /// The access rights of the replay, if they are not those of a user.
     fileprivate var accessOfReplay: String? {
         if authentication?.way == .owner { return "owner" }
         return authentication != nil && userRecordName == nil ? "anonymous" : nil

@@ -2,11 +2,11 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// A request in the table.
+/// A row of the request table.
 struct RequestRow: ViewModel {
     let href: String
     let iso: String
-    /// Without the day as long as it is today, in UTC.
+    /// The time in UTC, without the date if it is today.
     let time: String
     let operation: String
     let status: String
@@ -14,7 +14,7 @@ struct RequestRow: ViewModel {
     let tone: String
     let errors: String?
     let remarks: [RequestRemark]
-    /// Why its credentials were refused, in a few words and in a sentence.
+    /// The reason why the credentials were refused, in a few words and in a sentence.
     let refusedFor: String?
     let refusal: String?
     let isFailed: Bool
@@ -23,7 +23,7 @@ struct RequestRow: ViewModel {
     let clientDetails: String
     let database: String
     let zones: String
-    /// Of a query.
+    /// The index that a query used.
     let index: String?
     let indexDetails: String?
     let milliseconds: String
@@ -57,7 +57,7 @@ struct RequestRow: ViewModel {
         bytesOut = Self.bytes(request.bytesOut)
     }
 
-    /// In few letters, as the table has many columns.
+    /// A short size, because the table has many columns.
     private static func bytes(_ count: Int) -> String {
         count == 0 ? "" : count < 1000 ? "\(count) B" : Digits.bytes(Int64(count))
     }
@@ -95,10 +95,10 @@ extension ServedRequest {
     /// The colour of the status.
     var tone: String { status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty ? "good" : "warn" }
 
-    /// The status, or that there is none.
+    /// The status, or a note that there was no answer.
     var statusWords: String { status == 0 ? "no answer" : isBrokenOff ? "\(status), broken off" : String(status) }
 
-    /// `CONFLICT`, `2 items CONFLICT`, `3 items failed`; `nil` when nothing failed.
+    /// `CONFLICT`, `2 items CONFLICT`, `3 items failed`; `nil` if nothing failed.
     var errorWords: String? {
         if let error { return error.code.rawValue }
         guard let first = itemErrors.first else { return nil }
@@ -106,7 +106,7 @@ extension ServedRequest {
         return "\(Digits.count(itemErrors.count, "item")) \(isOne ? first.code.rawValue : "failed")"
     }
 
-    /// The zones by name, as many as there is room for.
+    /// The first zones by name.
     var zoneWords: String {
         if zoneIDs.isEmpty { return "" }
         let shown = zoneIDs.prefix(2).map { $0.isDefault ? "default" : $0.zoneName.string }.joined(separator: ", ")
@@ -115,7 +115,7 @@ extension ServedRequest {
 }
 
 extension Place {
-    /// A database, told by what sets it apart from the one that is looked at.
+    /// A database, described by its differences from the current one.
     func words(for other: DatabaseAddress) -> String {
         var parts = [other.scope.rawValue]
         if other.environment != address.environment { parts.append(other.environment.rawValue) }

@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// The page of one request: all that the server saw of it.
+/// The page of one request: everything that the log has about it.
 struct RequestView: Page {
     static let template = "request"
     static let tab = Tab.requests
@@ -61,11 +61,11 @@ struct RequestView: Page {
     let previous: String?
     let next: String?
     let replay: ReplayButton?
-    /// Where a form leads to the page that explains the query that it was. A form, as what it leads to has the query's values in its address.
+    /// The address of the form that explains the query. It is a form because the address of the explanation contains the query's values.
     let explain: String?
     let error: Failure?
     let remarks: [RequestRemark]
-    /// Why its credentials were refused.
+    /// The reason why the credentials were refused.
     let diagnosis: Diagnosis?
     let comparison: ReplayComparison?
     let facts: [Fact]
@@ -81,7 +81,7 @@ struct RequestView: Page {
 }
 
 extension RequestView {
-    /// The page of a request, or one that says that it is gone.
+    /// The page of a request, or a page that says that the log does not have it.
     static func load(_ id: String, _ visit: Visit, canReplay: Bool) async throws -> any Page {
         guard let request = visit.log.request(id) else { return MissingRequestView(id: id, visit) }
         let bodies = visit.log.bodies(of: request.id)
@@ -105,7 +105,7 @@ extension RequestView {
             previous: visit.log.latest(1, before: request.id).first.map { visit.place.link("requests", [("id", $0.id)]) },
             next: neighbours.map { visit.place.link("requests", [("id", $0.id)]) },
             replay: replay.map {
-                // A question is asked before what changes something.
+                // A replay that changes data needs a confirmation.
                 $0 == .write
                     ? ReplayButton(href: visit.place.link("requests/replay", [("id", request.id)]), isWrite: true)
                     : ReplayButton(href: visit.place.link("requests/replay"), isWrite: false)
@@ -170,7 +170,7 @@ extension RequestView.Failure {
         name = error.name?.string
         code = error.code.rawValue
         reason = error.reason
-        // An item of a request for records is one, and where one zone was named it was there.
+        // An item of a records request is a record. If the request named one zone, the record is in that zone.
         let isRecord = request.operation.hasPrefix("records/") && request.operation != "records/changes"
         guard isRecord, let recordName = error.name, let address = request.address, visit.containers.contains(address.container),
             request.zoneIDs.count <= 1
@@ -186,7 +186,7 @@ extension RequestView.Failure {
     }
 }
 
-/// The page of a request that the log does not hold.
+/// The page of a request that the log does not have.
 struct MissingRequestView: Page {
     static let template = "request_missing"
     static let tab = Tab.requests

@@ -3,7 +3,7 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// The query that a request of the log asked.
+/// The query of a request in the log.
 struct RequestedQuery {
     private static let operations: Set<String> = ["records/query", "skylight/records/query"]
 
@@ -14,7 +14,7 @@ struct RequestedQuery {
     private let address: DatabaseAddress
     private let userRecordName: Name?
 
-    /// - Returns: `nil` for a request of another service, one that is not kept as a whole, and one whose body is no query.
+    /// - Returns: `nil` for a request of another service, with a truncated body, or without a valid query.
     init?(_ request: ServedRequest, body: RequestBodies.Body?) {
         guard Self.operations.contains(request.operation), let address = request.address, let body, !body.isCut,
             case .object(let object)? = BodyText.value(of: body), case .object(let asked)? = object["query"],
@@ -27,10 +27,10 @@ struct RequestedQuery {
         isZoneWide = object["zoneWide"] == .bool(true) && zoneID == nil
     }
 
-    /// The page that explains it, in the database and as the user that it was sent as.
-    /// - Throws: `RecordError` BAD_REQUEST for a query that the form can't say; NOT_FOUND when nobody here is that user any more.
+    /// The address that explains the query in its own database, as its own user.
+    /// - Throws: `RecordError` BAD_REQUEST if the form can't express the query; NOT_FOUND if the user no longer exists.
     func explanation(_ visit: Visit) throws -> String {
-        // As the page's own schema has it, where that is the one: values are written as their fields' types are.
+        // Uses the schema of the page if the query is from the same environment, because the text of values depends on the field types.
         let isHere = address.container == visit.place.address.container && address.environment == visit.place.address.environment
         let type = isHere ? visit.schema?.types[query.recordType] : nil
         guard let form = QueryForm(query, of: type) else {
@@ -45,9 +45,9 @@ struct RequestedQuery {
         return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link("explain", form.parameters)
     }
 
-    /// Through whose eyes the page is to look; `nil` for the developer's.
+    /// The user of the explanation; `nil` for the developer.
     private func handle(_ visit: Visit) throws -> String? {
-        // A request that was refused before its user was known saw no database; one to the public database saw the same as all.
+        // A request that was refused before authentication used no database. In the public database, all users see the same records.
         guard let userRecordName else { return visit.place.user }
         guard let user = visit.people.user(userRecordName) else {
             if address.scope == .public { return nil }
@@ -59,7 +59,7 @@ struct RequestedQuery {
 }
 
 extension Query {
-    /// - Returns: `nil` where a clause is not as the protocol has it.
+    /// - Returns: `nil` if a clause does not follow the protocol.
     fileprivate init?(_ object: JSONObject, of recordType: Name) {
         self.init(recordType: recordType)
         for case .object(let clause) in object.objects("filterBy") {
@@ -90,7 +90,7 @@ extension JSONObject {
         }
     }
 
-    /// The field that a clause names, as one of the type's own or as a system field.
+    /// The field of a clause, either custom or a system field.
     fileprivate var fieldName: Name? {
         if case .string(let name)? = self["fieldName"] { return Name(name) }
         guard case .string(let name)? = self["systemFieldName"] else { return nil }

@@ -3,9 +3,9 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// Which requests are asked for: what the form of the page says.
+/// The filters of the page's form.
 struct RequestsForm: Sendable {
-    /// Where requests went.
+    /// The targets of the requests.
     enum Area: String, CaseIterable {
         case server = ""
         case container
@@ -65,7 +65,7 @@ struct RequestsForm: Sendable {
         return all.compactMap { name, value in value.map { (name: name, value: $0) } }
     }
 
-    /// Whether a request is one of those asked for. A text may stand in what is said of it, or as it is written in one of its bodies.
+    /// True if a request passes the filters. The search text matches the row of the request or the raw bytes of its bodies.
     func wants(_ request: ServedRequest, _ bodies: RequestBodies?) -> Bool {
         guard !isOfNobody, filter.matches(request) else { return false }
         if text.isEmpty || words.matches(request) { return true }
@@ -74,7 +74,7 @@ struct RequestsForm: Sendable {
 }
 
 extension [UInt8] {
-    /// Whether other bytes stand in these.
+    /// True if the array contains the other bytes.
     func holds(_ needle: [UInt8]) -> Bool {
         guard let first = needle.first else { return true }
         return withUnsafeBufferPointer { bytes in

@@ -4,21 +4,21 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// The page Requests: what clients asked of the web services, the latest first.
+/// The page Requests: the requests of clients to the web services, the latest first.
 struct RequestsView: Page {
     static let template = "requests"
     static let tab = Tab.requests
 
-    /// Requests on a page, and most that come at once to a page that is live.
+    /// The number of requests per page, and the maximum number that a live page receives at once.
     static let limit = 100
     private static let liveLimit = 200
-    /// Requests looked at for one answer to a page that is live.
+    /// The maximum number of requests to examine for one answer to a live page.
     private static let scanLimit = 4000
-    /// The same where bodies are looked through.
+    /// The same limit for searches in bodies.
     private static let searchLimit = 1000
 
     struct Live: ViewModel {
-        /// Where newer requests are asked for, up to the place after which they came.
+        /// The address for newer requests, without the position, and the position after which they came.
         let address: String
         let after: String
     }
@@ -26,7 +26,7 @@ struct RequestsView: Page {
     struct Nothing: ViewModel {
         let heading: String
         let text: String
-        /// What follows the address of the server in a request to try.
+        /// The part of an example request after the server's address.
         let example: String?
     }
 
@@ -45,11 +45,11 @@ struct RequestsView: Page {
     let remarks: [RequestRemark]
     let nothing: Nothing?
     let rows: [RequestRow]
-    /// The place in the log behind the newest request that was looked at.
+    /// The position in the log after the newest request examined.
     let newest: String?
-    /// Requests that came after the last place and are kept no more.
+    /// A note about requests after the last position that the log no longer has.
     let missed: String?
-    /// Whether the last place was one of the log of a server that ran before.
+    /// True if the last position belongs to an earlier run of the server.
     let isAnotherRun: Bool
     let hasNewer: Bool
     let count: String
@@ -63,7 +63,7 @@ extension RequestsView {
     static func load(_ visit: Visit) -> RequestsView {
         let form = RequestsForm(visit)
         if let after = visit.fields["after"] { return newer(than: after, form, visit) }
-        // What comes from here on is for the page that is live, and not for this one too.
+        // The live page gets later requests by itself, so this page stops at the current position.
         let cursor = visit.log.cursor
         let before = visit.fields.text("before")
         let found = visit.log.search(limit + 1, before: before) { $0.number <= cursor && form.wants($0, $1) }
@@ -75,9 +75,9 @@ extension RequestsView {
             older: found.count > limit ? shown.last.map { visit.place.link("requests", form.parameters + [("before", $0.id)]) } : nil)
     }
 
-    /// What came after a place in the log: what a page that is live asks for.
+    /// The requests after a position in the log, for a live page.
     private static func newer(than text: String, _ form: RequestsForm, _ visit: Visit) -> RequestsView {
-        // Numbers begin anew with each run of the server: a place of another one says nothing here.
+        // Positions restart with each run of the server, so a position of another run is ignored.
         let place = place(text, in: visit.log)
         let start = place ?? -1
         let news = form.text.isEmpty ? unsearched(after: start, form, visit) : searched(after: start, form, visit)
@@ -87,16 +87,16 @@ extension RequestsView {
             newer: visit.place.link("requests", form.parameters), older: nil)
     }
 
-    /// A place in the log as the page writes it: with the run of the server that it is of.
+    /// A position in the log as text, including the run of the server.
     private static func text(of place: Int64, in log: RequestLog) -> String { "\(log.run).\(place)" }
 
-    /// - Returns: `nil` for a place in the log of another run.
+    /// - Returns: `nil` for a position of another run.
     private static func place(_ text: String, in log: RequestLog) -> Int64? {
         guard text.hasPrefix(log.run + "."), let place = Int64(text.dropFirst(log.run.count + 1)), (-1...log.cursor).contains(place) else { return nil }
         return place
     }
 
-    /// Requests that came after a place, newest first, as far as one answer goes.
+    /// Requests after a position, newest first, within the limits of one answer.
     private struct News {
         var requests: [ServedRequest] = []
         var cursor: Int64
@@ -118,7 +118,7 @@ extension RequestsView {
         return news
     }
 
-    /// The same where bodies are looked through, which the log does from the newest on.
+    /// The same with a search in bodies, which the log performs from the newest request on.
     private static func searched(after place: Int64, _ form: RequestsForm, _ visit: Visit) -> News {
         let missed = visit.log.page(after: place, limit: 1).missed
         let first = place + missed
@@ -168,7 +168,7 @@ extension RequestsView {
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
-    /// What clients mostly ask for; the form has others when the URL names them.
+    /// The most common operations. The form also offers the one that the URL names.
     private static let operationNames = [
         "records/query", "records/lookup", "records/modify", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup",
         "zones/modify", "zones/changes", "assets/upload", "users/caller",

@@ -2,37 +2,37 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The values that a field has in the records that a query finds, most frequent first; each is a way to narrow the query down.
+/// The values of a field in the results of a query, the most frequent first. Each links to a narrower query.
 struct FacetPanel: ViewModel {
     struct Value: ViewModel {
         let text: String
         let isMissing: Bool
         let count: String
-        /// Of the records looked at, in hundredths.
+        /// The share of the examined records, in percent.
         let percent: Int
-        /// The query with a filter for this value; `nil` where there is no such filter.
+        /// The query with a filter for this value; `nil` if no such filter exists.
         let href: String?
         let isChosen: Bool
     }
 
-    /// Records that are looked at.
+    /// The maximum number of records to examine.
     static let recordLimit = 10_000
-    /// Values that are shown.
+    /// The maximum number of values to show.
     static let valueLimit = 24
     private static let pageSize = 1000
-    /// Characters of a value that are shown.
+    /// The maximum length of a shown value, in characters.
     private static let textLimit = 60
 
     let field: String
     let values: [Value]
-    /// `7 values in 1,940 records`; says when only some of the records were looked at.
+    /// `7 values in 1,940 records`, with a note if only some records were examined.
     let summary: String
-    /// Values that are not shown.
+    /// A note about values that are not shown.
     let more: String?
-    /// The query without counting.
+    /// The link to the query without the panel.
     let without: String
 
-    /// - Parameter first: the answer to the request, with the field in it.
+    /// - Parameter first: the answer to the request, including the field.
     init(_ field: QueryField, of request: QueryRequest, after first: QueryPage, form: QueryForm, type: RecordType, visit: Visit) async throws {
         var tally = FacetTally(field)
         let isAnew = first.continuationMarker != nil && request.isQuickerInNoOrder
@@ -66,7 +66,7 @@ struct FacetPanel: ViewModel {
 }
 
 extension FacetPanel.Value {
-    /// - Parameter text: as one types the value in a filter; `nil` for no value.
+    /// - Parameter text: the value as filter input; `nil` for no value.
     fileprivate init(_ text: String?, count: Int, of records: Int, field: QueryField, form: QueryForm, type: RecordType, visit: Visit) {
         isMissing = text == nil
         let shown = text ?? "no value"
@@ -81,7 +81,7 @@ extension FacetPanel.Value {
         isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator && Name($0.value) == Name(text) }
         let narrowed = form.changed { form in
             let row = QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: "")
-            // Two values at once a scalar can't have; a list can.
+            // A scalar can't equal two values, so the new filter replaces the old one. A list can contain both.
             if let index = form.filters.firstIndex(where: { $0.field == field.name && $0.comparator == .equals }) {
                 form.filters[index] = row
             } else if form.filters.count < QueryForm.rowLimit {
@@ -96,7 +96,7 @@ extension FacetPanel {
     fileprivate static var shownLength: Int { textLimit }
 }
 
-/// Counts the values of a field. Texts are told apart by their bytes, as in queries.
+/// Counts the values of a field. Texts are distinguished by their bytes, as in queries.
 private struct FacetTally {
     private let field: QueryField
     private var counts: [Name?: Int] = [:]
@@ -125,7 +125,7 @@ private struct FacetTally {
         }
     }
 
-    /// Most frequent first, no value last among equals.
+    /// The most frequent values first. Among equal counts, the entry without a value is last.
     var sorted: [(text: String?, count: Int)] {
         counts.sorted { left, right in
             if left.value != right.value { return left.value > right.value }
@@ -136,7 +136,7 @@ private struct FacetTally {
 }
 
 extension QueryField {
-    /// Whether its values are worth counting, and an index lets one ask for each.
+    /// True if counting its values is useful, and an index allows a filter for each value.
     var canBeCounted: Bool {
         guard definition.indexes.contains(.queryable), !definition.type.isEncrypted else { return false }
         guard case .system(let field) = key else { return definition.type.valueType != .location && definition.type.valueType != .bytes }

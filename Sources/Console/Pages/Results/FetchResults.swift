@@ -3,14 +3,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Records that were asked for by name, as a file. Those that are not there are in it too, with the reason.
+/// Fetched records as a file. Missing records are included, with the error.
 struct FetchResults {
     let visit: Visit
     let format: ResultFormat
     let origin: String
 
-    /// The records that the fields of the request name: one a line in `names`, all of one zone.
-    /// - Throws: `RecordError` BAD_REQUEST when there are none, or more than a request may have.
+    /// The records that the request names, one name per line in `names`, all in one zone.
+    /// - Throws: `RecordError` BAD_REQUEST if there are none, or more than a request may fetch.
     func response() async throws -> Response {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
         let names = FetchView.names(in: visit.fields)
@@ -34,7 +34,7 @@ struct FetchResults {
         return .file(text, format: format, name: types.count == 1 ? types.first?.string ?? "records" : "records")
     }
 
-    /// A column for every field that one of the records has.
+    /// One column for each field in use.
     private func columns(of records: [StoredRecord], missing: Bool) throws -> RecordFileWriter.Columns {
         guard format == .csv else { return RecordFileWriter.Columns(fields: []) }
         var names: Set<Name> = []

@@ -2,15 +2,15 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// How many records a query finds, counted page by page. Nothing of the records but their number is kept.
+/// The number of records that match a query, counted page by page. Only the count is kept.
 struct MatchCount {
-    /// Records that are counted, beyond those of the first page.
+    /// The maximum number of records to count beyond the first page.
     static let limit = 100_000
     private static let pageSize = 1000
 
     /// Records found.
     let count: Int
-    /// Whether there are more than were counted.
+    /// True if there are more records than were counted.
     let isCutOff: Bool
 
     /// `1,940`, or `100,050 or more`.
@@ -42,11 +42,11 @@ struct MatchCount {
 }
 
 extension QueryRequest {
-    /// Whether to look at everything that it finds takes less without its order: a page in an order may have to find all records again and
-    /// sort them, where the order of their names goes on from the page before.
+    /// True if a full scan is faster without the sort order. A sorted page may have to find and
+    /// sort all matches again, but in name order each page continues from the previous one.
     var isQuickerInNoOrder: Bool { !query.sorts.isEmpty && !query.filters.isEmpty }
 
-    /// The same from the beginning, in the order of names.
+    /// The same request from the beginning, in name order.
     var inNoOrder: QueryRequest {
         var request = self
         request.query.sorts = []

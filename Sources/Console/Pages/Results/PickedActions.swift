@@ -2,12 +2,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What is done to the records that were picked on a page.
+/// The actions on ticked records.
 enum PickedActions {
-    /// Names that a question shows.
+    /// The number of names that a confirmation shows.
     private static let shownNames = 12
 
-    /// Where a button leads that does not make a file.
+    /// Handles the buttons that do not create a file.
     static func answer(_ visit: Visit) async throws -> Answer {
         let picked = try visit.pickedRecords()
         switch visit.fields["do"] {
@@ -34,7 +34,7 @@ enum PickedActions {
             "fetch", [("names", picked.map(\.recordID.recordName.string).joined(separator: "\n"))] + shape(visit))
     }
 
-    /// What the tab Fetch, if that is where they were picked, shows of records and how.
+    /// The display options of the tab Fetch, if the records were ticked there.
     private static func shape(_ visit: Visit) -> [(name: String, value: String)] {
         let parts = back(visit).split(separator: "?", maxSplits: 1)
         guard parts.count == 2, parts[0].hasSuffix("/fetch") else { return [] }
@@ -42,7 +42,7 @@ enum PickedActions {
         return ["return", "as"].compactMap { name in fields.text(name).map { (name, $0) } }
     }
 
-    /// By zone, in the order of the page.
+    /// The records grouped by zone, in page order.
     private static func grouped(_ picked: [PickedRecord], in place: Place) -> [[PickedRecord]] {
         var groups: [[PickedRecord]] = []
         for record in picked {
@@ -59,12 +59,12 @@ enum PickedActions {
         SchemaActions.local(visit.fields["back"]) ?? visit.place.link("query")
     }
 
-    /// What the link back says: the records may have been picked on the tab Fetch.
+    /// The text of the back link, which depends on the page where the records were ticked.
     private static func backText(_ visit: Visit) -> String {
         back(visit).split(separator: "?").first?.hasSuffix("/fetch") == true ? "Back to the records" : "Back to the query"
     }
 
-    /// The page that compares the two records that are picked.
+    /// The page that compares the two ticked records.
     private static func comparison(of picked: [PickedRecord], visit: Visit) throws -> String {
         guard picked.count == 2 else {
             throw RecordError(.badRequest, "Two records are compared, and \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") ticked; tick exactly two")
@@ -108,7 +108,7 @@ enum PickedActions {
             cancel: back(visit))
     }
 
-    /// Deletes the records as they were when they were picked. Those that were saved since stay, and the page says which.
+    /// Deletes the ticked records that have not changed since the page was shown. The result page lists the others.
     static func delete(_ visit: Visit) async throws -> Answer {
         let picked = try visit.pickedRecords()
         var refused: [PickedRefusal] = []
@@ -133,14 +133,14 @@ enum PickedActions {
                 refused: refused, back: back(visit), backText: backText(visit)))
     }
 
-    /// The page that was left, which says what was done.
+    /// The previous page with a confirmation of the deletion.
     private static func noticed(_ page: String) -> String {
         let parameter = Notice.recordsDeleted.parameter
         return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(parameter.name)=\(parameter.value)"
     }
 }
 
-/// Picked records that are of several zones, when each has to be asked by itself.
+/// Links to the ticked records by zone, because they belong to several zones and each needs its own request.
 struct PickedZonesView: Page {
     static let template = "picked_zones"
     static let tab = Tab.fetch
@@ -151,7 +151,7 @@ struct PickedZonesView: Page {
     let zones: [Frame.Link]
 }
 
-/// What is left of picked records after a deletion.
+/// The result of a deletion that left some ticked records in place.
 struct PickedDeletionView: Page {
     static let template = "picked_deleted"
     static let tab = Tab.query
@@ -163,7 +163,7 @@ struct PickedDeletionView: Page {
     let backText: String
 }
 
-/// Why a picked record is still there.
+/// The reason why a ticked record was not deleted.
 struct PickedRefusal: ViewModel {
     let recordName: String
     let href: String

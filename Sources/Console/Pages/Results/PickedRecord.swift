@@ -1,9 +1,9 @@
 internal import JSON
 internal import Records
 
-/// A record that was picked on a page, as it was then.
+/// A ticked record, in the version that the page showed.
 struct PickedRecord: Sendable {
-    /// The field of forms that names it.
+    /// The form field with the record.
     static let fieldName = "pick"
 
     let recordID: RecordID
@@ -14,7 +14,7 @@ struct PickedRecord: Sendable {
         recordChangeTag = record.recordChangeTag
     }
 
-    /// Reads what ``text(in:)`` wrote.
+    /// Parses the output of ``text(in:)``.
     init?(_ text: String, in place: Place) {
         let lines = text.formLines
         guard lines.count == 3, case .one(let zoneID) = Place.zone(lines[0], owner: nil, in: place.address.scope) else { return nil }
@@ -22,15 +22,15 @@ struct PickedRecord: Sendable {
         recordChangeTag = lines[2]
     }
 
-    /// Zone, name and change tag, a line each: names of all three have no line breaks.
+    /// Zone, name and change tag, one per line. None of them can contain line breaks.
     func text(in place: Place) -> String {
         "\(place.zoneText(recordID.zoneID))\n\(recordID.recordName)\n\(recordChangeTag)"
     }
 }
 
 extension Visit {
-    /// The records that the request's form names, each once.
-    /// - Throws: `RecordError` BAD_REQUEST when there are none, or more than a page shows.
+    /// The distinct records in the request's form.
+    /// - Throws: `RecordError` BAD_REQUEST if there are none, or more than a page shows.
     func pickedRecords() throws -> [PickedRecord] {
         var seen: Set<RecordID> = []
         let picked = fields.all(PickedRecord.fieldName).compactMap { PickedRecord($0, in: place) }.filter { seen.insert($0.recordID).inserted }

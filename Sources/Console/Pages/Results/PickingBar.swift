@@ -1,12 +1,12 @@
 internal import JSON
 
-/// What can be done with the records that are picked in a table.
+/// The actions for the ticked records of a table.
 struct PickingBar: ViewModel {
     let action: String
-    /// The page to come back to.
+    /// The page to return to.
     let back: String
     let formats: [Choice]
-    /// Changes all records that match, whatever is picked; `nil` where nothing is matched.
+    /// The link that changes all matching records, ticked or not; `nil` if there is no query.
     let changeAll: String?
     let newRecord: String?
 

@@ -6,11 +6,11 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 
-/// The answer to a query as a file: one page of it, or with `all=1` every record, streamed.
+/// The answer to a query as a file: one page, or with `all=1` all records as a stream.
 ///
-/// The address is that of the page with `.json`, `.ndjson` or `.csv` behind `query`.
+/// The address equals that of the page, with `.json`, `.ndjson` or `.csv` after `query`.
 struct QueryResults {
-    /// What is read in one go while everything is written.
+    /// The size of one read while streaming all records.
     private static let pageLimit = PageLimit(records: 500, bytes: 1 << 20)
 
     private let visit: Visit
@@ -20,8 +20,8 @@ struct QueryResults {
     private let request: QueryRequest
     private let writer: RecordFileWriter
 
-    /// - Parameter origin: where the client reached the server: scheme, host and port.
-    /// - Throws: `RecordError` BAD_REQUEST when a value can't be read, NOT_FOUND when there is no type.
+    /// - Parameter origin: the origin under which the client reached the server: scheme, host and port.
+    /// - Throws: `RecordError` BAD_REQUEST if a value is invalid, NOT_FOUND if the container has no types.
     init(_ visit: Visit, format: ResultFormat, origin: String) async throws {
         var form = QueryForm(visit.fields)
         if form.type == nil { form.type = try await visit.usualType()?.name }
@@ -47,8 +47,8 @@ struct QueryResults {
 
     private var isAll: Bool { visit.fields["all"] == "1" }
 
-    /// - Throws: `RecordError` when the first page is refused. What goes wrong later ends the file: a line says so where lines can,
-    ///   elsewhere the connection breaks, so that nobody takes the beginning for everything.
+    /// - Throws: `RecordError` if the first page is refused. A later error ends the file: NDJSON gets an
+    ///   error line; for the other formats the connection breaks, so that clients notice the truncation.
     func response() async throws -> Response {
         let first = try await visit.database.query(request)
         let fileName = (form.type ?? "records").string

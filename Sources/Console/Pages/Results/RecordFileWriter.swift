@@ -2,20 +2,20 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-/// Writes records as a file, some at a time, so that a long one never stands in memory.
+/// Writes records to a file in chunks, so that a long file never has to fit in memory.
 struct RecordFileWriter: Sendable {
-    /// The columns of a table; JSON needs none.
+    /// The columns of a CSV table; JSON needs none.
     struct Columns: Sendable {
         var fields: [Name]
-        /// Where the records are of several.
+        /// Options for records of several types, zones or owners.
         var showsTypes = false
         var showsZones = false
         var showsOwners = false
-        /// Where records were asked for by name, and some of them are not there.
+        /// True if records were fetched by name and some are missing.
         var showsErrors = false
     }
 
-    /// What became of a record that was asked for.
+    /// The result for a requested record.
     struct Item: Sendable {
         let recordName: Name
         let result: Result<StoredRecord, RecordError>
@@ -34,7 +34,7 @@ struct RecordFileWriter: Sendable {
     let format: ResultFormat
     let columns: Columns
 
-    /// What stands before the first record.
+    /// The text before the first record.
     func head() -> [UInt8] {
         switch format {
         case .json: return Array("{\"records\":[\n".utf8)
@@ -51,8 +51,8 @@ struct RecordFileWriter: Sendable {
         }
     }
 
-    /// - Parameter isFirst: whether nothing was written yet.
-    /// - Throws: `RecordError` INTERNAL_ERROR when stored fields are damaged.
+    /// - Parameter isFirst: true if no record was written yet.
+    /// - Throws: `RecordError` INTERNAL_ERROR if stored fields are damaged.
     func rows(_ items: [Item], isFirst: Bool, address: AssetAddress?) throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(items.reduce(64) { $0 + ((try? $1.result.get().fields.bytes.count) ?? 0) + 512 })
@@ -70,8 +70,8 @@ struct RecordFileWriter: Sendable {
         return bytes
     }
 
-    /// What stands behind the last record.
-    /// - Parameter members: what else is to be said; only JSON has room for it.
+    /// The text after the last record.
+    /// - Parameter members: additional members, for JSON only.
     func end(_ members: [JSONObject.Member] = []) -> [UInt8] {
         guard format == .json else { return [] }
         var bytes = Array("\n]".utf8)
@@ -82,7 +82,7 @@ struct RecordFileWriter: Sendable {
         return bytes + Array("}\n".utf8)
     }
 
-    /// A line of what went wrong while records were being written; `nil` where a file has no place for it.
+    /// An error line for a failure during the output; `nil` if the format does not support it.
     func failure(_ error: RecordError) -> [UInt8]? {
         guard format == .ndjson else { return nil }
         return Self.error(error, of: nil) + [UInt8(ascii: "\n")]
@@ -100,7 +100,7 @@ struct RecordFileWriter: Sendable {
         }
     }
 
-    /// As the web services say what went wrong with a record, or a request.
+    /// An error of a record or a request in the format of the web services.
     static func error(_ error: RecordError, of recordName: Name?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -137,7 +137,7 @@ struct RecordFileWriter: Sendable {
         return cells
     }
 
-    /// A value as text. The empty text stands in quotes, so that it is told from no value.
+    /// A value as text. An empty string is written in quotes, to distinguish it from no value.
     private static func cell(_ value: FieldValue) -> String {
         switch value {
         case .string(let text): text.isEmpty ? "\"\"" : quoted(text)
@@ -161,7 +161,7 @@ struct RecordFileWriter: Sendable {
         Array((cells.joined(separator: ",") + "\r\n").utf8)
     }
 
-    /// In quotes where that is needed. A quotation mark that carries an accent is still one to those who read the file.
+    /// The text, quoted if necessary. Works on bytes: CSV readers see a quotation mark even when a combining accent follows it.
     private static func quoted(_ text: String) -> String {
         let isPlain = !text.utf8.contains { byte in
             byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")

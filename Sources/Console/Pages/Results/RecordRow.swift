@@ -1,10 +1,10 @@
 internal import Mustache
 
-/// A record as a row of a table, with what it has in each column.
+/// A record as a table row.
 struct RecordRow<Cell: Sendable>: ViewModel {
     let href: String
     let recordName: String
-    /// Names the record to what is done with those that are picked.
+    /// Identifies the record in actions on ticked records.
     let pick: String
     let cells: [Cell]
 

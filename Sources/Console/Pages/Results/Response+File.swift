@@ -5,8 +5,8 @@ internal import NIOCore
 internal import Records
 
 extension Response {
-    /// Records as a file. JSON is shown by browsers, the others are kept.
-    /// - Parameter name: what the file is called, without its ending. Anything but letters, digits, dots and underscores becomes a hyphen.
+    /// Records as a file. Browsers display JSON and download the other formats.
+    /// - Parameter name: the file name without extension. Characters other than letters, digits, dots and underscores become hyphens.
     static func file(_ bytes: [UInt8], format: ResultFormat, name: String) -> Response {
         file(ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)), format: format, name: name)
     }
@@ -28,7 +28,7 @@ extension Response {
             ], body: body)
     }
 
-    /// Why there is no file, as the web services say it.
+    /// An error in the format of the web services, in place of a file.
     static func refusal(_ error: RecordError) -> Response {
         .json(RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
     }

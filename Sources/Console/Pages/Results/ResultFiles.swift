@@ -1,19 +1,19 @@
-/// The answer that a page shows, as files.
+/// Download links for the answer on a page.
 struct ResultFiles: ViewModel {
     struct File: ViewModel {
         /// `JSON`.
         let format: String
-        /// What the page shows.
+        /// The link to the records on the page.
         let page: String
-        /// All pages at once; `nil` where the page shows everything.
+        /// The link to all pages; `nil` if the page shows everything.
         let all: String?
     }
 
     let files: [File]
 
     /// - Parameters:
-    ///   - page: the page's name, to which the format's ending is put.
-    ///   - all: the parameters of the whole answer; `nil` where the page shows everything.
+    ///   - page: the name of the page, which the file extension follows.
+    ///   - all: the parameters of the whole answer; `nil` if the page shows everything.
     init(to page: String, _ parameters: [(name: String, value: String)], all: [(name: String, value: String)]? = nil, visit: Visit) {
         files = ResultFormat.allCases.map { format in
             let file = "\(page).\(format.rawValue)"

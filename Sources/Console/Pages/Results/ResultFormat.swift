@@ -1,8 +1,8 @@
-/// How records stand in a file that is made of an answer.
+/// The file format of exported records.
 enum ResultFormat: String, Sendable, CaseIterable {
-    /// As the web services answer them.
+    /// The format of web service answers.
     case json
-    /// A record a line, as the web services write it.
+    /// One record per line, in the format of the web services.
     case ndjson
     case csv
 

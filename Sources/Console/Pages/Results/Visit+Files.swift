@@ -2,7 +2,7 @@ internal import AssetStore
 internal import Records
 
 extension Visit {
-    /// Where assets can be fetched from outside of the pages; `nil` when none of these records has any. Good for an hour at least.
+    /// The download addresses of assets for use outside the console, valid for at least an hour; `nil` if none of the records has assets.
     func addresses(in records: [StoredRecord], origin: String) async throws -> AssetAddress? {
         guard records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
         let links = try await assets.links(place.address.container, place.address.environment, origin: origin)

@@ -3,13 +3,13 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Work on many records that goes on behind the pages: it ends by itself, by a click, or with the server.
+/// A background job over many records. It ends when it completes, when it is cancelled, or when the server stops.
 final class BackgroundRun: Sendable {
-    /// A record or a row that the work did not get done.
+    /// A record or a row that the job failed to process.
     struct Problem: Sendable, Hashable {
-        /// What it is about: a record's name, a line.
+        /// The subject: a record name, or a line.
         let subject: String
-        /// The page of the record, if there is one.
+        /// The page of the record, if it has one.
         let href: String?
         let code: String?
         let reason: String
@@ -18,37 +18,37 @@ final class BackgroundRun: Sendable {
     enum Ending: Sendable, Hashable {
         case done
         case cancelled
-        /// Why it could not go on.
+        /// The reason for the failure.
         case failed(String)
     }
 
     struct State: Sendable {
-        /// What is being done at the moment, where that changes: `Checking every row`.
+        /// The current phase, if the job has several: `Checking every row`.
         var phase: String?
-        /// How much of it is done, and of how much.
+        /// The progress, and the total.
         var done = 0
         var total: Int
-        /// What was achieved, by name: `deleted 1,200`.
+        /// The number of successes, for display with the verb: `deleted 1,200`.
         var achieved = 0
         var skipped = 0
-        /// The first of them.
+        /// The first problems.
         var problems: [Problem] = []
         var problemCount = 0
-        /// Said at the end.
+        /// Remarks for the final report.
         var notes: [String] = []
         var ending: Ending?
         var ended: Timestamp?
     }
 
-    /// Problems that are kept one by one.
+    /// The maximum number of problems that are kept.
     static let problemLimit = 200
 
     let id: String
     /// `Delete 1,940 records`
     let heading: String
-    /// What has become of a record that the work was done on: `deleted`.
+    /// The past participle for a processed record: `deleted`.
     let verb: String
-    /// Where the work was asked for; its page is found only there.
+    /// The place that started the job. The page of the job is available only there.
     let place: Place
     let back: Frame.Link
     private let state: Mutex<State>
@@ -81,7 +81,8 @@ final class BackgroundRun: Sendable {
         task.withLock { $0 }?.cancel()
     }
 
-    /// Begins the work, which tells here how far it is, on threads where it may take long. Only ``BackgroundRuns`` and ``CheckRuns`` call this, once.
+    /// Starts the job on threads for long work. The job reports its progress
+    /// through its argument. Called once, by ``BackgroundRuns`` or ``CheckRuns``.
     func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
         let running = Task.detached(executorPreference: WorkPool.lengthy, priority: priority) { [self] in
             let ending: Ending

@@ -2,17 +2,17 @@ internal import JSON
 internal import Records
 internal import Synchronization
 
-/// The work that goes on behind the pages, and what came of the latest.
+/// The running background jobs, and the results of the latest ones.
 final class BackgroundRuns: Sendable {
-    /// Works at a time.
+    /// The maximum number of concurrent jobs.
     static let runningLimit = 4
-    /// Works that are remembered after their end.
+    /// The maximum number of jobs that are kept.
     static let keptLimit = 32
 
     private let runs = Mutex<[BackgroundRun]>([])
 
-    /// Begins a work.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER while as many as may are under way.
+    /// Starts a job.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of jobs is running.
     func start(_ run: BackgroundRun, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
         let isStarted = runs.withLock { runs in
             if runs.count(where: { !$0.isOver }) >= Self.runningLimit { return false }
@@ -26,7 +26,7 @@ final class BackgroundRuns: Sendable {
         run.start(work)
     }
 
-    /// - Throws: `RecordError` NOT_FOUND when there is none of this name in the place, or it is long forgotten.
+    /// - Throws: `RecordError` NOT_FOUND if the place has no such job, or its result is no longer kept.
     func run(_ id: String, at place: Place) throws -> BackgroundRun {
         let run = runs.withLock { $0.first { Name($0.id) == Name(id) } }
         guard let run, run.place.address == place.address else {

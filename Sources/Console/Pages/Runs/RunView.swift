@@ -1,7 +1,7 @@
 internal import RecordStore
 internal import Records
 
-/// How far a work on many records is, and what came of it.
+/// The progress and the result of a background job.
 struct RunView: Page {
     static let template = "run"
     static let tab = Tab.query
@@ -15,7 +15,7 @@ struct RunView: Page {
 
     let title: String
     let isLive: Bool
-    /// What the region says when it is over.
+    /// The final announcement of the live region.
     let announcement: String
     let phase: String?
     let done: String
@@ -77,7 +77,7 @@ struct RunView: Page {
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
-    /// Ends a work where it stands. What it did stays done.
+    /// Cancels a job. Completed work stays.
     static func cancel(_ visit: Visit, runs: BackgroundRuns) throws -> String {
         let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
         run.cancel()

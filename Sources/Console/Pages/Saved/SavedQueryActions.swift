@@ -6,7 +6,7 @@ enum SavedQueryActions {
     static func save(_ visit: Visit) async throws -> String {
         let name = visit.fields["name"]?.trimmedSpaces ?? ""
         if name.isEmpty { throw RecordError(.badRequest, "The query needs a name to be saved under") }
-        // Read as a form and written again: nothing else gets into the file.
+        // Parses and serializes the query, so that the file contains no other input.
         let form = QueryForm(FormFields(encoded: (visit.fields["question"] ?? "").utf8)).changed { _ in }
         if form.type == nil { throw RecordError(.badRequest, "The query names no record type") }
         let zone = visit.place.zoneParameters.first?.value

@@ -1,12 +1,12 @@
 internal import Accounts
 internal import Records
 
-/// The queries that were saved under a name, and the form that saves this one.
+/// The saved queries, and the form that saves the current one.
 struct SavedQueryPanel: ViewModel {
     struct Entry: ViewModel {
         let name: String
         let href: String
-        /// Where it asks.
+        /// The place of the query.
         let place: String
     }
 
@@ -14,9 +14,9 @@ struct SavedQueryPanel: ViewModel {
     let count: String?
     let action: String
     let removal: String
-    /// The query as it is now.
+    /// The current query.
     let question: String
-    /// The page to come back to.
+    /// The page to return to.
     let back: String
     let nameLimit: Int
 

@@ -2,22 +2,22 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A composite index, as pages list it.
+/// A composite index in a table.
 struct CompositeIndexRow: ViewModel {
     let typeName: String
     let typeHref: String
     let filter: String
     let sort: String
     let work: String?
-    /// What it takes, where that was measured.
+    /// Its disk space, if measured.
     let space: String?
-    /// What a form names it by; `nil` where it can't be removed.
+    /// The form value that identifies it; `nil` if it can't be removed.
     let value: String?
     let label: String
 }
 
 extension CompositeIndexRow {
-    /// The composite indexes of a type, by the names of their fields.
+    /// The composite indexes of a type, sorted by field names.
     static func all(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, visit: Visit) -> [CompositeIndexRow] {
         let canEdit = visit.database is any SchemaEditing
         return type.compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }.map { composite in
@@ -31,12 +31,12 @@ extension CompositeIndexRow {
     }
 }
 
-/// What a composite index of a type can be made of.
+/// The form for a new composite index of a type.
 struct CompositeIndexForm: ViewModel {
     let filters: [Choice]
     let sorts: [Choice]
 
-    /// - Returns: `nil` when no query of the type could use any.
+    /// - Returns: `nil` if the type's fields allow no composite index.
     init?(_ type: RecordType) {
         let scalars = QueryField.all(of: type).filter { !$0.definition.type.isList && $0.key != .system(.recordID) }
         let filters = scalars.filter { $0.definition.indexes.contains(.queryable) && $0.definition.type.valueType != .location }

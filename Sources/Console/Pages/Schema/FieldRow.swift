@@ -2,38 +2,38 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A field of a record type: what it is, its indexes, and what records have in it.
+/// A field of a record type, with its indexes and usage.
 struct FieldRow: ViewModel {
-    /// What records have in a field, in all databases of the environment and of all users.
+    /// The usage of a field across all databases and users of the environment.
     struct Usage: ViewModel {
-        /// Records with a value; `nil` when there is none although there are records.
+        /// The number of records with a value; `nil` if there are records, but none has a value.
         let records: String?
         /// `80 %`
         let share: String?
         let distinct: String
         let largest: String
-        /// The page of the record that has the largest value; `nil` when it is in another database.
+        /// The page of the record with the largest value; `nil` if it is in another database.
         let largestRecord: String?
         let largestName: String?
         let space: String
     }
 
     let name: String
-    /// The name in schema files, where it is another one.
+    /// The name in schema files, if it differs.
     let schemaName: String?
     let type: String
     let cells: [IndexCell]
     let isMeasured: Bool
     let usage: Usage?
-    /// The question before the field is removed; `nil` for fields of the system.
+    /// The link to the confirmation of the removal; `nil` for system fields.
     let remove: String?
     let removeLabel: String
 }
 
 extension FieldRow {
     /// - Parameters:
-    ///   - measured: what records of the type hold, where that was asked.
-    ///   - reachable: the records with the largest values that are in the database of this page.
+    ///   - measured: the usage of the type, if measured.
+    ///   - reachable: the records with the largest values that are in the current database.
     init(
         _ field: QueryField, of type: RecordType, works: IndexWorks, usage measured: TypeUsage?, reachable: Set<RecordID>, visit: Visit
     ) {
@@ -67,7 +67,7 @@ extension FieldRow.Usage {
         space = bytes == 0 ? "–" : Digits.bytes(Int64(bytes))
     }
 
-    /// A share that is neither all nor nothing is never shown as one of the two.
+    /// A percentage. Only an exact share counts as all; other shares show as 1 % to 99 %.
     private static func percent(_ part: Int, of whole: Int) -> String {
         if part >= whole { return "all" }
         return "\(min(99, max(1, Int((Double(part) * 100 / Double(whole)).rounded())))) %"

@@ -1,6 +1,6 @@
 internal import Records
 
-/// The types that a new field can be given.
+/// The available types for a new field.
 enum FieldTypeChoices {
     private static let valueTypes: [ValueType] = [.string, .int64, .double, .timestamp, .location, .reference, .asset, .bytes]
     private static let encryptable = valueTypes.filter { $0 != .reference && $0 != .asset }
@@ -18,7 +18,7 @@ enum FieldTypeChoices {
             choices: group.types.map { Choice($0.schemaName, $0.schemaName, isSelected: $0 == .string) })
     }
 
-    /// The type that a form names.
+    /// The type with the given schema name.
     static func type(named name: String) -> FieldType? {
         all.lazy.flatMap(\.types).first { $0.schemaName.utf8.elementsEqual(name.utf8) }
     }

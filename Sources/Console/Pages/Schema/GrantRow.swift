@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// What a role may do with the records of a type.
+/// The permissions of a role for the records of a type.
 struct GrantRow: ViewModel {
     let role: String
     let meaning: String
@@ -13,7 +13,7 @@ struct GrantRow: ViewModel {
         permissions = Grant.Permission.allCases.filter(grant.permissions.contains).map(\.rawValue)
     }
 
-    /// Who has a role.
+    /// A description of the users with a role.
     static func meaning(of role: Name) -> String {
         switch role {
         case "_world": "anyone"
@@ -25,7 +25,7 @@ struct GrantRow: ViewModel {
 }
 
 extension RecordType {
-    /// What is granted, from the widest circle to the narrowest, roles of the developer's own last.
+    /// The grants from the widest role to the narrowest, custom roles last.
     var sortedGrants: [Grant] {
         let order = RolesView.systemRoles
         return grants.sorted { left, right in

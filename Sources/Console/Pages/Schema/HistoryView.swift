@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page History: who changed the schema, when, and in what way.
+/// The page History: the schema changes with their authors and times.
 struct HistoryView: Page {
     static let template = "history"
     static let tab = Tab.history
@@ -13,23 +13,23 @@ struct HistoryView: Page {
         let reason: String
         let explanation: String
         let lines: [String]
-        /// Lines that are shown on request.
+        /// Lines that the user expands.
         let more: [String]
         let moreText: String
     }
 
-    /// Entries on a page.
+    /// The number of entries per page.
     private static let limit = 50
-    /// Lines of an entry that are shown at once.
+    /// The number of initially visible lines of an entry.
     private static let lineLimit = 8
 
     let title = "History"
     let rows: [Row]
     let environment: String
-    /// Whether this page begins with the latest entry.
+    /// True if the page begins with the latest entry.
     let isLatest: Bool
     let latest: String
-    /// The page with what happened before; `nil` when it is the last.
+    /// The page with earlier entries; `nil` on the last page.
     let earlier: String?
     let count: String
     let milliseconds: String
@@ -40,7 +40,7 @@ struct HistoryView: Page {
             guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is no number of an entry") }
             return number
         }
-        // One more than is shown tells whether there is a page after this one.
+        // Reads one extra entry to determine whether there is another page.
         let found = try await visit.measure { try await editing.schemaHistory(before: before, limit: limit + 1) }
         let entries = found.prefix(limit)
         return HistoryView(

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// One index of one field: there, possible or impossible, and what is being done to it.
+/// One index of a field: present, possible or impossible, with the progress of its build or removal.
 struct IndexCell: ViewModel {
     struct Button: ViewModel {
         /// `add` or `drop`.
@@ -23,9 +23,9 @@ struct IndexCell: ViewModel {
     let index: String
     let isThere: Bool
     let isPossible: Bool
-    /// Such as `building, 43 %`; `nil` when nothing is under way.
+    /// The progress, such as `building, 43 %`; `nil` if there is no job.
     let work: String?
-    /// `nil` where schema can't be edited.
+    /// `nil` if the schema can't be edited.
     let button: Button?
 
     func child(named name: String) -> Any? {
@@ -41,7 +41,7 @@ struct IndexCell: ViewModel {
 }
 
 extension IndexCell {
-    /// The three indexes of a field, in the order in which schema files write them.
+    /// The three indexes of a field, in schema file order.
     static func all(of field: QueryField, in typeName: Name, works: IndexWorks, canEdit: Bool) -> [IndexCell] {
         Indexes.named.map { name, index in
             let isThere = field.definition.indexes.contains(index)

@@ -2,11 +2,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What is being done to indexes in the background.
+/// The background jobs on indexes.
 struct IndexWorks: Sendable {
     let builds: [IndexBuildProgress]
 
-    /// Such as `building, 43 %`, for an index of a field.
+    /// The progress of a job on a field's index, such as `building, 43 %`.
     func words(of index: Indexes, on key: FieldKey, in typeName: Name) -> String? {
         builds.first { build in
             guard build.recordType == typeName, case .field(key, let indexes) = build.subject else { return false }
@@ -18,13 +18,13 @@ struct IndexWorks: Sendable {
         builds.first { $0.recordType == typeName && $0.subject == .composite(composite) }?.words
     }
 
-    /// A bar for each of them; `nil` when nothing is under way.
+    /// A progress bar for each job; `nil` if there are no jobs.
     var panel: IndexWorkPanel? {
         builds.isEmpty ? nil : IndexWorkPanel(rows: builds.map { IndexWorkPanel.Row($0) })
     }
 }
 
-/// How far the work on indexes is.
+/// The progress of index jobs.
 struct IndexWorkPanel: ViewModel {
     struct Row: ViewModel {
         let typeName: String
@@ -61,7 +61,7 @@ extension IndexBuildProgress {
 }
 
 extension Visit {
-    /// What the engine does to indexes at the moment.
+    /// The engine's current index jobs.
     func indexWorks() async throws -> IndexWorks {
         guard let editing = database as? any SchemaEditing else { return IndexWorks(builds: []) }
         return IndexWorks(builds: try await measure { try await editing.indexBuilds() })

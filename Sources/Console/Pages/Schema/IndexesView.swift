@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Indexes: those of all types in one table.
+/// The page Indexes: the indexes of all types in one table.
 struct IndexesView: Page {
     static let template = "indexes"
     static let tab = Tab.indexes
@@ -15,7 +15,7 @@ struct IndexesView: Page {
         let schemaName: String?
         let type: String
         let cells: [IndexCell]
-        /// What the filter box looks at, in small letters.
+        /// The lowercase text that the filter searches.
         let words: String
 
         func child(named name: String) -> Any? {
@@ -32,7 +32,7 @@ struct IndexesView: Page {
         }
     }
 
-    /// Fields that are listed; a filter finds the others.
+    /// The maximum number of rows. The filter finds the other fields.
     private static let rowLimit = 400
 
     let title = "Indexes"
@@ -42,27 +42,27 @@ struct IndexesView: Page {
     let works: IndexWorkPanel?
     let indexNames: [String]
     let rows: [Row]
-    /// Said in place of an empty table.
+    /// A message in place of an empty table.
     let nothing: String?
-    /// What is not shown, and how to see it.
+    /// A note about the omitted rows, and how to see them.
     let left: String?
-    /// Whether all fields are in the table, so that it can be narrowed where it stands.
+    /// True if the table has all fields, so that a script can filter it in place.
     let isWhole: Bool
     let filter: String
     let filterAction: String
     let filterFields: [Frame.Hidden]
     let views: [Frame.Entry]
-    /// Types that can't be queried at all for want of an index.
+    /// Types without any index, which can't be queried at all.
     let bare: [Frame.Link]
     let composites: [CompositeIndexRow]
-    /// Whether the composite indexes are of several types.
+    /// True, because the composite indexes belong to several types.
     let showsTypes = true
     let isMeasured = false
     let action: String
     let compositeAction: String
-    /// This page, with the notice that indexes are changed.
+    /// This page with the confirmation that the indexes were changed.
     let back: String
-    /// This page as it is, for the way back from what is refused.
+    /// The address of this page, for the way back after an error.
     let here: String
     let count: String
     let milliseconds: String

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done to security roles and grants.
+/// The actions on security roles and grants.
 enum RoleActions {
     static func add(_ visit: Visit) async throws -> String {
         let name = Name(visit.fields["role"]?.trimmedSpaces ?? "")
@@ -18,7 +18,7 @@ enum RoleActions {
         return visit.place.link("roles", [Notice.roleRemoved.parameter])
     }
 
-    /// Gives a type the grants that are ticked: each `grant` names a role and a permission, as `_world:READ`.
+    /// Replaces the grants of a type by the ticked ones. Each `grant` names a role and a permission, such as `_world:READ`.
     static func setGrants(_ visit: Visit) async throws -> String {
         var granted: [Name: Set<Grant.Permission>] = [:]
         for text in visit.fields.all("grant") {

@@ -3,18 +3,18 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Who has which of the developer's own roles: what users' records in the public database say.
+/// The members of custom roles, according to the users' records in the public database.
 struct RoleMembers: Sendable {
-    /// Users' records that a page reads.
+    /// The maximum number of users' records that a page reads.
     private static let limit = 500
-    /// All names of users' records begin with this, and no other character comes first more often.
+    /// The lower bound of the listing. All names of users' records begin with this prefix.
     private static let start: Name = "_"
 
     private let numbers: [Name: Set<Int64>]
-    /// Whether there are more users' records than were read.
+    /// True if there are more users' records than were read.
     let isCut: Bool
 
-    /// Reads the records that are there already; to look at a page makes none.
+    /// Reads the existing records. A page view does not create any.
     static func load(_ visit: Visit) async throws -> RoleMembers {
         guard let listing = try await publicDatabase(of: visit) as? any RecordListing else { return RoleMembers(numbers: [:], isCut: false) }
         let request = RecordListRequest(.default, after: start, recordTypes: [Schema.usersType], limit: PageLimit(records: limit))
@@ -29,13 +29,13 @@ struct RoleMembers: Sendable {
         self.isCut = isCut
     }
 
-    /// The user record names of those who have a role.
+    /// The user record names of the members of a role.
     func names(in role: Name) -> [Name] {
         let number = CustomRole.number(of: role)
         return numbers.filter { $0.value.contains(number) }.keys.sorted()
     }
 
-    // MARK: Giving and taking
+    // MARK: Adding and removing members
 
     static func give(_ visit: Visit) async throws -> String {
         try await change(visit) { $0.contains($1) ? $0 : $0 + [$1] }
@@ -47,7 +47,7 @@ struct RoleMembers: Sendable {
         return visit.place.link("roles", [Notice.roleTaken.parameter])
     }
 
-    /// Saves a user's record with other roles. Numbers that mean nothing here stay.
+    /// Saves a user's record with changed roles. Keeps role numbers that are unknown here.
     private static func change(_ visit: Visit, _ change: ([Int64], Int64) -> [Int64]) async throws {
         let role = Name(visit.fields["role"] ?? "")
         guard visit.schema?.roles.contains(role) == true else { throw RecordError(.notFound, "Did not find role: \(role)") }
@@ -55,7 +55,7 @@ struct RoleMembers: Sendable {
         let name = visit.people.user(named: text)?.userRecordName ?? Name(text)
         guard name.isUserRecordName else { throw RecordError(.badRequest, "Say whose role it is to be: choose a user") }
         let database = try await publicDatabase(of: visit)
-        // A user has a record from the first visit on, and this is one: they were asked for by name.
+        // The first access creates the record of a known user. The form names this user explicitly, so it counts as an access.
         if visit.people.user(name) != nil { _ = try await visit.engine.database(database.address, as: Caller(userRecordName: name)) }
         let recordID = RecordID(recordName: name)
         guard let record = try await visit.measure({ try await database.fetch([recordID], desiredKeys: nil) }).first?.get() else {

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Security roles: the roles, and what each may do with the records of each type in the public database.
+/// The page Security roles: the roles, and their permissions for the records of each type in the public database.
 struct RolesView: Page {
     static let template = "roles"
     static let tab = Tab.roles
@@ -18,19 +18,19 @@ struct RolesView: Page {
 
         let name: String
         let meaning: String
-        /// What a user's record says for it; `nil` for a role of the system.
+        /// The number of the role in users' records; `nil` for a system role.
         let number: String?
         let members: [Member]
-        /// Whether users can be given it here.
+        /// True if users can be added to it here.
         let isGiven: Bool
-        /// Who is to have it.
+        /// The input for a new member.
         let user: UserField
         let giveAction: String
-        /// How many types grant it something.
+        /// The number of types with a grant for the role.
         let types: String
-        /// Whether it is one of the developer's own.
+        /// True for a custom role.
         let isOwn: Bool
-        /// Whether it can be removed: when no type grants it anything.
+        /// True if the role can be removed, because no type has a grant for it.
         let isRemovable: Bool
         let removeLabel: String
     }
@@ -42,14 +42,14 @@ struct RolesView: Page {
     struct Row: ViewModel {
         let name: String
         let typeHref: String
-        /// This page with the form for the type; `nil` where it can't be edited.
+        /// This page with the form for the type; `nil` if the type can't be edited.
         let edit: String?
         let editLabel: String
         let cells: [Cell]
         let isEdited: Bool
     }
 
-    /// The form with which the grants of one type are changed.
+    /// The form for the grants of one type.
     struct Editor: ViewModel {
         struct Box: ViewModel {
             let value: String
@@ -67,12 +67,12 @@ struct RolesView: Page {
         let permissions = Grant.Permission.allCases.map(\.rawValue)
         let lines: [Line]
         let action: String
-        /// This form.
+        /// The address of this form.
         let from: String
         let cancel: String
     }
 
-    /// The roles that every container has, from the widest circle to the narrowest.
+    /// The roles of every container, from the widest to the narrowest.
     static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
 
     let title = "Security roles"
@@ -85,8 +85,7 @@ struct RolesView: Page {
     let remove: String
     let give: String
     let take: String
-    /// Everybody who can be given a role.
-    /// Whether more users have roles than are shown.
+    /// True if more users have roles than the page shows.
     let isCut: Bool
     let columns: [String]
     let rows: [Row]
@@ -121,7 +120,7 @@ struct RolesView: Page {
             count: Digits.count(names.count, "role"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// The system's roles, those that were made, and those that grants name.
+    /// The system roles, the custom roles, and further roles in grants.
     private static func roles(of schema: Schema) -> [Name] {
         let named = schema.types.values.flatMap { $0.grants.map(\.role) }
         return systemRoles + schema.roles.union(named).subtracting(systemRoles).sorted()

@@ -2,10 +2,10 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done to a schema, and what all of it has in common.
+/// The actions on a schema, and their common functions.
 enum SchemaActions {
-    /// Adds and drops indexes: `add` and `drop` each name a type, a field and an index, as `Message/author:QUERYABLE`.
-    /// The type may stand in the field `type` instead.
+    /// Adds and drops indexes. Each `add` and `drop` names a type, a field and an index,
+    /// such as `Message/author:QUERYABLE`. The field `type` may name the type instead.
     static func changeIndexes(_ visit: Visit) async throws -> String {
         var edits: [SchemaEdit] = []
         for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
@@ -21,7 +21,8 @@ enum SchemaActions {
         return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
     }
 
-    /// Adds or drops composite indexes: `drop` names a type and two fields, as `Message/author:sentAt`; a new one says `type`, `filter` and `sort`.
+    /// Adds or drops composite indexes. `drop` names a type and two fields, such
+    /// as `Message/author:sentAt`. A new index uses `type`, `filter` and `sort`.
     static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
         var edits: [SchemaEdit] = []
         for text in visit.fields.all("drop") {
@@ -40,19 +41,19 @@ enum SchemaActions {
 
     // MARK: Parts
 
-    /// Applies edits. Indexes on many records are built behind the page, which shows how far they are.
+    /// Applies edits. Large indexes are built in the background, and pages show the progress.
     static func edit(_ edits: [SchemaEdit], visit: Visit) async throws {
         guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine's schema can't be edited") }
         _ = try await visit.measure { try await editing.edit(edits, because: .edit, waitingForIndexes: false) }
     }
 
-    /// - Throws: `RecordError` NOT_FOUND.
+    /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.
     static func type(named name: Name, visit: Visit) throws -> RecordType {
         guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
         return type
     }
 
-    /// What stands before and after the slash. Names of types have none.
+    /// The parts before and after the slash. Type names contain no slashes.
     private static func place(_ text: String, visit: Visit) throws -> (typeName: Name, rest: String) {
         let parts = text.split(separator: "/", maxSplits: 1)
         if parts.count == 2 { return (Name(String(parts[0])), String(parts[1])) }
@@ -72,7 +73,7 @@ enum SchemaActions {
         CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
     }
 
-    /// A way back that stays in the console: a form must not be able to send people elsewhere.
+    /// A return address within the console. Anything else is refused, to prevent redirects to other sites.
     static func local(_ url: String?) -> String? {
         guard let url, url.hasPrefix("/c/"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else { return nil }
         return url

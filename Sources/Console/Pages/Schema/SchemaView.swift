@@ -1,7 +1,7 @@
 internal import RecordStore
 internal import Records
 
-/// The page Import and export: the whole schema in CloudKit's schema language, and the form that takes another.
+/// The page Import and export: the schema in CloudKit's schema language, and the form that imports another one.
 struct SchemaView: Page {
     static let template = "schema"
     static let tab = Tab.schema
@@ -11,7 +11,7 @@ struct SchemaView: Page {
     let text: String
     let fileName: String
     let export: String
-    /// `nil` in production, which takes its schema from development alone.
+    /// `nil` in production, whose schema comes from deployments only.
     let form: SchemaFileForm?
     let deploy: String
     let works: IndexWorkPanel?
@@ -28,7 +28,7 @@ struct SchemaView: Page {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// The schema's text, for a download.
+    /// The schema file for download.
     static func text(_ visit: Visit) throws -> String {
         try schema(visit).text
     }

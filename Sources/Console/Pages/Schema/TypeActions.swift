@@ -2,11 +2,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done to record types and their fields.
+/// The actions on record types and their fields.
 enum TypeActions {
-    // MARK: Making
+    // MARK: Creation
 
-    /// Makes a type without fields, whose records can be listed if `listable` is ticked.
+    /// Creates a type without fields. If `listable` is ticked, its records can be listed.
     static func create(_ visit: Visit) async throws -> String {
         let name = Name(visit.fields["name"]?.trimmedSpaces ?? "")
         if visit.schema?.types[name] != nil { throw RecordError(.badRequest, "There is a record type '\(name)' already") }
@@ -15,7 +15,7 @@ enum TypeActions {
         return visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter])
     }
 
-    /// Adds a field with the indexes that are ticked.
+    /// Adds a field with the ticked indexes.
     static func addField(_ visit: Visit) async throws -> String {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let name = Name(visit.fields["field"]?.trimmedSpaces ?? "")
@@ -73,7 +73,7 @@ enum TypeActions {
         return visit.place.link("type", [("type", typeName), Notice.fieldRemoved.parameter])
     }
 
-    // MARK: What would be lost
+    // MARK: Data loss
 
     private static func counts(of fields: Set<Name>, in type: RecordType, visit: Visit) async throws -> ValueCounts? {
         guard let measuring = visit.database as? any SchemaMeasuring else { return nil }

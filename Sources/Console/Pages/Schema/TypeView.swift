@@ -2,15 +2,15 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page of a record type: its fields and their indexes, composite indexes, grants, and what records have in it.
+/// The page of a record type: its fields and indexes, composite indexes, grants, and the usage of its fields.
 struct TypeView: Page {
     static let template = "type"
     static let tab = Tab.types
 
-    /// What was measured of all records of the type.
+    /// Measurements over all records of the type.
     struct Measured: ViewModel {
         let records: String
-        /// Fields in which no record has anything.
+        /// Fields without a value in any record.
         let neverFilled: String?
     }
 
@@ -24,18 +24,18 @@ struct TypeView: Page {
     let name: String
     let isSystemType: Bool
     let canEdit: Bool
-    /// Whether fields are removed from the table; not where their usage takes the room.
+    /// True if the table has buttons to remove fields. False if it shows the usage, which needs the space.
     let showsRemoval: Bool
     let isProduction: Bool
     let notice: String?
     let query: String
     let newRecord: String
-    /// The question before the type is removed; `nil` where it can't be.
+    /// The link to the confirmation of the removal; `nil` if the type can't be removed.
     let remove: String?
     let works: IndexWorkPanel?
-    /// Whether the tables follow the work on indexes by themselves. Those with the usage do not: it would be measured again and again.
+    /// True if the tables update while index jobs run. False if they show the usage, which would be measured again and again.
     let isLive: Bool
-    /// The page Indexes, which loads itself anew while there is work; this one does not, for what is being typed into it.
+    /// The page Indexes, which reloads itself during index jobs. This page does not reload, because that would discard input.
     let indexes: String
     let fields: [FieldRow]
     let systemFields: [FieldRow]
@@ -43,17 +43,17 @@ struct TypeView: Page {
     let isMeasured: Bool
     let columns: String
     let measured: Measured?
-    /// This page with the usage of each field; `nil` when the engine does not measure, or has.
+    /// This page with the usage of each field; `nil` if the engine can't measure it, or the page already shows it.
     let measure: String?
-    /// Where the forms for indexes are sent.
+    /// The address of the index forms.
     let action: String
-    /// This page, with the notice that indexes are changed.
+    /// This page with the confirmation that the indexes were changed.
     let back: String
-    /// This page as it is, for the way back from what is refused.
+    /// The address of this page, for the way back after an error.
     let here: String
     let newField: NewField?
     let composites: [CompositeIndexRow]
-    /// Whether the composite indexes are of several types.
+    /// False, because all composite indexes belong to this type.
     let showsTypes = false
     let newComposite: CompositeIndexForm?
     let compositeAction: String
@@ -78,7 +78,7 @@ struct TypeView: Page {
             }
         }
         let here = [("type", name.string)] + (isAsked ? [("usage", "1")] : [])
-        // After a change nobody asked to measure everything once more.
+        // The page after a change omits the usage, because it was not requested again.
         let back = [("type", name.string), Notice.indexesChanged.parameter]
         return TypeView(
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
@@ -102,7 +102,7 @@ struct TypeView: Page {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// Those of some records, wherever they are, that are in the database of this page.
+    /// The records of the set that are in the current database.
     private static func records(_ wanted: Set<RecordID>, of typeName: Name, visit: Visit) async throws -> Set<RecordID> {
         if wanted.isEmpty { return [] }
         let recordIDs = Array(wanted)

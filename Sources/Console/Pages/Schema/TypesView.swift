@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Record types: all of a container's, what can be asked of each, and a form for one more.
+/// The page Record types: all types of a container, their indexes, and the form for a new type.
 struct TypesView: Page {
     static let template = "types"
     static let tab = Tab.types
@@ -12,10 +12,10 @@ struct TypesView: Page {
         let href: String
         let fields: String
         let indexes: String
-        /// Whether all records can be listed, which is what a query without filters needs.
+        /// True if all records can be listed, as a query without filters requires.
         let isListable: Bool
         let records: String?
-        /// Whether it is of the kind that can't be queried.
+        /// True for system types, which can't be queried.
         let isSystemType: Bool
         let query: String
     }
@@ -24,7 +24,7 @@ struct TypesView: Page {
     let notice: String?
     let rows: [Row]
     let isProduction: Bool
-    /// Where the form for a new type is sent; `nil` where it can't be made.
+    /// The address of the form for a new type; `nil` if types can't be created.
     let create: String?
     let nameLimit: String
     let here: String
@@ -33,7 +33,7 @@ struct TypesView: Page {
     let count: String
     let milliseconds: String
 
-    /// Zones whose counts are added up.
+    /// The maximum number of zones whose counts are added.
     private static let zoneLimit = 200
 
     static func load(_ visit: Visit) async throws -> TypesView {

@@ -3,28 +3,28 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What importing a schema file would do, and the button that does it.
+/// A dry run of a schema import, and the button that applies it.
 struct ImportView: Page {
     static let template = "import"
     static let tab = Tab.schema
 
-    /// A place in the text, and what is wrong or worth a word there.
+    /// A position in the text, with an error or a remark.
     struct Remark: ViewModel {
         let message: String
-        /// The line and a caret below it.
+        /// The line, with a caret below it.
         let excerpt: String?
     }
 
     let title = "Import"
     let container: String
     let form: SchemaFileForm
-    /// Why the text is no schema.
+    /// The syntax errors of the text.
     let errors: [Remark]
     let notes: [Remark]
     let complaint: Complaint?
-    /// Said when something changed between the plan that was confirmed and the click.
+    /// True if the plan changed between the preview and the confirmation.
     let isStale: Bool
-    /// `nil` when there is nothing to do, or no plan.
+    /// `nil` if there is nothing to do, or no plan.
     let changes: SchemaChangeList?
     let isNothing: Bool
     let losses: [String]
@@ -37,19 +37,19 @@ struct ImportView: Page {
 }
 
 extension ImportView {
-    /// The plan for the text that was sent.
+    /// Plans the import of the submitted text.
     static func plan(_ visit: Visit) async throws -> Answer {
         try check(visit)
         do {
             try SchemaText.checkSize(of: Reading.sentText(visit))
         } catch let error as RecordError {
-            // What is too large to be read is too large to be sent back, too.
+            // Text above the size limit is not sent back to the form.
             return .page(ImportView(Reading(), complaint: error, visit))
         }
         return .page(try await page(try await Reading(visit), visit))
     }
 
-    /// Imports what was shown; when it would do something else by now, shows the plan as it is now.
+    /// Applies the plan on the page. If its effect has changed since, shows the new plan.
     static func apply(_ visit: Visit) async throws -> Answer {
         try check(visit)
         let reading = try await Reading(visit)
@@ -123,15 +123,15 @@ extension ImportView {
     }
 }
 
-/// A text that was sent, read once, and what importing it would do.
+/// A submitted text, parsed once, and the plan of its import.
 private struct Reading: Sendable {
     var text = ""
     var read = SchemaText("")
-    /// `nil` when the text is no schema, or can't be imported.
+    /// `nil` if the text is not a valid schema, or can't be imported.
     var plan: SchemaImportPlan?
-    /// Why it can't be imported.
+    /// The reason why it can't be imported.
     var refusal: RecordError?
-    /// Of what there is and what would be.
+    /// A hash of the current schema and the planned one.
     var fingerprint = ""
 
     init() {}
@@ -145,7 +145,7 @@ private struct Reading: Sendable {
             var reading = Reading()
             reading.text = text
             reading.read = SchemaText(text)
-            // What is wrong with the file is among what was read, with its line.
+            // The parse result already contains the errors, with their lines.
             guard let file = try? reading.read.schema() else { return reading }
             do {
                 let plan = try SchemaImportPlan(importing: file, into: current, merging: isMerging, production: production)
@@ -158,7 +158,7 @@ private struct Reading: Sendable {
         }
     }
 
-    /// The file, or the text where none was chosen. Browsers end the lines of a text in their own way, which means nothing here.
+    /// The chosen file, or else the text. Browsers change the line ends of text, which the parser ignores.
     static func sentText(_ visit: Visit) -> String {
         let text = visit.fields.text("file") ?? visit.fields["text"] ?? ""
         return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text

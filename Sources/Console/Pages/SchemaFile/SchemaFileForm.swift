@@ -1,15 +1,14 @@
 internal import RecordStore
 internal import Records
 
-/// The form that takes a schema file, pasted or chosen.
+/// The form for a schema file, as text or upload.
 struct SchemaFileForm: ViewModel {
     let action: String
     let text: String
     let isMerging: Bool
     let sizeLimit: String
 
-    /// Bytes that a form may have: a file and a text may come in one, and a text takes up to three times its size in a form that is not
-    /// multipart.
+    /// The size limit of the form, in bytes. A form can contain a file and a text, and URL encoding triples the size of the text.
     static let formLimit = 4 * SchemaText.serverLimit
 
     init(_ visit: Visit, text: String = "", isMerging: Bool = false) {

@@ -4,31 +4,31 @@ internal import HTTPServing
 internal import JSON
 internal import Records
 
-/// What a user does on the page to sign in.
+/// The sign-in of users of apps.
 ///
-/// Nobody is asked for a password. Where credentials are required, a ticket that came without an API token is anybody's: with it somebody new signs
-/// in, and nobody who is there already.
+/// There are no passwords. Where credentials are required, anyone can obtain a ticket without an
+/// API token. Such a ticket therefore permits only sign-ins of new users, never of existing ones.
 enum SignIn {
     enum Outcome: Sendable {
-        /// - way: how the token would go back; `nil` where there is none to give.
+        /// - way: the return path of the token; `nil` if there is no token to return.
         case page(any Page, way: SignInWay?)
         case redirect(String)
     }
 
-    /// The first page: who there is to sign in as.
+    /// The first page, with the choice of users.
     static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
         guard let (request, way) = try request(of: ticket, in: access.accounts) else { return .page(SignInEndView.expired(files), way: nil) }
         return .page(try SignInView(ticket: ticket, request, way, access, files), way: way)
     }
 
-    /// Whether a sign-in is for somebody new alone.
+    /// True if the sign-in is restricted to new users.
     static func isForNewUsers(_ request: SignInRequest, by access: AccessControl) -> Bool {
         access.mode == .required && request.apiTokenID == nil
     }
 
-    /// The answer to its form.
-    /// - Parameter peer: the address that it comes from.
-    /// - Throws: `RecordError` THROTTLED when too many users were made from there, or for the app.
+    /// The answer to the form.
+    /// - Parameter peer: the client's address.
+    /// - Throws: `RecordError` THROTTLED if this address or this app created too many users.
     static func answer(_ fields: FormFields, from peer: String, by access: AccessControl, _ files: StaticFiles) async throws -> Outcome {
         let accounts = access.accounts
         let ticket = fields["ticket"] ?? ""
@@ -37,7 +37,7 @@ enum SignIn {
             return .page(SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
         }
         do {
-            // Where credentials are required, strangers come here too.
+            // Where credentials are required, unknown clients can reach this page, so sign-ins are rate-limited.
             let signIn = access.mode == .required ? UserSignIn(apiTokenID: request.apiTokenID, peer: peer) : nil
             let user = try await isForNewUsers(request, by: access) ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
             let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
@@ -48,7 +48,7 @@ enum SignIn {
         }
     }
 
-    /// What a ticket stands for; `nil` when it is none any more, or the API token that it came with is none.
+    /// The sign-in request of a ticket; `nil` if the ticket is invalid, or its API token is unknown or revoked.
     private static func request(of ticket: String, in accounts: Accounts) throws -> (SignInRequest, SignInWay)? {
         guard let request = accounts.signInRequest(ticket: ticket, now: Date()) else { return nil }
         guard let id = request.apiTokenID else { return (request, SignInWay(request, nil)) }
@@ -56,7 +56,7 @@ enum SignIn {
         return (request, SignInWay(request, token))
     }
 
-    /// Who was chosen, or made.
+    /// The chosen user, or a new one.
     private static func user(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
         if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmedSpaces, !chosen.isEmpty {
             let user = accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
@@ -66,7 +66,7 @@ enum SignIn {
         return try await UserMaking.make(try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn, in: accounts)
     }
 
-    /// Somebody who was not there before, whatever the name.
+    /// Creates a user. Never returns an existing one, even if the name equals that user's handle.
     private static func newUser(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
         guard fields.text("user") == nil, fields.text("who") == nil else {
             throw RecordError(.badRequest, "To choose a user who is there already, the app must send its API token")

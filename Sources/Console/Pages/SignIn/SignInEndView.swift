@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// A sign-in that came to nothing: it was cancelled, or was never one.
+/// A failed sign-in: it was cancelled, or the ticket is invalid.
 struct SignInEndView: Page {
     static let template = "sign_in_end"
     static let tab = Tab.home
@@ -10,13 +10,13 @@ struct SignInEndView: Page {
     let script: String
     let heading: String
     let lines: [String]
-    /// Back to the choice.
+    /// The link back to the choice of users.
     let again: String?
-    /// Whose pages may hear of it, and what they are told.
+    /// The origin whose pages may receive the message, and the message.
     let origin: String?
     let message: String?
 
-    /// For a ticket that is too old, of another server, or made up.
+    /// For a ticket that is expired, invalid or from another server.
     static func expired(_ files: StaticFiles) -> SignInEndView {
         SignInEndView(
             title: "Sign-in link not valid", status: .badRequest, script: files.url("signin.js"), heading: "This sign-in link is not valid any more",
@@ -26,7 +26,7 @@ struct SignInEndView: Page {
             ], again: nil, origin: nil, message: nil)
     }
 
-    /// For an address from which too many come.
+    /// For an address with too many sign-ins.
     static func tooMany(_ reason: String, _ files: StaticFiles) -> SignInEndView {
         SignInEndView(
             title: "Too many sign-ins", status: .tooManyRequests, script: files.url("signin.js"), heading: "Too many sign-ins", lines: ["\(reason)."],

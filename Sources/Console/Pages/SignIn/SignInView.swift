@@ -4,18 +4,18 @@ internal import HTTPTypes
 internal import JSON
 internal import Records
 
-/// The page on which the user of an app signs in: as somebody whom the server knows, or as somebody new.
+/// The sign-in page for users of an app, with a choice of known users and a form for a new one.
 struct SignInView: Page {
     static let template = "sign_in"
     static let tab = Tab.home
-    /// Users that are listed; anybody else is named.
+    /// The maximum number of users in the list. Other users enter their names.
     static let limit = 50
 
     struct Person: ViewModel {
         let handle: String
         let name: String
         let initial: String
-        /// The e-mail address, or the handle where it says more than the name.
+        /// The e-mail address, or the handle if it differs from the name; `nil` if neither adds information.
         let detail: String?
     }
 
@@ -27,12 +27,12 @@ struct SignInView: Page {
     let environment: String
     /// The name of the API token that the app sent.
     let apiToken: String?
-    /// What happens then.
+    /// A description of the next step.
     let after: String
     let people: [Person]
-    /// Whether nobody who is there already can be chosen.
+    /// True if existing users can't be chosen.
     let isForNewUsers: Bool
-    /// How many there are besides.
+    /// The number of users who are not listed.
     let more: String?
     let complaint: String?
     let isNewOpen: Bool
@@ -46,7 +46,7 @@ struct SignInView: Page {
     ) throws {
         let accounts = access.accounts
         isForNewUsers = SignIn.isForNewUsers(request, by: access)
-        // Server-to-server keys are users too, and nobody signs in as one.
+        // Server-to-server keys have users too, but can't sign in.
         let users = isForNewUsers ? [] : accounts.users().filter { !$0.isServerKey }
         status = complaint == nil ? .ok : .badRequest
         script = files.url("signin.js")
@@ -69,7 +69,7 @@ struct SignInView: Page {
         keeps = fields["keep"] == "1"
         name = fields["name"] ?? ""
         email = fields["email"] ?? ""
-        // A server that nobody was made on yet has the developer alone.
+        // A new server has only the developer.
         isNewOpen = users.count <= 1 || complaint != nil && fields.text("user") == nil && fields.text("who") == nil
     }
 

@@ -1,12 +1,12 @@
 internal import Accounts
 
-/// How a web auth token gets from the sign-in page back to the app.
+/// The return path of a web auth token from the sign-in page to the app.
 enum SignInWay: Sendable, Hashable {
-    /// The browser is sent to the address that the API token was registered with.
+    /// Redirects the browser to the callback address of the API token.
     case callback(String)
-    /// The window that opened this one is told; only pages of the origin can hear it.
+    /// Sends a message to the window that opened this one. Only pages of the given origin can receive it.
     case opener(origin: String)
-    /// It is shown, to be copied.
+    /// Shows the token, for the user to copy.
     case copy
 
     init(_ request: SignInRequest, _ token: APIToken?) {
@@ -19,7 +19,7 @@ enum SignInWay: Sendable, Hashable {
         }
     }
 
-    /// What forms of the page may lead to besides this server, as a source of a content security policy; `nil` where they need not.
+    /// The additional form target for the content security policy; `nil` if the page needs none.
     var formTarget: String? {
         guard case .callback(let address) = self, let colon = address.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = String(decoding: address.utf8[..<colon], as: UTF8.self).lowercased()
@@ -36,7 +36,7 @@ enum SignInWay: Sendable, Hashable {
         return host.isEmpty ? nil : "\(scheme)://\(String(decoding: host, as: UTF8.self).lowercased())"
     }
 
-    /// The callback with the token, under both names that clients know it by. Callbacks have no fragment.
+    /// The callback with the token, under both parameter names that clients use. Callbacks have no fragment.
     static func address(_ callback: String, with token: String) -> String {
         let separator = !callback.utf8.contains(UInt8(ascii: "?")) ? "?" : callback.hasSuffix("?") || callback.hasSuffix("&") ? "" : "&"
         let value = FormFields.encoded(token)

@@ -2,7 +2,7 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// The end of a sign-in where the browser is not sent elsewhere: the token, for the window that opened this one and for who copies it.
+/// The last page of a sign-in without a redirect. It passes the token to the opener window, and shows it for copying.
 struct SignedInView: Page {
     static let template = "signed_in"
     static let tab = Tab.home
@@ -13,9 +13,9 @@ struct SignedInView: Page {
     let container: String
     let environment: String
     let token: String
-    /// Whose pages may hear of the token; `nil` where none may.
+    /// The origin whose pages may receive the token; `nil` for none.
     let origin: String?
-    /// A request to try it with, from the path on.
+    /// The path of an example request.
     let path: String
 
     init(_ user: User, _ token: String, _ request: SignInRequest, _ way: SignInWay, _ files: StaticFiles) {

@@ -1,10 +1,10 @@
-/// Numbers as bars beside each other, each with a part that is worse than the rest.
+/// A bar chart with a highlighted part in each bar.
 struct BarChart: ViewModel {
     struct Bar: ViewModel {
         let x: Int
         let y: Int
         let height: Int
-        /// The bad part, at the foot of the bar.
+        /// The bad part, at the bottom of the bar.
         let badY: Int
         let badHeight: Int
         let hasBad: Bool
@@ -28,18 +28,18 @@ struct BarChart: ViewModel {
     let label: String
     let width: Int
     let bars: [Bar]
-    /// What the highest bar stands for.
+    /// The value of the highest bar.
     let top: String
     let start: String
     let end: String
 
     /// - Parameters:
-    ///   - values: from left to right, each with its bad part.
-    ///   - label: what the chart shows, for those who don't see it.
+    ///   - values: the values from left to right, each with its bad part.
+    ///   - label: the accessible description of the chart.
     init(_ values: [(all: Double, bad: Double)], label: String, top: String, start: String, end: String) {
         let highest = max(values.map(\.all).max() ?? 0, .leastNonzeroMagnitude)
         func scaled(_ value: Double) -> Int {
-            // What is there is seen, however small it is.
+            // A small value still gets a visible bar.
             value <= 0 ? 0 : max(2, Int((value / highest * Double(Self.height)).rounded()))
         }
         bars = values.enumerated().compactMap { index, value in

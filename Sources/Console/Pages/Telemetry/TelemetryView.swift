@@ -4,16 +4,16 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// The page Telemetry: how much is asked, how it goes, how long it takes, and how much is stored.
+/// The page Telemetry: request counts, errors, latency and storage.
 struct TelemetryView: Page {
     static let template = "telemetry"
     static let tab = Tab.telemetry
 
-    /// Minutes in the charts.
+    /// The time span of the charts, in minutes.
     private static let minutes = 60
-    /// Zones that are told apart.
+    /// The maximum number of zones with separate numbers.
     private static let zoneLimit = 50
-    /// Rows of the table of what is stored.
+    /// The maximum number of rows of the storage table.
     private static let rowLimit = 200
 
     struct Figure: ViewModel {
@@ -27,7 +27,7 @@ struct TelemetryView: Page {
         let href: String?
         let count: String
         let errors: String?
-        /// `nil` where the form has no name for them.
+        /// `nil` if the requests form can't filter by the operation.
         let errorsHref: String?
         let itemErrors: String?
         let median: String
@@ -47,7 +47,7 @@ struct TelemetryView: Page {
         let bytes: String
         let assetBytes: String?
         let words: String
-        /// Of the largest, in thousandths: of the fields, and behind them of the files.
+        /// The sizes relative to the largest row, in thousandths: fields, and files after them.
         let share: Int
         let assetShare: Int
     }
@@ -59,7 +59,7 @@ struct TelemetryView: Page {
     }
 
     let title = "Telemetry"
-    /// Whether requests are not noted, so that there are no numbers.
+    /// True if request logging is off, so that there are no numbers.
     let isOff: Bool
     let figures: [Figure]
     let requests: BarChart?
@@ -105,7 +105,7 @@ extension TelemetryView {
         all == 0 ? nil : "\(Digits.fixed(Double(part) / Double(all) * 100, 1)) %"
     }
 
-    /// The minutes of the last hour, those without requests included.
+    /// The minutes of the last hour, including those without requests.
     private static func lastHour(_ telemetry: Telemetry, _ now: Timestamp) -> [Telemetry.Minute?] {
         let current = now.milliseconds - now.milliseconds % 60_000
         let known = Dictionary(telemetry.minutes.map { ($0.start.milliseconds, $0) }, uniquingKeysWith: { first, _ in first })
@@ -131,13 +131,13 @@ extension TelemetryView {
             end: "now")
     }
 
-    /// What the database holds; `nil` where the engine does not keep it.
+    /// The storage of the database; `nil` if the engine does not measure it.
     private static func stored(_ visit: Visit) async throws -> DatabaseStorage? {
         guard let measuring = visit.database as? any StorageMeasuring else { return nil }
         return try await visit.measure { try await measuring.storage(limit: zoneLimit) }
     }
 
-    /// By zone and type, what takes the most first.
+    /// The storage by zone and type, the largest first.
     private static func storage(_ stored: DatabaseStorage, _ visit: Visit) -> [StorageRow] {
         let parts = stored.zones.flatMap { zone in zone.types.map { (zoneID: zone.zoneID, type: $0.key, amount: $0.value) } }
         let highest = max(1, parts.map(\.amount.allBytes).max() ?? 1)
@@ -189,7 +189,7 @@ extension TelemetryView.OperationRow {
         href = operation == Telemetry.unknown ? nil : visit.place.link("requests", [("operation", operation)])
         count = Digits.grouped(numbers.count)
         errors = numbers.errors == 0 ? nil : Digits.grouped(numbers.errors)
-        // The log has these by their paths.
+        // The log has unknown operations under their paths, so there is no common filter.
         errorsHref = operation == Telemetry.unknown ? nil : visit.place.link("requests", [("operation", operation), ("errors", "1")])
         let failedItems = numbers.itemErrors.values.reduce(0, +)
         itemErrors = failedItems == 0 ? nil : Digits.grouped(failedItems)

@@ -3,7 +3,7 @@ internal import Workbench
 /// The objects of a pasted property list or keyed archive.
 struct ArchiveTable: ViewModel {
     struct Row: ViewModel {
-        /// A class of the style sheet: how far in the object stands.
+        /// A CSS class for the indentation of the object.
         let depth: String
         let name: String
         let kind: String
@@ -24,9 +24,9 @@ struct ArchiveTable: ViewModel {
         }
     }
 
-    /// Bytes of data that a row shows.
+    /// The number of data bytes that a row shows.
     private static let shownBytes = 24
-    /// Deeper objects stand where these do.
+    /// The maximum indentation. Deeper objects use it too.
     private static let depths = 8
 
     let title: String

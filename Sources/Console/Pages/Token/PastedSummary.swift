@@ -1,12 +1,12 @@
 internal import Workbench
 
-/// What a pasted text is, from the outside in.
+/// The encodings and the content of a pasted text, from the outside in.
 struct PastedSummary: ViewModel {
     /// `URL-encoded text`, `base64`, `278 bytes`, `a keyed archive of CKServerChangeToken`.
     let layers: [String]
-    /// What is wrong or missing.
+    /// A problem with the text, such as damage.
     let problem: String?
-    /// Who made it, where that can't be this server.
+    /// The origin of the text, if it can't be this server.
     let remark: String?
 
     init?(_ value: PastedValue) {

@@ -3,38 +3,38 @@ internal import JSON
 internal import Records
 internal import Workbench
 
-/// What was pasted into the page Tokens, read before anything is made of it.
+/// The parsed input of the page Tokens.
 struct PastedValue: Sendable {
-    /// A token that stands in it, or that it is.
+    /// A token in the input, or the whole input.
     struct Candidate: Sendable {
-        /// Where it stands; empty for what is all there is.
+        /// The path within the input; empty for the whole input.
         let path: String
-        /// As it is sent to the page by itself.
+        /// The text that sends this token alone to the page.
         let text: String
-        /// `nil` when the text there is of no known form.
+        /// `nil` if the text has no known encoding.
         let bytes: [UInt8]?
-        /// The zone that stands beside it.
+        /// The zone name beside the token.
         let zoneName: Name?
         let isMarker: Bool
 
-        /// What the engine is asked about.
+        /// The change token to explain.
         var token: ChangeToken? { isMarker ? nil : bytes.map { ChangeToken(bytes: $0) } }
     }
 
     let text: String
     let reading: PastedReading
-    /// What the bytes of a single value are.
+    /// The content of a single value's bytes.
     let content: PastedBytes.Content?
     let candidates: [Candidate]
 
     var isEmpty: Bool { reading == .empty }
 
-    /// Whether the tokens come out of an archive, which is how apps on CloudKit.framework keep theirs.
+    /// True if the tokens are from an archive, the storage format of apps that use CloudKit.framework.
     var isArchive: Bool {
         if case .propertyList? = content { true } else { false }
     }
 
-    /// Reads a text; a long one on a thread of its own.
+    /// Parses a text. Long texts are parsed on another thread.
     static func read(_ text: String) async throws -> PastedValue {
         try await WorkPool.prompt.run(on: text.utf8.count) { PastedValue(text) }
     }

@@ -2,7 +2,7 @@ internal import RecordStore
 internal import Records
 internal import Workbench
 
-/// Two tokens side by side: which is the older one, and what lies between.
+/// Two tokens side by side: their order, and the changes between them.
 struct TokenComparison: ViewModel {
     struct Row: ViewModel {
         let name: String
@@ -14,12 +14,12 @@ struct TokenComparison: ViewModel {
     let verdict: String
     let explanation: String?
     let rows: [Row]
-    /// Where to go on.
+    /// Links to further pages.
     let links: [Frame.Link]
 
     /// - Parameters:
-    ///   - first: the token of the first field, and what is known of it.
-    ///   - second: that of the second one.
+    ///   - first: the bytes and the finding of the first token.
+    ///   - second: the bytes and the finding of the second token.
     init(
         _ first: (bytes: [UInt8], finding: TokenFinding?), _ second: (bytes: [UInt8], finding: TokenFinding?), visit: Visit
     ) {
@@ -66,7 +66,7 @@ struct TokenComparison: ViewModel {
         let since = [("since", "1"), ("token", olderToken.text)]
         if case .zone(let zoneID?) = older.subject {
             place = visit.place.inZone(zoneID)
-            // A page from new to old knows what comes after it.
+            // The token of a reverse pull already covers the changes after it.
             let isForward = older.progress != .reversePull && newer.progress != .reversePull
             if newer.standing == .good, isForward, older.position < newer.position {
                 links.append(Frame.Link(text: "Fetch what changed between them", href: place.link("changes", since + [("upto", newerToken.text)])))
@@ -75,7 +75,7 @@ struct TokenComparison: ViewModel {
         return links + [Frame.Link(text: "Fetch changes since the older one", href: place.link("changes", since))]
     }
 
-    /// How much a client with the older token lacks of what one with the newer token has.
+    /// The changes that a client with the older token lacks compared to one with the newer token.
     private static func between(_ older: TokenExplanation, _ newer: TokenExplanation) -> String {
         let distance = "\(Digits.grouped(newer.position - older.position)) positions lie between them"
         guard let all = older.changesAfter, let rest = newer.changesAfter else {

@@ -2,8 +2,8 @@ internal import RecordStore
 internal import Records
 
 extension TokenExplaining {
-    /// What a token means; `nil` for one that this store did not make, or that was damaged.
-    /// - Throws: what goes wrong with the store itself.
+    /// The meaning of a token; `nil` if this store did not issue it, or it is damaged.
+    /// - Throws: errors of the store itself.
     func meaning(of token: ChangeToken) async throws -> TokenExplanation? {
         do {
             return try await explain(token)

@@ -2,21 +2,21 @@ internal import Accounts
 internal import RecordStore
 internal import Records
 
-/// What the stores of this server say of a token.
+/// The findings of this server's stores about a token.
 enum TokenFinding: Sendable {
     case explained(TokenExplanation)
-    /// It was not made by this container and environment; perhaps by another one of this server.
+    /// This container and environment did not issue the token. Another one of this server may have.
     case unknown(RecordError, origin: Place?)
 
-    /// Containers that are asked whether they gave out a token.
+    /// The maximum number of containers to search for the origin of a token.
     private static let containerLimit = 100
 
     var explanation: TokenExplanation? {
         if case .explained(let explanation) = self { explanation } else { nil }
     }
 
-    /// - Parameter searches: whether other containers and environments are asked too.
-    /// - Throws: `RecordError` BAD_REQUEST when the engine can't explain tokens.
+    /// - Parameter searches: true to search other containers and environments too.
+    /// - Throws: `RecordError` BAD_REQUEST if the engine can't explain tokens.
     static func find(_ token: ChangeToken, searches: Bool, visit: Visit) async throws -> TokenFinding {
         guard let explaining = visit.database as? any TokenExplaining else {
             throw RecordError(.badRequest, "This engine can't explain its tokens")
@@ -28,7 +28,7 @@ enum TokenFinding: Sendable {
         }
     }
 
-    /// The place where a token was given out. Stores that are not there are not made for it.
+    /// The place that issued a token. Does not create stores.
     private static func origin(of token: ChangeToken, visit: Visit) async throws -> Place? {
         guard let listing = visit.engine as? any EnvironmentListing else { return nil }
         let caller = Caller(userRecordName: visit.people.actor.userRecordName)
@@ -47,7 +47,7 @@ enum TokenFinding: Sendable {
 }
 
 extension Place {
-    /// The database that a token is about, seen as its owner. Of the public database everyone's eyes are as good.
+    /// The database of a token, as seen by its owner. For the public database, the user does not matter.
     func home(of explanation: TokenExplanation, people: People) -> Place {
         with { place in
             place.address.scope = explanation.scope

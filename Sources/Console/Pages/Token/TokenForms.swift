@@ -1,29 +1,29 @@
 internal import Workbench
 
-/// Bytes in every form that they are written in, each to be copied.
+/// Bytes in all their text encodings, ready to copy.
 struct TokenForms: ViewModel {
     struct Form: ViewModel {
         let name: String
         let text: String
-        /// Whether it was pasted like this.
+        /// True if the input had this encoding.
         let isPasted: Bool
     }
 
-    /// Longer values are not written out: six forms of them would fill the page.
+    /// The size limit of the encodings, in bytes. Six encodings of a longer value would fill the page.
     static let limit = 4_096
 
     let title: String
     let forms: [Form]
-    /// Said in place of the forms.
+    /// A message in place of the encodings.
     let tooLong: String?
     let dump: ByteDump
 
-    /// - Parameter pasted: the forms they came in.
+    /// - Parameter pasted: the encodings of the input, the outermost first.
     init(_ title: String, bytes: [UInt8], pasted: [TextForm] = [], isOpen: Bool) {
         self.title = title
         let isLong = bytes.count > Self.limit
         tooLong = isLong ? "\(Digits.bytes(Int64(bytes.count))) are too many to be written out here in every form." : nil
-        // What is encoded twice is in the form of the outermost.
+        // Of a double encoding, only the outermost one matches the input.
         let whole = pasted.count > 2 ? nil : pasted.first
         forms = isLong ? [] : TextForm.allCases.map { Form(name: $0.title, text: $0.text(of: bytes), isPasted: $0 == whole) }
         dump = ByteDump(bytes, isOpen: isOpen)

@@ -2,15 +2,15 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The part of the page Tokens that teaches: what a token is, and how a new device gets its first one.
+/// The tutorial of the page Tokens: the purpose of tokens, and the first token of a new device.
 struct TokenLesson: ViewModel {
-    /// Records in an answer of a web service.
+    /// The maximum number of records per web service answer.
     private static let pageSize = 200
 
     let zone: String
-    /// `12,345 records`, where the engine counts.
+    /// `12,345 records`; `nil` if the engine does not count.
     let count: String?
-    /// Requests that a blank playback takes.
+    /// The number of requests for a playback without a token.
     let requests: String
     let query: CurlLine
     let playback: CurlLine
@@ -19,7 +19,7 @@ struct TokenLesson: ViewModel {
     let lookup: CurlLine
     let isOpen: Bool
 
-    /// A request of the example. The page puts the server's address between its two parts.
+    /// An example request. The page inserts the server's address between the two parts.
     struct CurlLine: ViewModel {
         let label: String
         let start: String

@@ -5,11 +5,11 @@ internal import Records
 /// One of several tokens in an answer or an archive.
 struct TokenRow: ViewModel {
     let path: String
-    /// The zone that stands beside it.
+    /// The zone name beside the token.
     let zone: String?
     /// `zone token of Notes`, `database token`…
     let kind: String
-    /// `good`, `warn` or `bad`; `nil` where nothing is known.
+    /// `good`, `warn` or `bad`; `nil` if the state is unknown.
     let tone: String?
     let standing: String
     let position: String?
@@ -17,7 +17,7 @@ struct TokenRow: ViewModel {
     let text: String
     let href: String
 
-    /// - Parameter finding: `nil` for what is no change token.
+    /// - Parameter finding: `nil` if the value is not a change token.
     init(_ candidate: PastedValue.Candidate, _ finding: TokenFinding?, visit: Visit) {
         path = candidate.path
         zone = candidate.zoneName?.string

@@ -1,7 +1,7 @@
 internal import RecordStore
 internal import Records
 
-/// A token of this server in words: whether it is good, what it says, and what a client does now.
+/// An explanation of a token of this server: its validity, its meaning, and the next steps for a client.
 struct TokenVerdict: ViewModel {
     struct Fact: ViewModel {
         let name: String
@@ -14,7 +14,7 @@ struct TokenVerdict: ViewModel {
     let reason: String?
     let facts: [Fact]
     let steps: [String]
-    /// Where to go on.
+    /// Links to further pages.
     let links: [Frame.Link]
 
     init(_ explanation: TokenExplanation, text: String, visit: Visit) {

@@ -3,27 +3,27 @@ internal import RecordStore
 internal import Records
 internal import Workbench
 
-/// The page Tokens: what a developer has in hand, what it is, what it means here and whether it is still good.
+/// The page Tokens: explains pasted tokens and similar values, their meaning and their validity.
 struct TokenView: Page {
     static let template = "token"
     static let tab = Tab.token
 
-    /// Texts that are longer are not put into the form again.
+    /// The maximum length of a text that the form repeats.
     static let shownLength = 16 << 10
-    /// Tokens of one text that the store is asked about.
+    /// The maximum number of tokens of one text that the store explains.
     private static let explainedLimit = 100
 
     let title = "Tokens"
     let action: String
     let text: String
     let other: String
-    /// Where the form is larger, for what has several lines.
+    /// True if the input has several lines and needs a larger form.
     let isLong: Bool
     let isTooLongToShow: Bool
     let compares: Bool
     let pasted: PastedSummary?
     let verdict: TokenVerdict?
-    /// A token that this server did not give out.
+    /// The error for a token that this server did not issue.
     let stranger: Complaint?
     let origin: Frame.Link?
     let rows: [TokenRow]
@@ -33,7 +33,7 @@ struct TokenView: Page {
     let comparison: TokenComparison?
     let comparisonProblem: String?
     let lesson: TokenLesson
-    /// Tokens to look at, where none was given.
+    /// Example tokens, if the input is empty.
     let examples: [Frame.Link]
     let milliseconds: String
 }
@@ -51,7 +51,7 @@ extension TokenView {
         let finding = isAlone ? findings.first ?? nil : nil
         var (stranger, origin) = (Complaint?.none, Frame.Link?.none)
         if case .unknown(let error, let place)? = finding {
-            // What comes out of an archive was made by another server, and nobody sends it here.
+            // Tokens in archives are from other servers, and no client sends them here.
             if !value.isArchive, place == nil { stranger = Complaint(error, advice: TokenAdvice.sentences(for: error)) }
             if let place, let only {
                 let text = "It was given out by \(place.address.container), \(place.address.environment.rawValue): look at it there"
@@ -76,7 +76,7 @@ extension TokenView {
         return try await TokenFinding.find(token, searches: isAlone, visit: visit)
     }
 
-    /// A token as the API takes it.
+    /// A token in the encoding that the API accepts.
     private static func sent(_ only: PastedValue.Candidate?, _ value: PastedValue) -> String {
         only?.bytes.map { ChangeToken(bytes: $0).text } ?? only?.text ?? ""
     }
@@ -85,7 +85,7 @@ extension TokenView {
         value.text.utf8.count > shownLength ? "" : value.text
     }
 
-    /// Whether a single token stands in something larger that tells where.
+    /// True if a single token is part of a larger value, which names its origin.
     private static func isInside(_ value: PastedValue) -> Bool { value.candidates.contains { !$0.path.isEmpty } }
 
     private static func forms(_ value: PastedValue, only: PastedValue.Candidate?, isKnown: Bool) -> [TokenForms] {
@@ -128,9 +128,9 @@ extension TokenView {
             Frame.Link(text: "The current token of \(name)", href: visit.place.link("token", [("token", token.text)]))
         }
         let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
-        // The public database has none.
+        // The public database has no token.
         guard let explaining = visit.database as? any TokenExplaining,
-            // Asked to offer a link. A page about tokens is shown without it too.
+            // The link is optional, so errors are ignored.
             let token = try? await visit.measure({ try await explaining.currentToken() })
         else { return zones }
         return zones + [link("the database", token)]

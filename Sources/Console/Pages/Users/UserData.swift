@@ -3,18 +3,18 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What a user has in the private database of one environment.
+/// The content of a user's private database in one environment.
 struct UserData: Sendable {
     let place: Place
-    /// Of the first zones; none where nothing was ever asked in the user's name. `nil` where the engine can't sum up, or the environment is not
-    /// there yet.
+    /// The summaries of the first zones; empty if the user never used the environment.
+    /// `nil` if the engine can't summarize, or the environment does not exist.
     let summaries: ZoneSummaries?
-    /// Whether there is such an environment.
+    /// True if the environment exists.
     let isThere: Bool
 
     /// - Parameters:
-    ///   - zones: zones that are looked into.
-    ///   - changes: changes whose dates are read at either end of their feeds, together.
+    ///   - zones: the number of zones to examine.
+    ///   - changes: the number of changes to read at each end of the feeds, in total, for the dates.
     init(
         of user: User, in environment: Records.Environment, zones: Int, changes: Int, existing: Set<Records.Environment>, visit: Visit
     ) async throws {
@@ -37,13 +37,13 @@ struct UserData: Sendable {
         }
     }
 
-    /// Whether the store may have something of a user. A look at a page makes nobody known to it.
+    /// True if the store may have data of a user. Viewing a page does not create the user in the store.
     static func isKnown(_ user: User, in environment: Records.Environment, _ visit: Visit) async throws -> Bool {
         guard let knowing = visit.engine as? any UserKnowing else { return true }
         return try await knowing.knows(user.userRecordName, in: visit.place.address.container, environment)
     }
 
-    /// The environments of the visit's container that anything was ever asked of.
+    /// The existing environments of the visit's container.
     static func environments(_ visit: Visit) async throws -> Set<Records.Environment> {
         guard let listing = visit.engine as? any EnvironmentListing else { return Set(Records.Environment.allCases) }
         return Set(try await visit.measure { try await listing.environments(of: visit.place.address.container) })
@@ -51,7 +51,7 @@ struct UserData: Sendable {
 
     var records: Int { summaries?.zones.reduce(0) { $0 + $1.counts.total } ?? 0 }
 
-    /// Records by type, the most frequent first.
+    /// The record counts by type, the highest first.
     var types: [(name: Name, count: Int)] {
         var counts: [Name: Int] = [:]
         for zone in summaries?.zones ?? [] { counts.merge(zone.counts.records, uniquingKeysWith: +) }
@@ -62,7 +62,7 @@ struct UserData: Sendable {
         counts.filter { $0.value > 0 }.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.map { ($0.key, $0.value) }
     }
 
-    /// The zones that were made, the default zone left out.
+    /// The number of zones without the default zone.
     var customZones: Int { (summaries?.zones.count { !$0.zoneID.isDefault } ?? 0) + (summaries?.left ?? 0) }
 
     var firstSave: Timestamp? { summaries?.zones.compactMap(\.firstSave).min() }
@@ -70,14 +70,14 @@ struct UserData: Sendable {
     var lastSave: Timestamp? { summaries?.zones.compactMap(\.lastSave).max() }
 }
 
-/// The same at a glance.
+/// A summary of a user's data for a table cell.
 struct UserDataCell: ViewModel {
-    /// Types that are named.
+    /// The number of types that the summary names.
     private static let typeLimit = 3
 
     let environment: String
     let href: String
-    /// `1,940 records`; `nil` where none was found.
+    /// `1,940 records`; `nil` if there are none.
     let records: String?
     let zones: String?
     /// `Message 1,900, Room 30, 2 more types 10`
@@ -85,7 +85,7 @@ struct UserDataCell: ViewModel {
     let first: ValueView?
     let isFirstCertain: Bool
     let last: ValueView?
-    /// What is said where there is no record.
+    /// The text in place of a summary without records.
     let nothing: String?
 
     init(_ data: UserData) {

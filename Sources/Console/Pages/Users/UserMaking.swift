@@ -2,13 +2,13 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// Makes users of what people type.
+/// Creates users from form input.
 enum UserMaking {
-    /// - Parameter name: a name such as `Grace Hopper`. Without an e-mail address a single word of small letters is a handle, and so is a user
-    ///   record name: then the user of that handle is meant, whether known yet or not.
-    /// - Parameter signIn: the sign-in that wants the user; `nil` for whoever administers the server.
-    /// - Throws: `RecordError` BAD_REQUEST when name or e-mail address can't be one, are somebody's already, or there is no room; THROTTLED when a
-    ///   sign-in has to wait.
+    /// - Parameter name: a name such as `Grace Hopper`. Without an e-mail address, a single lowercase word
+    ///   is a handle, and a user record name is accepted too: both return the existing user or create one.
+    /// - Parameter signIn: the sign-in that requests the user; `nil` for an administrator.
+    /// - Throws: `RecordError` BAD_REQUEST if the name or e-mail address is invalid or
+    ///   taken, or the server has too many users; THROTTLED if the sign-in has to wait.
     static func make(_ name: String, emailAddress: String?, for signIn: UserSignIn? = nil, in accounts: Accounts) async throws -> User {
         let emailAddress = emailAddress.flatMap { $0.isEmpty ? nil : $0 }
         if emailAddress == nil, isHandle(name) {

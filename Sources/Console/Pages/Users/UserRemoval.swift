@@ -3,11 +3,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Removes a user, after a page that says what goes and what stays.
+/// Removes a user, after a confirmation that lists the effects.
 enum UserRemoval {
     private static let field = "name"
 
-    /// - Throws: `RecordError` NOT_FOUND when there is no such user, BAD_REQUEST for one who has to stay.
+    /// - Throws: `RecordError` NOT_FOUND if the user does not exist, BAD_REQUEST if the user can't be removed.
     static func confirm(_ visit: Visit) throws -> ConfirmationView {
         let user = try user(visit)
         try visit.accounts.checkRemovable(user)
@@ -26,7 +26,7 @@ enum UserRemoval {
             cancel: visit.place.link("users/user", [(field, user.handle)]))
     }
 
-    /// - Returns: the page Users, as the developer where the user acted who is gone.
+    /// - Returns: the page Users, as the developer if the acting user was removed.
     static func remove(_ visit: Visit) async throws -> String {
         let user = try user(visit)
         _ = try await visit.accounts.removeUser(user.userRecordName)

@@ -4,11 +4,11 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// The page of one user: what is in each zone of the private databases, and the requests and clients.
+/// The page of one user: the zones of the private databases, the requests and the clients.
 struct UserView: Page {
     static let template = "user"
     static let tab = Tab.users
-    /// The parameters that ask for the first save of a zone to the record: its name, and the environment.
+    /// The parameters that request a search for the first save in a zone: the zone name and the environment.
     static let zoneField = "first"
     static let environmentField = "in"
 
@@ -19,9 +19,9 @@ struct UserView: Page {
         let types: [TypeCount]
         let deletions: String
         let first: ValueView
-        /// Whether a record that was saved again since may be older.
+        /// True if the first save may be older, because a record that was saved again no longer shows its earlier change.
         let mayBeEarlier: Bool
-        /// Looks at every record.
+        /// The link that searches all records.
         let lookFirst: String?
         let last: ValueView
     }
@@ -52,13 +52,13 @@ struct UserView: Page {
     let handle: String
     let emailAddress: String?
     let userRecordName: String
-    /// How the user came to be.
+    /// A description of how the user was created.
     let maker: String
     let made: ValueView?
     let lastSeen: ValueView?
     let isActor: Bool
     let actAs: String
-    /// Where the user is removed; `nil` for one who has to stay.
+    /// The link that removes the user; `nil` if the user can't be removed.
     let remove: String?
     let container: String
     let parts: [Part]
@@ -70,11 +70,11 @@ struct UserView: Page {
 }
 
 extension UserView {
-    /// Zones that are looked into.
+    /// The maximum number of zones to examine.
     private static let zoneLimit = 100
-    /// Changes whose dates are read at either end of their feeds, together.
+    /// The maximum number of changes to read at each end of the feeds, in total, for the dates.
     private static let changes = 1000
-    /// Clients on the page.
+    /// The maximum number of clients on the page.
     private static let clientLimit = 20
 
     static func load(_ visit: Visit) async throws -> UserView {
@@ -115,7 +115,7 @@ extension UserView {
             try visit.accounts.checkRemovable(user)
             return false
         } catch {
-            // Why is said to whoever tries.
+            // The page of the removal shows the reason.
             return true
         }
     }

@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Users: who there is, whether each has any data yet, through whose eyes to look, and a form for one more.
+/// The page Users: all users with a summary of their data, the choice of the acting user, and the form for a new user.
 struct UsersView: Page {
     static let template = "users"
     static let tab = Tab.users
@@ -13,16 +13,16 @@ struct UsersView: Page {
         let name: String
         let handle: String
         let emailAddress: String?
-        /// The server key that is this user.
+        /// The name of the server key that owns this user.
         let serverKey: String?
         let userRecordName: String
         let isActor: Bool
-        /// The page of the user alone.
+        /// The page of the user.
         let href: String
-        /// The private database of each environment.
+        /// The summaries of the private databases, by environment.
         let data: [UserDataCell]
         let sharedZones: String
-        /// This page as that user.
+        /// This page, acting as that user.
         let actAs: String
         let sharedHref: String
     }
@@ -30,30 +30,30 @@ struct UsersView: Page {
     let title = "Users"
     let rows: [Row]
     let environments: [String]
-    /// Whether requests say by a header whose they are.
+    /// True if requests name their user in a header.
     let isOpen: Bool
     let action: String
-    /// Where users are looked for, and what was looked for.
+    /// The search form, and the result.
     let find: Frame.Find
     let found: String
-    /// Said where nobody was found.
+    /// A message if no user was found.
     let nothing: String?
     let notice: String?
     let nameLimit: String
     let emailAddressLimit: String
     let container: String
-    /// `Users 51 to 100 of 120`; `nil` where all are shown.
+    /// `Users 51 to 100 of 120`; `nil` if the page shows all.
     let shown: String?
     let previous: String?
     let next: String?
     let milliseconds: String
 
     static let findField = "find"
-    /// Users on a page.
+    /// The number of users per page.
     private static let limit = 20
-    /// Zones of each that are looked into.
+    /// The number of zones to examine per user.
     fileprivate static let zoneLimit = 10
-    /// Changes whose dates are read at either end of their feeds.
+    /// The number of changes to read at each end of the feeds, for the dates.
     fileprivate static let changes = 200
 
     static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
@@ -76,7 +76,7 @@ struct UsersView: Page {
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// Looks for a text in what users go by, whatever the case of its letters.
+    /// A case-insensitive search in the names and identifiers of users.
     private struct Search {
         private let text: [UInt8]
 

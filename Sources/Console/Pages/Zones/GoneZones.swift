@@ -1,7 +1,7 @@
 internal import RecordStore
 internal import Records
 
-/// The zones that a database remembers only to tell its clients that they are gone.
+/// Deleted zones. The database remembers them only to inform its clients.
 struct GoneZones: ViewModel {
     struct Row: ViewModel {
         let name: String
@@ -11,17 +11,17 @@ struct GoneZones: ViewModel {
     }
 
     let rows: [Row]
-    /// Said of those that are not listed.
+    /// A note about zones that are not listed.
     let more: String?
     let marks: Set<ZoneMark>
     let count: Int
 
-    /// Zones shown, those that went last first.
+    /// The maximum number of zones to show, the most recently deleted first.
     private static let limit = 100
-    /// Zones that are looked through: all of them come in one read, as they lie in order of their latest change and those that went last come last.
+    /// The maximum number of zones to read at once. Zones are in the order of their latest change, so the most recently deleted ones come last.
     private static let lookedThroughLimit = 100_000
 
-    /// - Returns: `nil` where there are none.
+    /// - Returns: `nil` if there are none.
     init?(_ visit: Visit) async throws {
         guard visit.place.hasFeed else { return nil }
         let request = DatabaseChangesRequest(includesGoneZones: true, limit: Self.lookedThroughLimit)

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What can be done to zones.
+/// The actions on zones.
 enum ZoneActions {
     static func create(_ visit: Visit) async throws -> String {
         let zoneID = ZoneID(zoneName: Name(visit.fields["zoneName"]?.trimmedSpaces ?? ""))
@@ -11,7 +11,7 @@ enum ZoneActions {
         return visit.place.inZone(zoneID).link("zone", [Notice.zoneCreated.parameter])
     }
 
-    // MARK: The end of a zone
+    // MARK: Deletion
 
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
@@ -102,6 +102,6 @@ enum ZoneActions {
 }
 
 extension String {
-    /// Without spaces at both ends.
+    /// The text without surrounding spaces and tabs.
     var trimmedSpaces: String { self[...].trimmingSpaces }
 }

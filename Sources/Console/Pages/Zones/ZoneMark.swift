@@ -1,26 +1,26 @@
 internal import RecordStore
 internal import Records
 
-/// What sets a zone apart for a client that syncs.
+/// A special property of a zone that affects syncing clients.
 enum ZoneMark: String, Sendable, CaseIterable {
-    /// It has no change token.
+    /// The zone has no change token.
     case noToken
-    /// A database's changes never name it.
+    /// The changes of the database never list the zone.
     case hidden
-    /// It is gone: deleted by a client, or in the console.
+    /// The zone was deleted by a client or in the console.
     case deleted
-    /// It is gone: its owner does not share it with this user any more.
+    /// The owner stopped sharing the zone with this user.
     case unshared
-    /// It is gone, at its user's wish.
+    /// The zone was deleted at the request of its user.
     case purged
 
-    /// Those of a zone that is there.
+    /// The marks of an existing zone.
     static func all(of zoneID: ZoneID, in visit: Visit) -> [ZoneMark] {
         if visit.hasFeed(zoneID) { return [] }
         return visit.place.hasFeed ? [.noToken, .hidden] : [.noToken]
     }
 
-    /// That of a zone that is gone; `nil` when it is not.
+    /// The mark of a deleted zone; `nil` for an existing one.
     init?(_ kind: ZoneChange.Kind, in place: Place) {
         switch kind {
         case .changed: return nil
@@ -39,7 +39,7 @@ enum ZoneMark: String, Sendable, CaseIterable {
         }
     }
 
-    /// What it means to a client.
+    /// The meaning for a client.
     var meaning: String {
         switch self {
         case .noToken:
@@ -57,7 +57,7 @@ enum ZoneMark: String, Sendable, CaseIterable {
 
     var pill: Pill { Pill(text: word, tone: "lacks", explanation: meaning) }
 
-    /// What the marks on a page mean, each once.
+    /// The meaning of a mark on a page.
     struct Meaning: ViewModel {
         let word: String
         let text: String

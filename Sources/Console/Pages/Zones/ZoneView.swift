@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page of a zone: what is in it, who sees it, and how it ends.
+/// The page of a zone: its content, its participants, and its deletion.
 struct ZoneView: Page {
     static let template = "zone"
     static let tab = Tab.zones
@@ -19,15 +19,14 @@ struct ZoneView: Page {
         let handle: String?
         let permission: String
         let stop: String
-        /// The zone through this user's eyes.
+        /// The link to the zone as this user sees it.
         let view: String?
     }
 
     struct Sharing: ViewModel {
         let participants: [Participant]
         let action: String
-        /// Users it could be shown to.
-        /// Whom to share with; `nil` where nobody else is there.
+        /// The input for the user to share with; `nil` if there are no other users.
         let user: UserField?
         let usersPage: String
     }
@@ -44,9 +43,9 @@ struct ZoneView: Page {
     let fetch: String
     let changes: String?
     let sharing: Sharing?
-    /// Where it can be copied elsewhere; `nil` where records can't be listed.
+    /// The link that copies the zone; `nil` if the engine can't list records.
     let copy: String?
-    /// Leads to the question whether to delete; `nil` for zones that can't be.
+    /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
     let delete: String?
     let purge: String?
     let milliseconds: String

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Zones: all of a database, and a form for a new one.
+/// The page Zones: all zones of a database, and the form for a new one.
 struct ZonesView: Page {
     static let template = "zones"
     static let tab = Tab.zones
@@ -18,27 +18,27 @@ struct ZonesView: Page {
         let changes: String?
         let query: String
         let token: TokenOutput?
-        /// What sets it apart.
+        /// Badges for special properties.
         let marks: [Pill]
     }
 
     let title = "Zones"
     let rows: [Row]
     let notice: String?
-    /// Where the form for a new zone is sent; `nil` where there are none to make.
+    /// The address of the form for a new zone; `nil` if zones can't be created.
     let create: String?
-    /// Why not.
+    /// The reason why zones can't be created.
     let rule: String?
     let others: [Frame.Link]
-    /// Said of zones that are not listed.
+    /// A note about zones that are not listed.
     let more: String?
     let gone: GoneZones?
-    /// What the marks on the page mean to a client.
+    /// The meanings of the badges on the page.
     let meanings: [ZoneMark.Meaning]
     let count: String
     let milliseconds: String
 
-    /// Zones shown with their counts.
+    /// The maximum number of zones in the table.
     private static let limit = 500
 
     static func load(_ visit: Visit) async throws -> ZonesView {

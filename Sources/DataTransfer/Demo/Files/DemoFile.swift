@@ -1,7 +1,7 @@
-/// A file that the demo makes by itself, the same at every run.
+/// A deterministic, generated demo file.
 struct DemoFile: Sendable {
     let name: String
-    /// Makes the bytes. Only when they are needed: some files are large.
+    /// Generates the bytes. It is a closure because some files are large.
     let bytes: @Sendable () -> [UInt8]
 
     init(_ name: String, _ bytes: @escaping @Sendable () -> [UInt8]) {
@@ -29,10 +29,10 @@ extension DemoFile {
 
     static let melody = DemoFile("Ode to Joy.wav") { DemoMelody.odeToJoy.wav }
 
-    /// Text that gzip makes small.
+    /// A log that compresses well.
     static let syncLog = DemoFile("sync-2026-10-30.log") { DemoLog(lines: 76_000).bytes }
 
-    /// Bytes that no compression makes smaller, as of an archive that is encrypted.
+    /// Incompressible bytes, like an encrypted archive.
     static let backup = DemoFile("backup-2026-10.bin") {
         var random = DemoRandom(seed: 12)
         let words = (12 << 20) / 8
@@ -104,7 +104,7 @@ extension DemoFile {
         "This page was drawn by the demo itself: a PDF of one page, without a", "picture in it, of a little over a kilobyte.",
     ]
 
-    /// A drawing that would do something if it were shown as a page of the server's.
+    /// An SVG image with scripts, which must not run when the server delivers it.
     static let drawingWithScript = DemoFile(
         "drawing with a script.svg",
         text: """

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Hills behind hills under a sky with a sun or a moon.
+/// A generated landscape: rows of hills under a sky with a sun or a moon.
 struct DemoLandscape: Sendable {
     private struct Palette {
         let zenith, horizon, disc, far, near: DemoPicture.Color
@@ -42,7 +42,7 @@ struct DemoLandscape: Sendable {
         }
     }
 
-    /// Where a row of hills begins, for each column.
+    /// The top of a row of hills, for each column.
     private static func ridge(of layer: Int, _ random: inout DemoRandom) -> [Int] {
         let waves = (1...4).map { octave in
             (frequency: Double(octave * octave) * (0.5 + random.fraction()), phase: random.fraction(), height: 1 / Double(octave * octave))

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What a server would say of a day of synchronizing, line by line.
+/// The log of a server for one day of synchronization.
 struct DemoLog: Sendable {
     let lines: Int
 
@@ -16,7 +16,7 @@ struct DemoLog: Sendable {
         var random = DemoRandom(seed: 8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(lines * 128)
-        // Milliseconds of the day.
+        // The time of day, in milliseconds.
         var moment = 0
         for _ in 0..<lines {
             moment += random.number(in: 100...2000)
@@ -54,7 +54,7 @@ struct DemoLog: Sendable {
     private static let colon = Array("\": ".utf8)
     private static let token = Array("; token EQEAAAAB".utf8)
 
-    /// Appends a number with zeros before it.
+    /// Appends a number with leading zeros.
     private static func append(_ number: Int, digits: Int, to bytes: inout [UInt8]) {
         var (power, count) = (10, 1)
         while count < digits || power <= number { (power, count) = (power * 10, count + 1) }

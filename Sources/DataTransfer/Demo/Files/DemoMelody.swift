@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Tones one after the other.
+/// A sequence of tones.
 struct DemoMelody: Sendable {
     private static let rate = 16_000
 
-    /// Half tones above middle C, and how long in beats.
+    /// The pitch in semitones above middle C, and the duration in beats.
     let tones: [(pitch: Int, beats: Double)]
     let beatsPerMinute: Double
 
@@ -15,7 +15,7 @@ struct DemoMelody: Sendable {
             (4, 1), (4, 1), (5, 1), (7, 1), (7, 1), (5, 1), (4, 1), (2, 1), (0, 1), (0, 1), (2, 1), (4, 1), (2, 1.5), (0, 0.5), (0, 2),
         ], beatsPerMinute: 132)
 
-    /// Sound in the WAVE format: one channel, 16 bits a sample.
+    /// The melody in WAVE format: one channel, 16 bits per sample.
     var wav: [UInt8] {
         var samples: [UInt8] = []
         for tone in tones {
@@ -24,7 +24,7 @@ struct DemoMelody: Sendable {
             samples.reserveCapacity(samples.count + count * 2)
             var fading = 1.0
             for index in 0..<count {
-                // Loud within a hundredth of a second, then fading like a plucked string; an octave above rings along.
+                // A short attack, then an exponential decay like a plucked string, with the octave as an overtone.
                 let attack = min(1, Double(index) / 160)
                 let angle = step * Double(index)
                 let value = Int16((sin(angle) + 0.35 * sin(2 * angle)) * attack * fading * 16_000)

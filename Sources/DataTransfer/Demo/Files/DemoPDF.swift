@@ -1,7 +1,7 @@
-/// A document of one page with a title and some lines of text, in PDF (ISO 32000).
+/// A one-page PDF document (ISO 32000) with a title and some lines of text.
 struct DemoPDF: Sendable {
     let title: String
-    /// Of letters that PDF's built-in fonts have in common with ASCII.
+    /// Only characters that ASCII and PDF's built-in fonts share.
     let lines: [String]
 
     var bytes: [UInt8] {

@@ -1,4 +1,4 @@
-/// Arcs on tiles that are turned at random, and so join to paths (after Sébastien Truchet, 1704).
+/// Randomly rotated tiles with arcs that connect to paths (after Sébastien Truchet, 1704).
 struct DemoPattern: Sendable {
     private static let tile = 30
     private static let tiles = 8
@@ -17,7 +17,7 @@ struct DemoPattern: Sendable {
             let down = y % Self.tile
             let (farAcross, farDown) = (Self.tile - 1 - across, Self.tile - 1 - down)
             let nearest = min(across * across + down * down, farAcross * farAcross + farDown * farDown)
-            // Between 10 and 19 pixels from one of the two corners.
+            // True for a distance between 10 and 19 pixels from one of the two corners.
             return (100...361).contains(nearest) ? color : ground
         }
     }

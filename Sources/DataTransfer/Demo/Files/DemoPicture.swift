@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// A picture of some size, to be drawn on.
+/// A generated bitmap.
 struct DemoPicture: Sendable {
     struct Color: Sendable {
         let red, green, blue: UInt8
@@ -9,7 +9,7 @@ struct DemoPicture: Sendable {
             (self.red, self.green, self.blue) = (red, green, blue)
         }
 
-        /// - Parameter part: how much there is of the other color, 0 to 1.
+        /// - Parameter part: the share of the other color, from 0 to 1.
         func mixed(with other: Color, _ part: Double) -> Color {
             let part = min(1, max(0, part))
             func mix(_ one: UInt8, _ two: UInt8) -> UInt8 { UInt8((Double(one) * (1 - part) + Double(two) * part).rounded()) }
@@ -22,7 +22,7 @@ struct DemoPicture: Sendable {
     /// Red, green and blue of each pixel, row by row.
     private let samples: [UInt8]
 
-    /// - Parameter color: of the pixel at x and y, from the upper left corner.
+    /// - Parameter color: returns the color at x and y, counted from the upper left corner.
     init(width: Int, height: Int, color: (_ x: Int, _ y: Int) -> Color) {
         self.width = width
         self.height = height
@@ -44,13 +44,13 @@ struct DemoPicture: Sendable {
     /// The picture in PNG format (W3C, "Portable Network Graphics (PNG) Specification").
     var png: [UInt8] {
         var header = Self.bytes(UInt32(width)) + Self.bytes(UInt32(height))
-        // 8 bits a sample, red, green and blue; the one way of compressing and of filtering; not interlaced.
+        // 8 bits per sample, RGB, the standard compression and filter methods, not interlaced.
         header += [8, 2, 0, 0, 0]
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
             + Self.chunk("IHDR", header) + Self.chunk("IDAT", Self.compressed(filtered)) + Self.chunk("IEND", [])
     }
 
-    /// The rows, each as its difference from the one above, which compresses well.
+    /// The rows, each as the difference from the row above, which compresses well.
     private var filtered: [UInt8] {
         let length = width * 3
         return [UInt8](unsafeUninitializedCapacity: height * (length + 1)) { buffer, count in
@@ -75,7 +75,7 @@ struct DemoPicture: Sendable {
         return [UInt8](unsafeUninitializedCapacity: Int(bound)) { buffer, count in
             var length = bound
             let code = compress2(buffer.baseAddress, &length, bytes, uLong(bytes.count), 6)
-            // It fails only for want of memory; an empty picture then is no reason to serve nothing.
+            // This fails only if memory is exhausted. An empty picture is better than an error then.
             count = code == Z_OK ? Int(length) : 0
         }
     }

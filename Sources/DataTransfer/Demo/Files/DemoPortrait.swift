@@ -1,4 +1,4 @@
-/// A face of sorts: blocks that mirror each other, another for each name.
+/// An abstract portrait: a symmetric pattern of blocks that depends on the name.
 struct DemoPortrait: Sendable {
     private static let blocks = 5
     private static let block = 28

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A property list. Its dictionaries keep their order, so that the same list is always the same bytes, which Foundation does not promise.
+/// A property list with ordered dictionaries, so that its bytes are deterministic. Foundation does not guarantee this.
 indirect enum DemoPropertyList: Sendable {
     case string(String)
     case integer(Int64)
@@ -10,7 +10,7 @@ indirect enum DemoPropertyList: Sendable {
     case array([DemoPropertyList])
     case dictionary([(key: String, value: DemoPropertyList)])
 
-    /// In Apple's XML format. The strings hold nothing that must be escaped.
+    /// Apple's XML format. The strings contain nothing that needs escaping.
     var xml: [UInt8] {
         Array(
             """
@@ -38,7 +38,7 @@ indirect enum DemoPropertyList: Sendable {
         }
     }
 
-    /// In Apple's binary format (CFBinaryPList.c of Core Foundation describes it).
+    /// Apple's binary format, as described in CFBinaryPList.c of Core Foundation.
     var binary: [UInt8] {
         var objects: [[UInt8]] = []
         _ = add(to: &objects)
@@ -54,8 +54,8 @@ indirect enum DemoPropertyList: Sendable {
         return bytes + Self.bigEndian(objects.count, 8) + Self.bigEndian(0, 8) + Self.bigEndian(table, 8)
     }
 
-    /// Appends this value and those in it.
-    /// - Returns: its number, of one byte: the demo's lists are small.
+    /// Appends this value and its children.
+    /// - Returns: the index of the value, which fits into one byte, because the demo's lists are small.
     private func add(to objects: inout [[UInt8]]) -> UInt8 {
         let number = objects.count
         objects.append([])
