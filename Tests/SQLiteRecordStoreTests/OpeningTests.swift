@@ -186,15 +186,28 @@ import Testing
         await engine.close()
     }
 
+    /// A container with a zone and a record, as a closed server leaves it.
+    private func closedStore(_ number: Int = 1) async throws {
+        let engine = try engine()
+        let database = try await database(engine, number)
+        try await zone(database)
+        try await database.save("one", in: notes)
+        await engine.close()
+    }
+
+    private func file(_ number: Int = 1) -> URL { data.appending(path: "iCloud.com.example.C\(number)/development.sqlite") }
+
     @Test("After a start with a full disk everything can be read, and nothing be saved until there is room", .enabled(if: WatchedFolder.isPossible))
     func fullDisk() async throws {
         let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
-        let first = try engine()
-        let database = try await database(first, 1)
-        try await zone(database)
-        try await database.save("one", in: notes)
-        var token = try await database.pull(notes).token
-        await first.close()
+        try await closedStore()
+        // Older files number their users from 1 on.
+        let queue = try DatabaseQueue(path: file().path(percentEncoded: false))
+        try await queue.write { try $0.execute(sql: "UPDATE users SET number = 1; UPDATE zones SET owner = 1 WHERE owner <> 0") }
+        try queue.close()
+        let healthy = try engine()
+        var token = try await database(healthy, 1).pull(notes).token
+        await healthy.close()
         for calls in [WatchedFolder.Calls.writes, [.writes, .truncates]] {
             disk.fail(calls, failing: nil, error: ENOSPC)
             let engine = try engine()
@@ -213,6 +226,64 @@ import Testing
             token = try await again.pull(notes).token
             await engine.close()
         }
+    }
+
+    @Test("Saves that a full disk refuses keep no read waiting, and open nothing anew", .enabled(if: WatchedFolder.isPossible))
+    func refusedSaves() async throws {
+        try await closedStore()
+        let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
+        disk.fail(.writes, failing: nil, error: ENOSPC)
+        let engine = try engine()
+        let database = try await database(engine, 1)
+        let place = try #require(database as? SQLiteDatabase).store
+        // Somebody reads at length.
+        let held = try await place.enter()
+        let codes = await withTaskGroup(of: ServerErrorCode?.self) { group in
+            for number in 0..<50 {
+                group.addTask { await refusal { try await database.save(Name("r\(number)"), in: notes) }?.code }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.allSatisfy { $0 == .quotaExceeded })
+        #expect(try await database.pull(notes).changes.count == 1)
+        place.leave(held)
+        let later = try await place.enter()
+        #expect(later === held, "it was opened anew")
+        place.leave(later)
+        let names = try FileManager.default.contentsOfDirectory(atPath: file().deletingLastPathComponent().path(percentEncoded: false))
+        #expect(names.filter { $0.hasPrefix(".") } == [], "nothing stays of the looks at the folder")
+        disk.heal()
+        try await database.save("two", in: notes)
+        #expect(try await database.pull(notes).changes.count == 2)
+        await engine.close()
+    }
+
+    @Test("Those who wait for a long read on a full disk keep no other container waiting", .enabled(if: WatchedFolder.isPossible))
+    func longReadOnFullDisk() async throws {
+        for number in 1...2 { try await closedStore(number) }
+        let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
+        disk.fail(.writes, failing: nil, error: ENOSPC)
+        let engine = try engine()
+        let (database, other) = (try await database(engine, 1), try await self.database(engine, 2))
+        let place = try #require(database as? SQLiteDatabase).store
+        let (begun, end, isOver) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0), Shared(false))
+        async let long = place.readAtLength(for: .query) { _, _ in
+            begun.continuation.finish()
+            end.wait()
+            isOver.withLock { $0 = true }
+            return true
+        }
+        for await _ in begun.stream {}
+        // Ends the test where those who wait hold all threads.
+        DispatchQueue.global().asyncAfter(deadline: .now() + 20) { end.signal() }
+        let waiting = (0..<(2 * ProcessInfo.processInfo.activeProcessorCount)).map { _ in Task { try await database.pull(notes).changes.count } }
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(try await other.pull(notes).changes.count == 1)
+        #expect(!isOver.withLock { $0 })
+        end.signal()
+        #expect(try await long)
+        for task in waiting { #expect(try await task.value == 1) }
+        await engine.close()
     }
 
     @Test("A log that a killed server left is read on a full disk too", .enabled(if: WatchedFolder.isPossible))

@@ -50,7 +50,7 @@ extension StorePlace {
             var health = StoreHealth(container: key.container, environment: key.environment)
             switch state.phase {
             case .open(let store): health.readOnlyBecause = store.failure
-            case .readOnly(_, _, let reason): health.readOnlyBecause = reason
+            case .readOnly(let store): health.readOnlyBecause = store.refusal
             case .absent, .closed, .changing, .ended: if state.trouble == nil { return nil }
             }
             if let trouble = state.trouble ?? state.phase.reader?.damage { (health.unreadableBecause, health.since) = (trouble.reason, trouble.since) }

@@ -6,7 +6,10 @@ internal import Records
 internal import Synchronization
 
 extension StorePlace {
-    func openFile(makes: Bool) async throws {
+    /// - Parameters:
+    ///   - makes: whether the file is made where there is none.
+    ///   - isRetry: whether it could only be read before, so that trying at once again leads to nothing.
+    func openFile(makes: Bool, isRetry: Bool = false) async throws {
         do {
             let last = state.withLock { $0.last }
             try await open.admit(self)
@@ -15,8 +18,8 @@ extension StorePlace {
                 state.phase = phase
                 state.reader = phase.reader
                 state.trouble = nil
-                if case .open(let store) = phase { state.users = UserNumbers(store.users, visitors: state.users.visitors) }
-                if case .absent = phase { state.users = UserNumbers(visitors: state.users.visitors) }
+                if isRetry { state.lastRetry = Self.now }
+                if let users = phase.users { state.users = UserNumbers(users, visitors: state.users.visitors) }
             }
             if case .absent = phase { open.remove(self) }
         } catch {
@@ -52,9 +55,9 @@ extension StorePlace {
             return .open(try SQLiteStore(key, continuing: last, signals: signals, settings))
         } catch where StoreProblem.isOfWriting(error) {
             do {
-                let (reader, queue) = try ReadOnlyOpening.open(key, continuing: last, settings)
+                let store = try ReadOnlyStore(key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
                 settings.logger.warning("\(key) is open for reading alone: \(StoreProblem.details(of: error))")
-                return .readOnly(reader, queue, StoreProblem.readOnly(key, because: error))
+                return .readOnly(store)
             } catch let another {
                 // It is the first error that says why.
                 settings.logger.error("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))")
@@ -92,10 +95,7 @@ extension StorePlace {
                 if let amounts { state.withLock { $0.amounts = amounts } }
             }
             last = await store.close()
-        case .readOnly(let reader, let queue, _):
-            await reader.gate.shut()
-            // Nothing was written through it.
-            try? await DiskThreads.run { try queue.close() }
+        case .readOnly(let store): await store.close()
         case .absent(let reader): await reader.gate.shut()
         case .closed, .changing, .ended: break
         }

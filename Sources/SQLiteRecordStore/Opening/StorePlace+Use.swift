@@ -81,13 +81,14 @@ extension StorePlace {
         try await enter().gate.leave()
     }
 
-    private func enter() async throws -> StoreReader {
+    /// Whoever came in must ``leave(_:)``.
+    func enter() async throws -> StoreReader {
         while true {
             var isAbsent = false
             let (reader, task) = try state.withLock { state -> (StoreReader?, Task<Void, any Error>?) in
                 switch state.phase {
                 case .open(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
-                case .readOnly(let reader, _, _): return (reader.gate.tryEnter() ? reader : nil, nil)
+                case .readOnly(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
                 case .absent(let reader):
                     isAbsent = true
                     return (reader.gate.tryEnter() ? reader : nil, nil)
@@ -111,41 +112,58 @@ extension StorePlace {
         }
     }
 
-    private func leave(_ reader: StoreReader) {
+    func leave(_ reader: StoreReader) {
         used.store(Self.now, ordering: .relaxed)
         reader.gate.leave()
     }
 
+    /// What a saver finds.
+    private enum WayIn {
+        case inside(SQLiteStore)
+        /// It is about to be closed.
+        case shut
+        case after(Task<Void, any Error>)
+        case readOnly(ReadOnlyStore)
+    }
+
     private func enterForWriting() async throws -> SQLiteStore {
-        var hasTried = false
         while true {
-            let (store, task) = try state.withLock { state -> (SQLiteStore?, Task<Void, any Error>?) in
+            let way = try state.withLock { state -> WayIn in
                 switch state.phase {
-                case .open(let store): return store.reader.gate.tryEnter() ? (store, nil) : (nil, nil)
-                case .readOnly(let reader, let queue, let refusal):
-                    // The disk may have room again.
-                    if hasTried { throw refusal }
-                    hasTried = true
-                    return (
-                        nil,
-                        change(&state) { place in
-                            await reader.gate.shut()
-                            try await DiskThreads.run { try queue.close() }
-                            try await place.openFile(makes: true)
-                        }
-                    )
-                case .closed, .absent: return (nil, change(&state) { place in try await place.openFile(makes: true) })
-                case .changing(let task): return (nil, task)
+                case .open(let store): return store.reader.gate.tryEnter() ? .inside(store) : .shut
+                case .readOnly(let store):
+                    if let last = state.lastRetry, Self.now - last < Self.retryPause { throw store.refusal }
+                    return .readOnly(store)
+                case .closed, .absent: return .after(change(&state) { place in try await place.openFile(makes: true) })
+                case .changing(let task): return .after(task)
                 case .ended: throw RecordError.storeClosed
                 }
             }
-            if let task { try await task.value }
-            guard let store else {
-                await Task.yield()
-                continue
+            switch way {
+            case .inside(let store):
+                used.store(Self.now, ordering: .relaxed)
+                return store
+            case .shut: await Task.yield()
+            case .after(let task): try await task.value
+            case .readOnly(let store):
+                // Opening it anew shuts out those who read: only when the disk seems to have room again.
+                guard await store.looksWritable() else { throw store.refusal }
+                try await reopen(store)?.value
             }
-            used.store(Self.now, ordering: .relaxed)
-            return store
+        }
+    }
+
+    /// Nanoseconds between two openings of a store that can only be read.
+    private static let retryPause: Int64 = 1_000_000_000
+
+    /// Opens a store anew that could only be read, unless another saver does so already.
+    private func reopen(_ store: ReadOnlyStore) -> Task<Void, any Error>? {
+        state.withLock { state in
+            guard case .readOnly(let held) = state.phase, held === store else { return nil }
+            return change(&state) { place in
+                await store.close()
+                try await place.openFile(makes: true, isRetry: true)
+            }
         }
     }
 

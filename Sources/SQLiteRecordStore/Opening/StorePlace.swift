@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import GRDB
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -26,8 +25,7 @@ final class StorePlace: Sendable {
         /// It is being opened or closed.
         case changing(Task<Void, any Error>)
         case open(SQLiteStore)
-        /// It can be read alone, for this reason.
-        case readOnly(StoreReader, DatabaseQueue, RecordError)
+        case readOnly(ReadOnlyStore)
         /// There is no file yet.
         case absent(StoreReader)
         case ended
@@ -35,7 +33,18 @@ final class StorePlace: Sendable {
         var reader: StoreReader? {
             switch self {
             case .open(let store): store.reader
-            case .readOnly(let reader, _, _), .absent(let reader): reader
+            case .readOnly(let store): store.reader
+            case .absent(let reader): reader
+            case .closed, .changing, .ended: nil
+            }
+        }
+
+        /// The users that the file has; `nil` where that is not known now.
+        var users: [Name: Int64]? {
+            switch self {
+            case .open(let store): store.users
+            case .readOnly(let store): store.users
+            case .absent: [:]
             case .closed, .changing, .ended: nil
             }
         }
@@ -46,6 +55,8 @@ final class StorePlace: Sendable {
         /// Where the file stood when it was closed.
         var last: StoreOpening?
         var users = UserNumbers()
+        /// When it was opened in vain for a save that it could not take, on the clock of ``StorePlace/now``.
+        var lastRetry: Int64?
         /// What was last read through: its keys are good while the store is closed.
         var reader: StoreReader?
         /// Why it could not be opened.
