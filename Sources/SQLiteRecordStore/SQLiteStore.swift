@@ -89,11 +89,14 @@ final class SQLiteStore: Sendable {
         logger.debug("Opened")
     }
 
+    /// Connections that read at the same time. There is one for each thread that runs tasks, beside those of long reads: no short read has to
+    /// wait for another.
+    static var readerLimit: Int { ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit }
+
     /// What every connection is set to.
     static var configuration: Configuration {
         var configuration = Configuration()
-        // One for each thread that runs tasks, beside those of long reads: no short read has to wait for a reader.
-        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit
+        configuration.maximumReaderCount = readerLimit
         configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")

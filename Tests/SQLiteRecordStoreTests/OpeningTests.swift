@@ -4,6 +4,7 @@ import JSON
 import RecordStore
 import Records
 import StoreScenarios
+import Synchronization
 import TestSupport
 import Testing
 
@@ -134,19 +135,22 @@ import Testing
         return links.count { ((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? "").hasPrefix(path) }
     }
 
-    @Test("Stores are opened and closed under many requests at once, and none fails or is lost")
+    @Test("Stores are opened and closed under many requests at once, never too many, and none is lost")
     func manyAtOnce() async throws {
         var limits = OpenStores.Limits()
-        limits.unused = 2
+        (limits.unused, limits.all) = (2, 4)
         let engine = try engine(limits)
         for number in 0..<6 { try await zone(try await database(engine, number)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<12 {
                 group.addTask {
                     for round in 0..<15 {
-                        let database = try await self.database(engine, (task + round) % 6)
-                        try await database.save(Name("r\(task)-\(round)"), in: notes)
-                        _ = try await database.pull(notes)
+                        try await Self.persistently {
+                            let database = try await self.database(engine, (task + round) % 6)
+                            try await database.save(Name("r\(task)-\(round)"), in: notes)
+                            _ = try await database.pull(notes)
+                        }
+                        #expect(engine.open.count <= 4)
                     }
                 }
             }
@@ -159,6 +163,91 @@ import Testing
             #expect(try await StoreRecount.problems(of: database) == [])
         }
         #expect(count == 12 * 15)
+        await engine.close()
+    }
+
+    /// Does what clients do who are told to try again later.
+    private static func persistently(_ work: () async throws -> Void) async throws {
+        while true {
+            do {
+                return try await work()
+            } catch let error as Records.RecordError where error.code == .tryAgainLater {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    @Test("Of more containers at once than there may be open as many are answered as there is room for")
+    func moreThanRoom() async throws {
+        for number in 0..<6 { try await closedStore(number) }
+        var limits = OpenStores.Limits()
+        (limits.unused, limits.all) = (2, 2)
+        let engine = try engine(limits)
+        // Each holds its store until all have been answered.
+        let held: [(StorePlace, StoreReader)] = try await withThrowingTaskGroup(of: (StorePlace, StoreReader)?.self) { group in
+            for number in 0..<6 {
+                group.addTask {
+                    do {
+                        let place = try #require(try await self.database(engine, number) as? SQLiteDatabase).store
+                        return (place, try await place.enter())
+                    } catch let error as Records.RecordError where error.code == .tryAgainLater {
+                        return nil
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { if let held = $1 { $0.append(held) } }
+        }
+        #expect(held.count == 2 && engine.open.count == 2)
+        for (place, reader) in held { place.leave(reader) }
+        for number in 0..<6 { #expect(try await database(engine, number).pull(notes).changes.count == 1) }
+        await engine.close()
+    }
+
+    @Test("Asking for names under which nobody saved anything closes no store")
+    func absentNames() async throws {
+        var limits = OpenStores.Limits()
+        limits.unused = 2
+        let engine = try engine(limits)
+        var places: [StorePlace] = []
+        for number in 0..<2 {
+            let database = try await database(engine, number)
+            try await zone(database)
+            places.append(try #require(database as? SQLiteDatabase).store)
+        }
+        let before = places.map { $0.openStore.map { ObjectIdentifier($0) } }
+        for number in 10..<20 { #expect(try await database(engine, number).zones().count == 1) }
+        #expect(places.map { $0.openStore.map { ObjectIdentifier($0) } } == before)
+        #expect(!before.contains(nil))
+        await engine.close()
+    }
+
+    @Test("Names that were only asked for are forgotten, unless somebody still holds one")
+    func forgetting() async throws {
+        var limits = OpenStores.Limits()
+        limits.places = 3
+        let engine = try engine(limits)
+        let held = try await database(engine, 1)
+        for number in 2..<30 { _ = try await database(engine, number) }
+        #expect(engine.stores.withLock { $0?.count ?? 0 } < 15)
+        let anew = try await database(engine, 1)
+        #expect(try #require(held as? SQLiteDatabase).store === #require(anew as? SQLiteDatabase).store)
+        try await zone(anew)
+        try await anew.save("one", in: notes)
+        #expect(try await held.pull(notes).changes.count == 1)
+        #expect(engine.open.count == 1)
+        await engine.close()
+    }
+
+    @Test("Stores that were read by many at once keep to their share of the handles")
+    func handles() async throws {
+        let engine = try engine(OpenStores.Limits(openFiles: 512))
+        for number in 0..<20 {
+            let database = try await database(engine, number)
+            try await zone(database)
+            // All readers at once, each of which stays open.
+            _ = try await ReadMeter(try #require(database as? SQLiteDatabase).store)
+        }
+        #expect(Self.openFiles(in: data) <= max(512 / 2 - OpenStores.Limits.reserve / 2, 2 * OpenStores.Limits.handlesPerStore))
         await engine.close()
     }
 

@@ -75,9 +75,9 @@ extension StorePlace {
     var isForgettable: Bool {
         state.withLock { state in
             switch state.phase {
-            case .absent, .ended: true
+            case .absent: true
             case .closed: state.reader == nil && state.trouble == nil
-            case .changing, .open, .readOnly: false
+            case .changing, .open, .readOnly, .ended: false
             }
         }
     }

@@ -12,7 +12,10 @@ extension StorePlace {
     func openFile(makes: Bool, isRetry: Bool = false) async throws {
         do {
             let last = state.withLock { $0.last }
-            try await open.admit(self)
+            used.store(Self.now, ordering: .relaxed)
+            // A name under which nobody saved anything closes no other store.
+            let isThere = try await DiskThreads.run { [key, settings] in try StoreInspection.look(at: key, in: settings.folder) == .file }
+            if isThere || makes { try await open.admit(self) }
             let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
             state.withLock { state in
                 state.phase = phase
