@@ -72,7 +72,7 @@ final class SQLiteStore: Sendable {
         indexing = IndexWorker(beforeStep: settings.indexLimits.beforeStep)
         cascading = CascadeWorker(settings.cascadeLimits, clock: settings.clock, logger: logger)
         writer = CommitWriter(
-            pool, logLength: logLength, logLimits: settings.logLimits, catalog: reader.catalog, signals: signals, schemaSignals: indexing.signals,
+            pool, logLength: logLength, logLimits: settings.logLimits, reader: reader, signals: signals, schemaSignals: indexing.signals,
             cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
             state: CommitWriter.State(
                 position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,

@@ -400,6 +400,37 @@ import Testing
         await killed.close()
     }
 
+    @Test("Damage stays known when the store is closed, and a save that meets it tells health too", arguments: [true, false])
+    func damageIsKnown(isMetBySave: Bool) async throws {
+        let engine = try engine()
+        let database = try await database(engine, 1)
+        try await zone(database)
+        let place = try #require(database as? SQLiteDatabase).store
+        try await place.write { db, _ in try db.execute(sql: "UPDATE zones SET moment = 'text'") }
+        let refused = await refusal {
+            if isMetBySave { try await database.save("one", in: notes) } else { _ = try await database.zones() }
+        }
+        #expect(refused?.code == .internalError && refused?.reason.contains("'zones'") == true && refused?.reason.contains("Restore a copy") == true)
+        let open = await engine.health().first
+        #expect(open?.status == .unreadable)
+        while await !place.closeUnlessUsed() { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await engine.health().first == open)
+        await engine.close()
+    }
+
+    @Test("The log is told the same once")
+    func recentMessages() {
+        let (messages, now) = (RecentMessages(), ContinuousClock.now)
+        #expect(messages.isNew("one", at: now))
+        #expect(!messages.isNew("one", at: now + .seconds(60)))
+        #expect(messages.isNew("two", at: now + .seconds(60)))
+        #expect(!messages.isNew("one", at: now + .seconds(120)), "another message in between makes it no news")
+        #expect(messages.isNew("one", at: now + .seconds(7200)))
+        for number in 0..<1000 { _ = messages.isNew("\(number)", at: now + .seconds(7200)) }
+        #expect(!messages.isNew("another", at: now + .seconds(7200)), "not even messages that all differ fill the log")
+        #expect(messages.isNew("another", at: now + .seconds(14_400)))
+    }
+
     @Test("Nobody gets in by removing the lock's file")
     func lock() async throws {
         let engine = try engine()

@@ -30,7 +30,9 @@ extension StorePlace {
             let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(error)")
             // Being one too many says nothing of the file.
             let isTrouble = refusal.code == .internalError
-            if isTrouble { settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] }) }
+            if isTrouble, messages.isNew(refusal.reason) {
+                settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
+            }
             open.remove(self)
             state.withLock { state in
                 state.phase = .closed
@@ -59,14 +61,18 @@ extension StorePlace {
         } catch where StoreProblem.isOfWriting(error) {
             do {
                 let store = try ReadOnlyStore(key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
-                settings.logger.warning("\(key) is open for reading alone: \(StoreProblem.details(of: error))")
+                tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
                 return .readOnly(store)
             } catch let another {
                 // It is the first error that says why.
-                settings.logger.error("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))")
+                tell("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))", .error)
                 throw error
             }
         }
+    }
+
+    private func tell(_ message: String, _ level: Logger.Level) {
+        if messages.isNew(message) { settings.logger.log(level: level, "\(message)") }
     }
 
     /// Closes the store unless somebody uses it or it has work to do.
@@ -103,7 +109,12 @@ extension StorePlace {
         case .closed, .changing, .ended: break
         }
         open.remove(self)
-        if let last { state.withLock { $0.last = last } }
+        let damage = phase.reader?.damage
+        state.withLock { state in
+            state.last = last ?? state.last
+            // Known until the file is opened again.
+            state.trouble = state.trouble ?? damage
+        }
     }
 
     /// Closes the store for good, when those who use it are done.

@@ -19,6 +19,7 @@ final class StorePlace: Sendable {
     let open: OpenStores
     let state = Mutex(State())
     let used = Atomic<Int64>(0)
+    let messages = RecentMessages()
 
     enum Phase {
         case closed

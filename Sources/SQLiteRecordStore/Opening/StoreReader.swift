@@ -27,6 +27,7 @@ final class StoreReader: Sendable {
     private let turn: AsyncSemaphore?
     private let tokens: Mutex<TokenOffice>
     private let found = Mutex<StoreTrouble?>(nil)
+    private let messages = RecentMessages()
 
     init(_ connections: any DatabaseReader, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening, _ settings: StoreSettings) {
         self.connections = connections
@@ -65,7 +66,7 @@ final class StoreReader: Sendable {
             guard let turn else { return try readNow(body) }
             return try await turn.run { try readNow(body) }
         } catch {
-            throw problem(error)
+            throw refusal(after: error) ?? error
         }
     }
 
@@ -84,7 +85,7 @@ final class StoreReader: Sendable {
                 return try await turn.run { try await readElsewhere(body) }
             }
         } catch {
-            throw problem(error)
+            throw refusal(after: error) ?? error
         }
     }
 
@@ -92,15 +93,12 @@ final class StoreReader: Sendable {
         try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
     }
 
-    /// What is said to whoever asked. What is not about the store is handed on.
-    private func problem(_ error: any Error) -> any Error {
-        guard let problem = StoreProblem(error, reading: key) else { return error }
-        let isNew = found.withLock { found in
-            defer { if problem.isDamage { found = found ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
-            return found == nil
-        }
-        // Whoever asks for the same again must not fill the log.
-        if isNew { settings.logger.error("\(key) can't be read: \(problem.details)") }
+    /// Logs an error, and remembers damage that it shows.
+    /// - Returns: what is said to whoever asked; `nil` for an error that is not about the store.
+    func refusal(after error: any Error) -> RecordError? {
+        guard let problem = StoreProblem(error, reading: key) else { return nil }
+        if problem.isDamage { found.withLock { $0 = $0 ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
+        if messages.isNew(problem.details) { settings.logger.error("\(key) can't be read: \(problem.details)") }
         return problem.refusal
     }
 
