@@ -52,7 +52,7 @@ public final class SQLiteRecordEngine: RecordEngine {
         self.open = open
         tidying = Task.detached(priority: .low) { await open.tidyRegularly() }
         Self.sweepDeleted(in: folder, logger)
-        try SavepointFiles.keep(in: folder)
+        SavepointFiles.keep(in: folder, logger)
     }
 
     deinit { tidying.cancel() }

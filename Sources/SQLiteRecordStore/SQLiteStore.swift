@@ -46,12 +46,10 @@ final class SQLiteStore: Sendable {
         var logger = settings.logger
         logger[metadataKey: "store"] = "\(key)"
         self.logger = logger
-        let file = key.file(in: settings.folder)
-        pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
-        // A file is given its name when it has all its tables: what has none of them is not ours.
-        guard try pool.read({ try $0.tableExists("grdb_migrations") }) else {
-            throw RecordError(.internalError, "\(key) is another program's database. Move it away")
-        }
+        let path = key.file(in: settings.folder).path(percentEncoded: false)
+        try Self.checkOrigin(of: path, key)
+        pool = try DatabasePool(path: path, configuration: Self.configuration)
+        try pool.read { try Self.checkOrigin(of: $0, key) }
         if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
             throw RecordError(.internalError, "\(key) was written by a newer version of Skylight; use that version")
         }
@@ -87,6 +85,22 @@ final class SQLiteStore: Sendable {
         if isSweepDue { sweep() }
         purgeOld(deletionsKept: settings.tokenLifetime, beginsNow: isPurgeDue)
         logger.debug("Opened")
+    }
+
+    /// Refuses another program's database before anything is changed in it.
+    private static func checkOrigin(of path: String, _ key: StoreKey) throws {
+        // With a log the file alone may be half of what it was. One that is ours is asked with its log, once it is open.
+        guard ["-wal", "-journal"].allSatisfy({ access(path + $0, F_OK) != 0 }) else { return }
+        var configuration = Configuration()
+        configuration.readonly = true
+        let connection = try DatabaseQueue(path: ReadOnlyStore.immutable(path), configuration: configuration)
+        try connection.read { try checkOrigin(of: $0, key) }
+        try connection.close()
+    }
+
+    /// A file is given its name when it has all its tables: what has none of them is not ours.
+    private static func checkOrigin(of db: Database, _ key: StoreKey) throws {
+        guard try db.tableExists("grdb_migrations") else { throw RecordError(.internalError, "\(key) is another program's database. Move it away") }
     }
 
     /// Connections that read at the same time. There is one for each thread that runs tasks, beside those of long reads: no short read has to

@@ -418,6 +418,22 @@ import Testing
         await engine.close()
     }
 
+    @Test("Another program's database is refused, and stays as it is to the byte")
+    func foreignFile() async throws {
+        let folder = file().deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let queue = try DatabaseQueue(path: file().path(percentEncoded: false))
+        try await queue.write { try $0.execute(sql: "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')") }
+        try queue.close()
+        let before = try Data(contentsOf: file())
+        let engine = try engine()
+        let refused = await refusal { _ = try await database(engine, 1) }
+        #expect(refused?.reason.contains("another program's database") == true)
+        await engine.close()
+        #expect(try Data(contentsOf: file()) == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) == ["development.sqlite"])
+    }
+
     @Test("The log is told the same once")
     func recentMessages() {
         let (messages, now) = (RecentMessages(), ContinuousClock.now)

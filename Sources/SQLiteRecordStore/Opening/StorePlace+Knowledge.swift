@@ -44,7 +44,7 @@ extension StorePlace {
     /// A signal after each commit.
     func commits() -> AsyncStream<Void> { signals.listen() }
 
-    /// How the store is, as far as that is known; `nil` for one that was not asked for anything.
+    /// How the store is; `nil` for one that is not open, and of which nothing bad is known.
     var health: StoreHealth? {
         state.withLock { state in
             var health = StoreHealth(container: key.container, environment: key.environment)
@@ -66,7 +66,7 @@ extension StorePlace {
             state.withLock { $0.amounts = amounts }
             return amounts
         } catch {
-            // The reader has logged why. The other stores are told of.
+            // The reader has logged why. The answer tells of the other stores.
             return nil
         }
     }
