@@ -37,6 +37,7 @@ final class CascadeWorker: Sendable {
     private let limits: CascadeLimits
     private let clock: @Sendable () -> Timestamp
     private let logger: Logger
+    private let messages = RecentMessages()
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     /// - Parameter clock: what deletions in the journal take for the present.
@@ -57,7 +58,8 @@ final class CascadeWorker: Sendable {
                     do {
                         if try await !step(store) { break }
                     } catch {
-                        logger.error("A cascade does not go on: \(StoreProblem.details(of: error))")
+                        let details = StoreProblem.details(of: error)
+                        if messages.isNew(details) { logger.error("A cascade does not go on: \(details)") }
                         if store.failure != nil { return }
                         // The rest stands in the table until it is done; being closed ends the wait.
                         try? await Task.sleep(for: Self.patienceAfterFailure)

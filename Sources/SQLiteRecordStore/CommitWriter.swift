@@ -48,8 +48,8 @@ final class CommitWriter: Sendable {
     private let nextRestart: Mutex<Int>
     /// Sent after each commit, when its saves are acknowledged.
     private let signals: CommitSignals
-    /// Told of each commit that changed the schema or the work on its indexes.
-    private let catalog: LatestCatalog
+    /// Its catalog is told of each commit that changed the schema or the work on its indexes; it notes damage.
+    private let reader: StoreReader
     /// Sent after such a commit.
     private let schemaSignals: CommitSignals
     /// Sent after a commit with which something is left to fall.
@@ -61,12 +61,13 @@ final class CommitWriter: Sendable {
     /// Writes which opening the positions belong to, before the first save.
     private let begin: @Sendable (Database) throws -> Void
     private let logger: Logger
+    private let messages = RecentMessages()
     /// Finishes when it is closed and everything that waited is done.
     private let ending = AsyncStream.makeStream(of: Void.self)
     private let state: Mutex<State>
 
     init(
-        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, catalog: LatestCatalog, signals: CommitSignals,
+        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, reader: StoreReader, signals: CommitSignals,
         schemaSignals: CommitSignals, cascadeSignals: CommitSignals, threads: WriterThreads, logger: Logger, state: State,
         begin: @escaping @Sendable (Database) throws -> Void
     ) {
@@ -77,7 +78,7 @@ final class CommitWriter: Sendable {
         self.begin = begin
         self.logLength = logLength
         self.logLimits = logLimits
-        self.catalog = catalog
+        self.reader = reader
         self.schemaSignals = schemaSignals
         self.cascadeSignals = cascadeSignals
         nextRestart = Mutex(logLimits.restart)
@@ -105,7 +106,7 @@ final class CommitWriter: Sendable {
         } catch let error as DatabaseError {
             throw refusal(after: error)
         } catch where error is DamagedRow || error is RowDecodingError {
-            throw RecordError(.internalError, "Nothing was saved: \(StoreProblem.words(for: error))")
+            throw RecordError(.internalError, "Nothing was saved: \(reader.refusal(after: error)?.reason ?? StoreProblem.words(for: error))")
         }
     }
 
@@ -191,7 +192,7 @@ final class CommitWriter: Sendable {
             }
             state.withLock { $0 = after }
             queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
-            if after.catalog.version != before.catalog.version { catalog.take(after.catalog) }
+            if after.catalog.version != before.catalog.version { reader.catalog.take(after.catalog) }
             count.add(taken, ordering: .relaxed)
             let time = ContinuousClock.now - start
             if time > Self.longCommit { logger.warning("A commit of \(taken) saves took \(time)") }
@@ -209,9 +210,12 @@ final class CommitWriter: Sendable {
     /// What savers are told about an error of the database. After one that leaves open what is on disk, the store takes no more saves.
     private func refusal(after error: any Error) -> RecordError {
         // Readers that are in the way are no failure.
-        if (error as? DatabaseError)?.resultCode != .SQLITE_BUSY { logger.error("Writing failed: \(StoreProblem.details(of: error))") }
+        let details = StoreProblem.details(of: error)
+        if (error as? DatabaseError)?.resultCode != .SQLITE_BUSY, messages.isNew(details) { logger.error("Writing failed: \(details)") }
         guard let error = error as? DatabaseError else { return RecordError(.internalError, "The save failed: \(error)") }
         if error.resultCode == .SQLITE_FULL { return .diskFull }
+        // The index holds no data. Without room for it a commit does not count, though it may stand in the log: the next takes its place there.
+        if StoreProblem.isOfLogIndex(error) { return .diskFull }
         // Nothing was written by then.
         if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
         if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH {
@@ -253,70 +257,5 @@ final class CommitWriter: Sendable {
             // The file is in doubt after an error of the disk, so nobody may build on it; being busy or full passes.
             _ = refusal(after: error)
         }
-    }
-}
-
-/// A save that waits for its commit.
-private protocol PendingWrite: Sendable {
-    /// Whether it is committed without others.
-    var isAlone: Bool { get }
-    /// Does the work; keeps an error of the work itself for later.
-    /// - Returns: whether the work succeeded. When it did not, what it did by then is to be undone.
-    /// - Throws: the error after which SQLite gave the whole transaction up, such as a full disk.
-    func run(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool
-    func succeed()
-    func fail(_ error: any Error)
-}
-
-extension PendingWrite {
-    /// Does the work as one of several in a transaction, which go on when it fails.
-    fileprivate func runInSavepoint(_ db: Database, _ state: inout CommitWriter.State) throws {
-        do {
-            try db.attempt {
-                if try !run(db, &state) { throw WorkFailed() }
-            }
-        } catch is WorkFailed {}
-    }
-}
-
-/// Undoes what a save did by the time it failed.
-private struct WorkFailed: Error {}
-
-private final class Write<Value: Sendable>: PendingWrite {
-    let isAlone: Bool
-    private let body: @Sendable (Database, inout CommitWriter.State) throws -> Value
-    private let continuation: CheckedContinuation<Value, any Error>
-    private let result = Mutex<Result<Value, any Error>?>(nil)
-
-    init(
-        isAlone: Bool, body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value,
-        continuation: CheckedContinuation<Value, any Error>
-    ) {
-        self.isAlone = isAlone
-        self.body = body
-        self.continuation = continuation
-    }
-
-    func run(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool {
-        let before = state
-        do {
-            let value = try body(db, &state)
-            result.withLock { $0 = .success(value) }
-            return true
-        } catch {
-            state = before
-            if !db.isInsideTransaction { throw error }
-            result.withLock { $0 = .failure(error) }
-            return false
-        }
-    }
-
-    func succeed() {
-        let result = result.withLock { $0 }
-        continuation.resume(with: result ?? .failure(RecordError(.internalError, "The save was not run")))
-    }
-
-    func fail(_ error: any Error) {
-        continuation.resume(throwing: error)
     }
 }

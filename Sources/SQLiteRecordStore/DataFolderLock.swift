@@ -21,7 +21,7 @@ final class DataFolderLock: Sendable {
         do {
             for (path, flags) in [(path, O_RDONLY | O_DIRECTORY), (folder.appending(path: ".lock").path(percentEncoded: false), O_RDWR | O_CREAT)] {
                 let descriptor = open(path, flags | O_CLOEXEC, 0o644)
-                guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission, userInfo: [NSFilePathErrorKey: path]) }
+                guard descriptor >= 0 else { throw Self.failure(errno, path) }
                 taken.append(descriptor)
                 guard Self.take(descriptor) else { throw DataFolderInUse(path: folder.path(percentEncoded: false)) }
             }
@@ -32,10 +32,21 @@ final class DataFolderLock: Sendable {
         descriptors = taken
     }
 
+    private static func failure(_ number: Int32, _ path: String) -> CocoaError {
+        let code: CocoaError.Code =
+            switch number {
+            case EACCES, EPERM: .fileWriteNoPermission
+            case EROFS: .fileWriteVolumeReadOnly
+            case ENOSPC: .fileWriteOutOfSpace
+            default: .fileWriteUnknown
+            }
+        return CocoaError(code, userInfo: [NSFilePathErrorKey: path])
+    }
+
     /// Tries for a moment: a command that only looks whether the folder is held holds the lock itself for an instant.
     private static func take(_ descriptor: Int32) -> Bool {
         for _ in 0..<5 {
-            // A file system that can't lock this says so; it is none of ours then.
+            // Where the file system can't lock this, it counts as taken: the folder or the file alone keeps others out then.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK && errno != EINTR { return true }
             usleep(10_000)
         }

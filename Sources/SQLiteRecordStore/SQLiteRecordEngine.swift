@@ -19,8 +19,6 @@ public final class SQLiteRecordEngine: RecordEngine {
     let stores = Mutex<[StoreKey: StorePlace]?>([:])
     /// The containers that are being deleted or renamed: nobody opens them meanwhile. Looked at and changed under the lock of ``stores``.
     let moving = Mutex<Set<ContainerID>>([])
-    /// Places beyond which those are forgotten that hold nothing.
-    private static let placeLimit = 10_000
 
     /// Takes a folder, which is made when it is missing.
     /// - Parameters:
@@ -54,7 +52,7 @@ public final class SQLiteRecordEngine: RecordEngine {
         self.open = open
         tidying = Task.detached(priority: .low) { await open.tidyRegularly() }
         Self.sweepDeleted(in: folder, logger)
-        try SavepointFiles.keep(in: folder)
+        SavepointFiles.keep(in: folder, logger)
     }
 
     deinit { tidying.cancel() }
@@ -88,8 +86,12 @@ public final class SQLiteRecordEngine: RecordEngine {
 
     /// Whoever asks for names of containers that there are not must not fill the memory.
     private func forgetSome(of stores: inout [StoreKey: StorePlace]?) {
-        guard let places = stores, places.count >= Self.placeLimit else { return }
-        stores = places.filter { !$0.value.isForgettable }
+        // Taken out, so that nobody else holds what is looked at.
+        guard stores.map({ $0.count >= open.limits.places }) == true, var places = stores.take() else { return }
+        defer { stores = places }
+        let forgettable = places.compactMap { $0.value.isForgettable ? $0.key : nil }
+        // One that a request holds stays: a second place for its file would be a second store with a writer of its own.
+        for key in forgettable where isKnownUniquelyReferenced(&places[key]) { places[key] = nil }
     }
 
     public func containers() async throws -> [ContainerID] {

@@ -46,12 +46,10 @@ final class SQLiteStore: Sendable {
         var logger = settings.logger
         logger[metadataKey: "store"] = "\(key)"
         self.logger = logger
-        let file = key.file(in: settings.folder)
-        pool = try DatabasePool(path: file.path(percentEncoded: false), configuration: Self.configuration)
-        // A file is given its name when it has all its tables: what has none of them is not ours.
-        guard try pool.read({ try $0.tableExists("grdb_migrations") }) else {
-            throw RecordError(.internalError, "\(key) is another program's database. Move it away")
-        }
+        let path = key.file(in: settings.folder).path(percentEncoded: false)
+        try Self.checkOrigin(of: path, key)
+        pool = try DatabasePool(path: path, configuration: Self.configuration)
+        try pool.read { try Self.checkOrigin(of: $0, key) }
         if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
             throw RecordError(.internalError, "\(key) was written by a newer version of Skylight; use that version")
         }
@@ -72,7 +70,7 @@ final class SQLiteStore: Sendable {
         indexing = IndexWorker(beforeStep: settings.indexLimits.beforeStep)
         cascading = CascadeWorker(settings.cascadeLimits, clock: settings.clock, logger: logger)
         writer = CommitWriter(
-            pool, logLength: logLength, logLimits: settings.logLimits, catalog: reader.catalog, signals: signals, schemaSignals: indexing.signals,
+            pool, logLength: logLength, logLimits: settings.logLimits, reader: reader, signals: signals, schemaSignals: indexing.signals,
             cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
             state: CommitWriter.State(
                 position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
@@ -87,20 +85,6 @@ final class SQLiteStore: Sendable {
         if isSweepDue { sweep() }
         purgeOld(deletionsKept: settings.tokenLifetime, beginsNow: isPurgeDue)
         logger.debug("Opened")
-    }
-
-    /// What every connection is set to.
-    static var configuration: Configuration {
-        var configuration = Configuration()
-        // One for each thread that runs tasks, beside those of long reads: no short read has to wait for a reader.
-        configuration.maximumReaderCount = ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit
-        configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")
-            // Readers sort in memory. The writer's savepoints are too long for that (SavepointFiles).
-            try db.execute(sql: db.configuration.readonly ? "PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY" : "PRAGMA cache_size = -32768; PRAGMA temp_store = FILE")
-        }
-        return configuration
     }
 
     /// Ends the writing and closes the file, when those who read it are done.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import Logging
 internal import Synchronization
 
 /// The files in which SQLite keeps the undo of a savepoint once that is more than some 64 KiB.
@@ -12,14 +13,19 @@ enum SavepointFiles {
     /// SQLite takes the system's.
     private static let isChosen = Mutex(false)
 
-    /// Chooses the folder, unless another was chosen or the environment names one.
-    static func keep(in folder: URL) throws {
-        try isChosen.withLock { isChosen in
+    /// Chooses the folder, unless another was chosen or the environment names one. Where it can't be written to, SQLite takes the system's, and
+    /// what was saved can still be read.
+    static func keep(in folder: URL, _ logger: Logger) {
+        isChosen.withLock { isChosen in
             if isChosen || ProcessInfo.processInfo.environment["SQLITE_TMPDIR"] != nil { return }
             // A pragma takes no arguments.
             let path = folder.path(percentEncoded: false).replacing("'", with: "''")
-            try DatabaseQueue().writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store_directory = '\(path)'") }
-            isChosen = true
+            do {
+                try DatabaseQueue().writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store_directory = '\(path)'") }
+                isChosen = true
+            } catch {
+                logger.warning("Temporary files of long saves lie in the system's folder, because the data folder takes none: \(StoreProblem.words(for: error))")
+            }
         }
     }
 }

@@ -71,7 +71,8 @@ struct StoreProblem {
         return [.SQLITE_FULL, .SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) || isOfLogIndex(error)
     }
 
-    private static func isOfLogIndex(_ error: DatabaseError) -> Bool {
+    /// Whether the index of the log could not be made or made longer, which SQLite reports as an error of the disk.
+    static func isOfLogIndex(_ error: DatabaseError) -> Bool {
         [.SQLITE_IOERR_SHMOPEN, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
     }
 

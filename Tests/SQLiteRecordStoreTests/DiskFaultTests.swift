@@ -106,6 +106,41 @@ struct DiskFaultTests {
         await again.close()
     }
 
+    /// SQLite reports as an error of the disk that the index of the log can't be made longer.
+    @Test func aFullDiskThatTheIndexOfTheLogMeetsFirstIsNoBrokenDisk() async throws {
+        let engine = try SQLiteRecordEngine(folder: data)
+        let database = try await engine.withZone()
+        try await database.save("before", in: notes)
+        disk.fail(.writes, of: "-shm", failing: nil, error: ENOSPC)
+        // One part of the index is for 4,062 pages of the log, and each of these records takes 220.
+        var refused: RecordError?
+        for number in 0..<40 where refused == nil {
+            refused = await refusal { try await database.save("r\(number)" as Name, in: notes, ["bytes": .bytes([UInt8](repeating: 7, count: 900_000))]) }
+        }
+        #expect(disk.failed > 0)
+        #expect(refused?.code == .quotaExceeded, "\(String(describing: refused))")
+        #expect(await engine.health().first?.readOnlyBecause == nil)
+        disk.heal()
+        try await database.save("after", in: notes)
+        #expect(try await database.names(in: notes, of: ["before", "after"]) == ["before", "after"])
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// Whoever asks for a user gets an answer, whatever keeps the user's record from being made.
+    @Test func aUserWhoseRecordCantBeMadeIsNotFound() async throws {
+        let engine = try SQLiteRecordEngine(folder: data)
+        let database = try await engine.full(.public)
+        try await database.save("before")
+        _ = try await engine.full(.public, as: grace)
+        disk.fail(.syncs, of: "-wal")
+        let found = try await database.fetch([RecordID(recordName: "before"), RecordID(recordName: grace.userRecordName)], desiredKeys: nil)
+        #expect(disk.failed == 1)
+        #expect(try found[0].get().recordID.recordName == "before")
+        #expect(throws: RecordError.recordNotFound) { try found[1].get() }
+        await engine.close()
+    }
+
     /// What an index build left halfway must not be found later, nor be missed.
     @Test func anIndexBuildThatFailedIsDoneAnew() async throws {
         var engine = try await LargeStore.make(records: 8000, in: data)

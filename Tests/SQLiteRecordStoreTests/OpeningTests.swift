@@ -4,6 +4,7 @@ import JSON
 import RecordStore
 import Records
 import StoreScenarios
+import Synchronization
 import TestSupport
 import Testing
 
@@ -134,19 +135,22 @@ import Testing
         return links.count { ((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? "").hasPrefix(path) }
     }
 
-    @Test("Stores are opened and closed under many requests at once, and none fails or is lost")
+    @Test("Stores are opened and closed under many requests at once, never too many, and none is lost")
     func manyAtOnce() async throws {
         var limits = OpenStores.Limits()
-        limits.unused = 2
+        (limits.unused, limits.all) = (2, 4)
         let engine = try engine(limits)
         for number in 0..<6 { try await zone(try await database(engine, number)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<12 {
                 group.addTask {
                     for round in 0..<15 {
-                        let database = try await self.database(engine, (task + round) % 6)
-                        try await database.save(Name("r\(task)-\(round)"), in: notes)
-                        _ = try await database.pull(notes)
+                        try await Self.persistently {
+                            let database = try await self.database(engine, (task + round) % 6)
+                            try await database.save(Name("r\(task)-\(round)"), in: notes)
+                            _ = try await database.pull(notes)
+                        }
+                        #expect(engine.open.count <= 4)
                     }
                 }
             }
@@ -159,6 +163,91 @@ import Testing
             #expect(try await StoreRecount.problems(of: database) == [])
         }
         #expect(count == 12 * 15)
+        await engine.close()
+    }
+
+    /// Does what clients do who are told to try again later.
+    private static func persistently(_ work: () async throws -> Void) async throws {
+        while true {
+            do {
+                return try await work()
+            } catch let error as Records.RecordError where error.code == .tryAgainLater {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    @Test("Of more containers at once than there may be open as many are answered as there is room for")
+    func moreThanRoom() async throws {
+        for number in 0..<6 { try await closedStore(number) }
+        var limits = OpenStores.Limits()
+        (limits.unused, limits.all) = (2, 2)
+        let engine = try engine(limits)
+        // Each holds its store until all have been answered.
+        let held: [(StorePlace, StoreReader)] = try await withThrowingTaskGroup(of: (StorePlace, StoreReader)?.self) { group in
+            for number in 0..<6 {
+                group.addTask {
+                    do {
+                        let place = try #require(try await self.database(engine, number) as? SQLiteDatabase).store
+                        return (place, try await place.enter())
+                    } catch let error as Records.RecordError where error.code == .tryAgainLater {
+                        return nil
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { if let held = $1 { $0.append(held) } }
+        }
+        #expect(held.count == 2 && engine.open.count == 2)
+        for (place, reader) in held { place.leave(reader) }
+        for number in 0..<6 { #expect(try await database(engine, number).pull(notes).changes.count == 1) }
+        await engine.close()
+    }
+
+    @Test("Asking for names under which nobody saved anything closes no store")
+    func absentNames() async throws {
+        var limits = OpenStores.Limits()
+        limits.unused = 2
+        let engine = try engine(limits)
+        var places: [StorePlace] = []
+        for number in 0..<2 {
+            let database = try await database(engine, number)
+            try await zone(database)
+            places.append(try #require(database as? SQLiteDatabase).store)
+        }
+        let before = places.map { $0.openStore.map { ObjectIdentifier($0) } }
+        for number in 10..<20 { #expect(try await database(engine, number).zones().count == 1) }
+        #expect(places.map { $0.openStore.map { ObjectIdentifier($0) } } == before)
+        #expect(!before.contains(nil))
+        await engine.close()
+    }
+
+    @Test("Names that were only asked for are forgotten, unless somebody still holds one")
+    func forgetting() async throws {
+        var limits = OpenStores.Limits()
+        limits.places = 3
+        let engine = try engine(limits)
+        let held = try await database(engine, 1)
+        for number in 2..<30 { _ = try await database(engine, number) }
+        #expect(engine.stores.withLock { $0?.count ?? 0 } < 15)
+        let anew = try await database(engine, 1)
+        #expect(try #require(held as? SQLiteDatabase).store === #require(anew as? SQLiteDatabase).store)
+        try await zone(anew)
+        try await anew.save("one", in: notes)
+        #expect(try await held.pull(notes).changes.count == 1)
+        #expect(engine.open.count == 1)
+        await engine.close()
+    }
+
+    @Test("Stores that were read by many at once keep to their share of the handles")
+    func handles() async throws {
+        let engine = try engine(OpenStores.Limits(openFiles: 512))
+        for number in 0..<20 {
+            let database = try await database(engine, number)
+            try await zone(database)
+            // All readers at once, each of which stays open.
+            _ = try await ReadMeter(try #require(database as? SQLiteDatabase).store)
+        }
+        #expect(Self.openFiles(in: data) <= max(512 / 2 - OpenStores.Limits.reserve / 2, 2 * OpenStores.Limits.handlesPerStore))
         await engine.close()
     }
 
@@ -186,15 +275,28 @@ import Testing
         await engine.close()
     }
 
+    /// A container with a zone and a record, as a closed server leaves it.
+    private func closedStore(_ number: Int = 1) async throws {
+        let engine = try engine()
+        let database = try await database(engine, number)
+        try await zone(database)
+        try await database.save("one", in: notes)
+        await engine.close()
+    }
+
+    private func file(_ number: Int = 1) -> URL { data.appending(path: "iCloud.com.example.C\(number)/development.sqlite") }
+
     @Test("After a start with a full disk everything can be read, and nothing be saved until there is room", .enabled(if: WatchedFolder.isPossible))
     func fullDisk() async throws {
         let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
-        let first = try engine()
-        let database = try await database(first, 1)
-        try await zone(database)
-        try await database.save("one", in: notes)
-        var token = try await database.pull(notes).token
-        await first.close()
+        try await closedStore()
+        // Older files number their users from 1 on.
+        let queue = try DatabaseQueue(path: file().path(percentEncoded: false))
+        try await queue.write { try $0.execute(sql: "UPDATE users SET number = 1; UPDATE zones SET owner = 1 WHERE owner <> 0") }
+        try queue.close()
+        let healthy = try engine()
+        var token = try await database(healthy, 1).pull(notes).token
+        await healthy.close()
         for calls in [WatchedFolder.Calls.writes, [.writes, .truncates]] {
             disk.fail(calls, failing: nil, error: ENOSPC)
             let engine = try engine()
@@ -213,6 +315,64 @@ import Testing
             token = try await again.pull(notes).token
             await engine.close()
         }
+    }
+
+    @Test("Saves that a full disk refuses keep no read waiting, and open nothing anew", .enabled(if: WatchedFolder.isPossible))
+    func refusedSaves() async throws {
+        try await closedStore()
+        let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
+        disk.fail(.writes, failing: nil, error: ENOSPC)
+        let engine = try engine()
+        let database = try await database(engine, 1)
+        let place = try #require(database as? SQLiteDatabase).store
+        // Somebody reads at length.
+        let held = try await place.enter()
+        let codes = await withTaskGroup(of: ServerErrorCode?.self) { group in
+            for number in 0..<50 {
+                group.addTask { await refusal { try await database.save(Name("r\(number)"), in: notes) }?.code }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.allSatisfy { $0 == .quotaExceeded })
+        #expect(try await database.pull(notes).changes.count == 1)
+        place.leave(held)
+        let later = try await place.enter()
+        #expect(later === held, "it was opened anew")
+        place.leave(later)
+        let names = try FileManager.default.contentsOfDirectory(atPath: file().deletingLastPathComponent().path(percentEncoded: false))
+        #expect(names.filter { $0.hasPrefix(".") } == [], "nothing stays of the looks at the folder")
+        disk.heal()
+        try await database.save("two", in: notes)
+        #expect(try await database.pull(notes).changes.count == 2)
+        await engine.close()
+    }
+
+    @Test("Those who wait for a long read on a full disk keep no other container waiting", .enabled(if: WatchedFolder.isPossible))
+    func longReadOnFullDisk() async throws {
+        for number in 1...2 { try await closedStore(number) }
+        let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
+        disk.fail(.writes, failing: nil, error: ENOSPC)
+        let engine = try engine()
+        let (database, other) = (try await database(engine, 1), try await self.database(engine, 2))
+        let place = try #require(database as? SQLiteDatabase).store
+        let (begun, end, isOver) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0), Shared(false))
+        async let long = place.readAtLength(for: .query) { _, _ in
+            begun.continuation.finish()
+            end.wait()
+            isOver.withLock { $0 = true }
+            return true
+        }
+        for await _ in begun.stream {}
+        // Ends the test where those who wait hold all threads.
+        DispatchQueue.global().asyncAfter(deadline: .now() + 20) { end.signal() }
+        let waiting = (0..<(2 * ProcessInfo.processInfo.activeProcessorCount)).map { _ in Task { try await database.pull(notes).changes.count } }
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(try await other.pull(notes).changes.count == 1)
+        #expect(!isOver.withLock { $0 })
+        end.signal()
+        #expect(try await long)
+        for task in waiting { #expect(try await task.value == 1) }
+        await engine.close()
     }
 
     @Test("A log that a killed server left is read on a full disk too", .enabled(if: WatchedFolder.isPossible))
@@ -238,6 +398,53 @@ import Testing
         try await again.save("two", in: notes)
         #expect(try await again.pull(notes).changes.count == 2)
         await killed.close()
+    }
+
+    @Test("Damage stays known when the store is closed, and a save that meets it tells health too", arguments: [true, false])
+    func damageIsKnown(isMetBySave: Bool) async throws {
+        let engine = try engine()
+        let database = try await database(engine, 1)
+        try await zone(database)
+        let place = try #require(database as? SQLiteDatabase).store
+        try await place.write { db, _ in try db.execute(sql: "UPDATE zones SET moment = 'text'") }
+        let refused = await refusal {
+            if isMetBySave { try await database.save("one", in: notes) } else { _ = try await database.zones() }
+        }
+        #expect(refused?.code == .internalError && refused?.reason.contains("'zones'") == true && refused?.reason.contains("Restore a copy") == true)
+        let open = await engine.health().first
+        #expect(open?.status == .unreadable)
+        while await !place.closeUnlessUsed() { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await engine.health().first == open)
+        await engine.close()
+    }
+
+    @Test("Another program's database is refused, and stays as it is to the byte")
+    func foreignFile() async throws {
+        let folder = file().deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let queue = try DatabaseQueue(path: file().path(percentEncoded: false))
+        try await queue.write { try $0.execute(sql: "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')") }
+        try queue.close()
+        let before = try Data(contentsOf: file())
+        let engine = try engine()
+        let refused = await refusal { _ = try await database(engine, 1) }
+        #expect(refused?.reason.contains("another program's database") == true)
+        await engine.close()
+        #expect(try Data(contentsOf: file()) == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) == ["development.sqlite"])
+    }
+
+    @Test("The log is told the same once")
+    func recentMessages() {
+        let (messages, now) = (RecentMessages(), ContinuousClock.now)
+        #expect(messages.isNew("one", at: now))
+        #expect(!messages.isNew("one", at: now + .seconds(60)))
+        #expect(messages.isNew("two", at: now + .seconds(60)))
+        #expect(!messages.isNew("one", at: now + .seconds(120)), "another message in between makes it no news")
+        #expect(messages.isNew("one", at: now + .seconds(7200)))
+        for number in 0..<1000 { _ = messages.isNew("\(number)", at: now + .seconds(7200)) }
+        #expect(!messages.isNew("another", at: now + .seconds(7200)), "not even messages that all differ fill the log")
+        #expect(messages.isNew("another", at: now + .seconds(14_400)))
     }
 
     @Test("Nobody gets in by removing the lock's file")

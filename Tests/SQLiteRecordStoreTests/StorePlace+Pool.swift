@@ -13,5 +13,5 @@ extension StorePlace {
     }
 
     /// Whether nothing was saved yet, so that there is no file.
-    var isAbsent: Bool { (try? StoreInspection.look(at: key, in: folder)) == .nothing }
+    var isAbsent: Bool { (try? StoreInspection.look(at: key, in: settings.folder)) == .nothing }
 }

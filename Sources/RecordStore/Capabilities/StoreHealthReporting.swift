@@ -2,7 +2,7 @@ public import Records
 
 /// An engine that knows whether its stores can be read and take saves.
 public protocol StoreHealthReporting: RecordEngine {
-    /// The stores that were asked for something since the engine was made, and those that can't be opened, by container and environment.
+    /// The stores that are open, and those that can't be opened or read, by container and environment.
     func health() async -> [StoreHealth]
 }
 

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A container can be read before anything was saved in it. The tokens of such a read must be good after the first save, so its keys are
 /// known before there is a file to keep them in. They follow from a secret of this process, so nothing is kept for containers that are only
-/// read.
+/// read; a token from before the first save is foreign after a restart.
 final class NewStoreKeys: Sendable {
     struct Keys: Sendable {
         let tokens: [UInt8]

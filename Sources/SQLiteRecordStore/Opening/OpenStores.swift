@@ -10,13 +10,16 @@ final class OpenStores: Sendable {
     struct Limits: Sendable {
         /// Stores that stay open although nobody uses them.
         var unused = 24
-        /// Stores that are open at all, each of which takes about as many handles as ``handlesPerStore``.
+        /// Stores that are open at all, each of which takes up to ``handlesPerStore`` handles.
         var all: Int
         /// How long a store that nobody uses stays open.
         var patience = Duration.seconds(60)
+        /// Places beyond which those are forgotten that hold nothing.
+        var places = 10_000
 
-        /// The file, its log and its index for the writer, and the first two for each reader, of which a busy store has some.
-        static let handlesPerStore = 8
+        /// The file, its log, the log's index and the undo of a savepoint for the writer, and the first two for each reader. A store that was busy
+        /// once keeps all its readers.
+        static var handlesPerStore: Int { 4 + 2 * SQLiteStore.readerLimit }
         /// Handles for everything else: connections, files of assets, the accounts.
         static let reserve = 64
 
@@ -44,21 +47,41 @@ final class OpenStores: Sendable {
     /// Makes room for a store that is about to be opened, and counts it.
     /// - Throws: `RecordError` TRY_AGAIN_LATER when as many are in use as there may be.
     func admit(_ place: StorePlace) async throws {
-        open.withLock { $0[place.key] = place }
         for _ in 0..<Self.tries {
-            var excess = count - limits.unused
-            for other in places.filter({ $0 !== place }).sorted(by: { $0.lastUse < $1.lastUse }) where excess > 0 {
-                if await other.closeUnlessUsed() { excess -= 1 }
-            }
-            if count <= limits.all { return }
-            // Most are in use for a moment only. Going away ends the wait.
-            try? await Task.sleep(for: Self.pause)
+            // Those who wait are not counted: else as many that come at once would keep one another out.
+            let isIn = enter(place)
+            let hasClosed = await closeUnused(besides: place)
+            if isIn { return }
+            // Most are in use for a moment only.
+            if !hasClosed { try? await Task.sleep(for: Self.pause) }
         }
-        remove(place)
         throw RecordError(
             .tryAgainLater,
             "\(limits.all) containers are in use, as many as the system's limit of \(OpenFiles.limit) open files allows. Ask again later, or start the server "
                 + "with a higher limit (ulimit -n)", retryAfter: 1)
+    }
+
+    /// - Returns: whether there is room.
+    private func enter(_ place: StorePlace) -> Bool {
+        open.withLock { open in
+            guard open.count < limits.all || open[place.key] != nil else { return false }
+            open[place.key] = place
+            return true
+        }
+    }
+
+    /// Closes those that were not used for longest, until no more stay open than may be unused, with the one that is about to be opened.
+    /// - Returns: whether one was closed.
+    private func closeUnused(besides place: StorePlace) async -> Bool {
+        let others = places.filter { $0 !== place }
+        var excess = others.count + 1 - limits.unused
+        var hasClosed = false
+        for other in others.sorted(by: { $0.lastUse < $1.lastUse }) where excess > 0 {
+            guard await other.closeUnlessUsed() else { continue }
+            excess -= 1
+            hasClosed = true
+        }
+        return hasClosed
     }
 
     func remove(_ place: StorePlace) {

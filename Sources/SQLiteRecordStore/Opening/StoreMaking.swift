@@ -7,7 +7,7 @@ internal import Records
 /// that something else did.
 enum StoreMaking {
     /// Waits for the disk.
-    /// - Throws: SQLite's and the file system's errors; nothing is left behind then.
+    /// - Throws: SQLite's and the file system's errors; no file is left behind then.
     static func make(_ key: StoreKey, _ keys: NewStoreKeys.Keys, _ settings: StoreSettings) throws {
         try checkCase(of: key.container, in: settings.folder)
         let folder = key.folder(in: settings.folder)

@@ -23,13 +23,17 @@ final class StoreReader: Sendable {
     private let connections: any DatabaseReader
     private let settings: StoreSettings
     private let reads = Atomic<Int>(0)
+    /// Where there is one connection alone, those who read wait for it here: none of them holds a thread meanwhile.
+    private let turn: AsyncSemaphore?
     private let tokens: Mutex<TokenOffice>
     private let found = Mutex<StoreTrouble?>(nil)
+    private let messages = RecentMessages()
 
     init(_ connections: any DatabaseReader, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening, _ settings: StoreSettings) {
         self.connections = connections
         self.key = key
         self.settings = settings
+        turn = connections is DatabaseQueue ? AsyncSemaphore(limit: 1, refusal: LongReadTurns.refusal) : nil
         journalLimits = facts.journal
         assetTickets = AssetTickets(key: facts.assetKey)
         tokens = Mutex(
@@ -43,6 +47,8 @@ final class StoreReader: Sendable {
         connections = empty
         self.key = key
         self.settings = settings
+        // Its tables are empty: no read takes long.
+        turn = nil
         journalLimits = settings.journal ?? .standard
         assetTickets = AssetTickets(key: keys.assets)
         tokens = Mutex(TokenOffice(seal: TokenSeal(key: keys.tokens), incarnations: StoreOpening(making: keys).incarnations))
@@ -52,13 +58,15 @@ final class StoreReader: Sendable {
     /// Runs a short read on a snapshot: no reader may wait for a client inside.
     ///
     /// It runs on the caller's own thread. Handing it to another and back costs more than a lookup itself. Whoever calls is inside of ``gate``.
+    /// - Throws: `CancellationError` when the task is cancelled while it waits for the only connection.
     func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
         // A task that does nothing but read would otherwise never make way for others.
         if reads.add(1, ordering: .relaxed).newValue % Self.readsInTurn == 0 { await Task.yield() }
         do {
-            return try readNow(body)
+            guard let turn else { return try readNow(body) }
+            return try await turn.run { try readNow(body) }
         } catch {
-            throw problem(error)
+            throw refusal(after: error) ?? error
         }
     }
 
@@ -73,22 +81,24 @@ final class StoreReader: Sendable {
     ) async throws -> Value {
         do {
             return try await longReads[purpose].run { [self] in
-                try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
+                guard let turn else { return try await readElsewhere(body) }
+                return try await turn.run { try await readElsewhere(body) }
             }
         } catch {
-            throw problem(error)
+            throw refusal(after: error) ?? error
         }
     }
 
-    /// What is said to whoever asked. What is not about the store is handed on.
-    private func problem(_ error: any Error) -> any Error {
-        guard let problem = StoreProblem(error, reading: key) else { return error }
-        let isNew = found.withLock { found in
-            defer { if problem.isDamage { found = found ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
-            return found == nil
-        }
-        // Whoever asks for the same again must not fill the log.
-        if isNew { settings.logger.error("\(key) can't be read: \(problem.details)") }
+    private func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+        try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
+    }
+
+    /// Logs an error, and remembers damage that it shows.
+    /// - Returns: what is said to whoever asked; `nil` for an error that is not about the store.
+    func refusal(after error: any Error) -> RecordError? {
+        guard let problem = StoreProblem(error, reading: key) else { return nil }
+        if problem.isDamage { found.withLock { $0 = $0 ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
+        if messages.isNew(problem.details) { settings.logger.error("\(key) can't be read: \(problem.details)") }
         return problem.refusal
     }
 

@@ -1,0 +1,180 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+// Reading and writing: whoever comes in opens the store, and keeps it open until they leave.
+
+extension StorePlace {
+    // MARK: Reading
+
+    /// Runs a short read on a snapshot: no reader may wait for a client inside.
+    func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
+        let reader = try await enter()
+        defer { leave(reader) }
+        return try await reader.read(body)
+    }
+
+    /// The same for a read that may look at very much, on a thread that other requests don't need.
+    func readAtLength<Value: Sendable>(
+        for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value
+    ) async throws -> Value {
+        let reader = try await enter()
+        defer { leave(reader) }
+        return try await reader.readAtLength(for: purpose, body)
+    }
+
+    /// How far the work on indexes is.
+    func indexBuilds(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
+        if let store = openStore { return try store.indexBuilds(catalog, db) }
+        return try IndexWork.progress(catalog, db, inHand: [:])
+    }
+
+    // MARK: Writing
+
+    /// Waits until a change is on disk. The file is made where there is none.
+    /// - Parameter isAlone: whether it is committed without others, as what touches very much must be.
+    func write<Value: Sendable>(
+        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
+    ) async throws -> Value {
+        let store = try await enterForWriting()
+        defer { leave(store.reader) }
+        return try await store.write(isAlone: isAlone, body)
+    }
+
+    /// Notes the number of a user who was entered with a save.
+    func note(_ number: Int64, of name: Name) { state.withLock { $0.users.note(number, of: name) } }
+
+    func expireTokens() async throws {
+        let store = try await enterForWriting()
+        defer { leave(store.reader) }
+        try await store.expireTokens()
+    }
+
+    func waitForIndexes(_ works: Set<Int64>) async throws {
+        let store = try await enterForWriting()
+        defer { leave(store.reader) }
+        try await store.waitForIndexes(works)
+    }
+
+    /// Removes the records and values that a change of the schema takes away, as far as they are too many for one transaction.
+    /// - Returns: by type, the position up to which saves have lost the values of the fields that go.
+    func removeBefore(_ change: SchemaChange, by caller: Caller, at now: Timestamp) async throws -> [Name: Int64] {
+        let store = try await enterForWriting()
+        defer { leave(store.reader) }
+        return try await SchemaRemoval(store: store, caller: caller, now: now, limits: settings.indexLimits).run(change)
+    }
+
+    func sweep() { openStore?.sweep() }
+
+    /// The store while it is open for writing.
+    var openStore: SQLiteStore? {
+        state.withLock { if case .open(let store) = $0.phase { store } else { nil } }
+    }
+
+    // MARK: Coming in
+
+    /// Opens the store, or finds out that there is nothing to open, so that keys and users are known.
+    func prepare() async throws {
+        try await enter().gate.leave()
+    }
+
+    /// Whoever came in must ``leave(_:)``.
+    func enter() async throws -> StoreReader {
+        while true {
+            var isAbsent = false
+            let (reader, task) = try state.withLock { state -> (StoreReader?, Task<Void, any Error>?) in
+                switch state.phase {
+                case .open(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
+                case .readOnly(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
+                case .absent(let reader):
+                    isAbsent = true
+                    return (reader.gate.tryEnter() ? reader : nil, nil)
+                case .changing(let task): return (nil, task)
+                case .closed: return (nil, change(&state) { place in try await place.openFile(makes: false) })
+                case .ended: throw RecordError.storeClosed
+                }
+            }
+            if let task { try await task.value }
+            guard let reader else {
+                await Task.yield()
+                continue
+            }
+            if isAbsent, hasAppeared {
+                reader.gate.leave()
+                forget(absent: reader)
+                continue
+            }
+            used.store(Self.now, ordering: .relaxed)
+            return reader
+        }
+    }
+
+    func leave(_ reader: StoreReader) {
+        used.store(Self.now, ordering: .relaxed)
+        reader.gate.leave()
+    }
+
+    /// What a saver finds.
+    private enum WayIn {
+        case inside(SQLiteStore)
+        /// It is about to be closed.
+        case shut
+        case after(Task<Void, any Error>)
+        case readOnly(ReadOnlyStore)
+    }
+
+    private func enterForWriting() async throws -> SQLiteStore {
+        while true {
+            let way = try state.withLock { state -> WayIn in
+                switch state.phase {
+                case .open(let store): return store.reader.gate.tryEnter() ? .inside(store) : .shut
+                case .readOnly(let store):
+                    if let last = state.lastRetry, Self.now - last < Self.retryPause { throw store.refusal }
+                    return .readOnly(store)
+                case .closed, .absent: return .after(change(&state) { place in try await place.openFile(makes: true) })
+                case .changing(let task): return .after(task)
+                case .ended: throw RecordError.storeClosed
+                }
+            }
+            switch way {
+            case .inside(let store):
+                used.store(Self.now, ordering: .relaxed)
+                return store
+            case .shut: await Task.yield()
+            case .after(let task): try await task.value
+            case .readOnly(let store):
+                // Opening it anew shuts out those who read: only when the disk seems to have room again.
+                guard await store.looksWritable() else { throw store.refusal }
+                try await reopen(store)?.value
+            }
+        }
+    }
+
+    /// Nanoseconds between two openings of a store that can only be read.
+    private static let retryPause: Int64 = 1_000_000_000
+
+    /// Opens a store anew that could only be read, unless another saver does so already.
+    private func reopen(_ store: ReadOnlyStore) -> Task<Void, any Error>? {
+        state.withLock { state in
+            guard case .readOnly(let held) = state.phase, held === store else { return nil }
+            return change(&state) { place in
+                await store.close()
+                try await place.openFile(makes: true, isRetry: true)
+            }
+        }
+    }
+
+    /// Whether somebody put a file where there was none.
+    private var hasAppeared: Bool {
+        access(key.file(in: settings.folder).path(percentEncoded: false), F_OK) == 0
+    }
+
+    private func forget(absent reader: StoreReader) {
+        state.withLock { state in
+            if case .absent(let held) = state.phase, held === reader { state.phase = .closed }
+        }
+    }
+}
