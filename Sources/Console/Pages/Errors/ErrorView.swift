@@ -13,6 +13,7 @@ struct ErrorView: Page {
     let reason: String
     let code: String?
     let remedy: String?
+    let retryAfter: Int?
     /// Back to where the error came about; `nil` outside of any place.
     let back: Frame.Link?
 
@@ -23,6 +24,7 @@ struct ErrorView: Page {
         self.reason = reason
         code = nil
         remedy = nil
+        retryAfter = nil
         back = nil
     }
 
@@ -33,6 +35,7 @@ struct ErrorView: Page {
         reason = error.reason
         code = error.code.rawValue
         self.back = back
+        retryAfter = error.retryAfter
         remedy = error.retryAfter.map { "It can succeed in \(Digits.count($0, "second"))." }
     }
 }

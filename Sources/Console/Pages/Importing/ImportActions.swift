@@ -6,19 +6,19 @@ internal import Records
 
 /// Takes files, previews them, and imports them behind the page.
 enum ImportActions {
-    /// What importing the sent file, or one that was sent before, would do.
-    /// - Parameter remark: why it is shown, where that was not asked for.
+    /// What importing the sent rows, or those that were sent before, would do.
+    /// - Parameters:
+    ///   - sent: rows that came with the form, or why they could not be kept; `nil` for none.
+    ///   - remark: why it is shown, where that was not asked for.
     static func preview(
-        _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, remark: String? = nil
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, remark: String? = nil
     ) async throws -> Answer {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
         var upload: ImportUploads.Upload?
         do {
-            if let file {
-                upload = try await uploads.keep(file.bytes, fileName: file.name, format: form.format)
-            } else if let text = visit.fields.text("text") {
-                upload = try await uploads.keep(Array(text.utf8), fileName: "", format: form.format)
+            if let sent {
+                upload = try sent.get()
             } else if let id = visit.fields.text("upload") {
                 upload = try uploads.upload(id, as: form.format)
             }
@@ -33,18 +33,17 @@ enum ImportActions {
 
     /// Begins the import that was previewed. When it would be another one by now, shows the preview anew.
     static func run(
-        _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, runs: BackgroundRuns
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, runs: BackgroundRuns
     ) async throws -> Answer {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
         let id = visit.fields["upload"] ?? ""
-        let hasOtherRows = file != nil || visit.fields.text("text") != nil
-        if !hasOtherRows, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
-        let upload = hasOtherRows ? nil : try uploads.upload(id, as: form.format)
+        if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
+        let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
         let mark = upload.map { form.mark($0, nameField: form.nameField ?? "", at: visit.place) }
         guard let upload, let mark, Name(mark) == Name(visit.fields["previewed"] ?? "") else {
             let remark = "Nothing was imported: this is not what was shown when the button was pressed. This is what would come of it now."
-            return try await preview(visit, file: file, uploads: uploads, remark: remark)
+            return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
         }
         let preview = try preview(form, upload, visit)
         if preview.problemCount > 0, !form.skipsBadRows {

@@ -1,14 +1,13 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import NIOCore
 internal import Records
 
 extension Response {
     /// Records as a file. JSON is shown by browsers, the others are kept.
     /// - Parameter name: what the file is called, without its ending. Anything but letters, digits, dots and underscores becomes a hyphen.
     static func file(_ bytes: [UInt8], format: ResultFormat, name: String) -> Response {
-        file(ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)), format: format, name: name)
+        file(.pieces(of: bytes), format: format, name: name)
     }
 
     static func file(_ body: ResponseBody, format: ResultFormat, name: String) -> Response {
@@ -30,6 +29,8 @@ extension Response {
 
     /// Why there is no file, as the web services say it.
     static func refusal(_ error: RecordError) -> Response {
-        .json(RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
+        var response = json(RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
     }
 }
