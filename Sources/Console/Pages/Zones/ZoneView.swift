@@ -26,7 +26,6 @@ struct ZoneView: Page {
     struct Sharing: ViewModel {
         let participants: [Participant]
         let action: String
-        /// Users it could be shown to.
         /// Whom to share with; `nil` where nobody else is there.
         let user: UserField?
         let usersPage: String
@@ -96,7 +95,8 @@ extension ZoneView.Sharing {
         }
         action = place.link("zone/share")
         let actor = visit.people.actor
-        user = visit.people.count > 1 ? UserField(visit.people, name: "with", id: "with") { $0 != actor } : nil
+        let others = UserField(visit.people, name: "with", id: "with") { $0 != actor && !$0.isServerKey }
+        user = others.isTyped || !others.choices.isEmpty ? others : nil
         usersPage = place.link("users")
     }
 }
