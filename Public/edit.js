@@ -64,8 +64,10 @@ function enableNames(input) {
   input.setAttribute('list', list.id)
   let waiting, asked
   // Names are suggested from the database that the page was made for.
-  const places = [...input.form.querySelectorAll('select[data-names-place]')]
-  const isElsewhere = () => places.some(select => !select.selectedOptions[0]?.defaultSelected)
+  // Where there are many users, theirs is typed.
+  const places = [...input.form.querySelectorAll('[data-names-place]')]
+  const isElsewhere = () => places.some(place =>
+    place.selectedOptions ? !place.selectedOptions[0]?.defaultSelected : place.value !== place.defaultValue)
   const ask = async () => {
     if (isElsewhere() || asked === input.value) return
     asked = input.value
