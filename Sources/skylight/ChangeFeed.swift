@@ -74,7 +74,6 @@ struct ChangeFeed: Sendable {
         defer { bar.finish() }
         // The first page says what is wrong with the token, in the words for it.
         var page = try await page(since: token)
-        // Without it only the bar has no end.
         // A server that can't tell how many there are is followed without a bar.
         let total = try? await total(since: token)
         var done = 0

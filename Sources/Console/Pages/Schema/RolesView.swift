@@ -85,7 +85,6 @@ struct RolesView: Page {
     let remove: String
     let give: String
     let take: String
-    /// Everybody who can be given a role.
     /// Whether more users have roles than are shown.
     let isCut: Bool
     let columns: [String]
