@@ -63,9 +63,10 @@ function enableNames(input) {
   input.after(list)
   input.setAttribute('list', list.id)
   let waiting, asked
-  // The suggestions are from the database of the loaded page.
-  const places = [...input.form.querySelectorAll('select[data-names-place]')]
-  const isElsewhere = () => places.some(select => !select.selectedOptions[0]?.defaultSelected)
+  // The suggestions are from the database of the loaded page. A server with many users has an input for the user.
+  const places = [...input.form.querySelectorAll('[data-names-place]')]
+  const isElsewhere = () => places.some(place =>
+    place.selectedOptions ? !place.selectedOptions[0]?.defaultSelected : place.value !== place.defaultValue)
   const ask = async () => {
     if (isElsewhere() || asked === input.value) return
     asked = input.value

@@ -1,3 +1,4 @@
+internal import DataTransfer
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -15,29 +16,25 @@ extension Console {
         show("record/new", on: router) { .page(try await EditActions.new($0)) }
         show("record/edit", on: router) { .page(try await EditActions.edit($0)) }
         show("record/duplicate", on: router) { .page(try await EditActions.duplicate($0)) }
-        submit("record/save", on: router) { visit, _ in try await EditActions.submit(visit) }
-        submit("record/resolve", on: router) { visit, _ in try await EditActions.resolve(visit) }
+        submit("record/save", on: router) { try await EditActions.submit($0) }
+        submit("record/resolve", on: router) { try await EditActions.resolve($0) }
         router.get(RouterPath("\(Self.placePath)/record/names")) { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return Response.content(try await RecordNames.json(visit), type: "application/json")
         }
         addContainerPages(to: router)
         show("bulk", on: router) { .page(try await BulkView.load($0)) }
-        submit("bulk/run", on: router) { visit, _ in try await BulkView.run(visit, runs: runs) }
+        submit("bulk/run", on: router) { try await BulkView.run($0, runs: runs) }
         show("record/compare", on: router) { .page(try await RecordComparisonView.load($0)) }
         show("record/copy", on: router) { .page(try await RecordCopyView.load($0)) }
-        submit("record/copy", on: router, takesLong: true) { visit, _ in try await RecordCopyView.submit(visit) }
+        submit("record/copy", on: router, takesLong: true) { try await RecordCopyView.submit($0) }
         show("zone/copy", on: router) { .page(try await ZoneCopyView.load($0)) }
-        submit("zone/copy", on: router) { visit, _ in try await ZoneCopyView.copy(visit, runs: runs) }
+        submit("zone/copy", on: router) { try await ZoneCopyView.copy($0, runs: runs) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
         show("importing", on: router) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
-        submit("importing/preview", on: router, limit: Self.importFormLimit, takesLong: true) { visit, file in
-            try await ImportActions.preview(visit, file: file, uploads: uploads)
-        }
-        submit("importing/run", on: router, limit: Self.importFormLimit, takesLong: true) { visit, file in
-            try await ImportActions.run(visit, file: file, uploads: uploads, runs: runs)
-        }
+        bring("importing/preview", on: router) { visit, sent in try await ImportActions.preview(visit, sent: sent, uploads: uploads) }
+        bring("importing/run", on: router) { visit, sent in try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs) }
     }
 
     /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
@@ -60,18 +57,43 @@ extension Console {
         }
     }
 
-    /// Adds a form that answers with a page or a redirect. The form may carry one file.
+    /// Adds a form that answers with a page or a redirect.
     /// - Parameter takesLong: true if the action may run so long that it must stop when the client disconnects.
     private func submit(
-        _ path: String, on router: Router<ServingRequestContext>, limit: Int = recordFormLimit, takesLong: Bool = false,
-        _ action: @escaping @Sendable (Visit, (bytes: [UInt8], name: String)?) async throws -> Answer
+        _ path: String, on router: Router<ServingRequestContext>, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            let bytes = try await request.bodyBytes(limit: limit)
-            let contentType = request.headers[.contentType]
-            let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
+            let fields = try await request.form(limit: Self.recordFormLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
-            return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit, file) } : try await action(visit, file) }
+            return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit) } : try await action(visit) }
+        }
+    }
+
+    /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of it in memory.
+    private func bring(
+        _ path: String, on router: Router<ServingRequestContext>,
+        _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
+    ) {
+        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+            let (fields, sent) = try await keepRows(of: request)
+            RequestMemory.current?.dropBody()
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            return try await response(to: visit) { try await context.lengthy { try await action(visit, sent) } }
+        }
+    }
+
+    /// The other fields of the form, and the rows that came with it as a file or as text; `nil` for none.
+    private func keepRows(of request: Request) async throws -> (FormFields, Result<ImportUploads.Upload, RecordError>?) {
+        let bytes = try await request.bodyBytes(limit: Self.importFormLimit)
+        let contentType = request.headers[.contentType]
+        let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
+        let others = FormFields(fields.pairs.filter { $0.name != "text" })
+        guard let rows = file ?? fields.text("text").map({ (Array($0.utf8), "") }) else { return (others, nil) }
+        do {
+            let format = fields["format"].flatMap { FileFormat(rawValue: $0) }
+            return (others, .success(try await uploads.keep(rows.bytes, fileName: rows.name, format: format)))
+        } catch let error as RecordError {
+            return (others, .failure(error))
         }
     }
 

@@ -4,8 +4,8 @@ internal import NIOCore
 
 /// Answers HEAD as GET is answered, without the body: the routes behind it know GET alone.
 ///
-/// The body is not made either, so a stream that would never end costs nothing. Parts are of the answers to GET alone (RFC 9110, 14.2), so HEAD
-/// asks for none.
+/// Nothing is written, so a stream that would never end costs no more than its beginning. Parts are of the answers to GET alone (RFC 9110, 14.2), so
+/// HEAD asks for none.
 public struct HeadResponder<Routes: HTTPResponder>: HTTPResponder where Routes.Context == ServingRequestContext {
     public typealias Context = ServingRequestContext
 

@@ -10,7 +10,7 @@ struct IncomingBody {
         case gzip
     }
 
-    /// A body must come at this rate, in bytes per second, in all ten seconds that are waited for it, or it is given up.
+    /// A body must come at this rate, in bytes per second, in each stretch of ten seconds that are waited for it, or it is given up.
     private static let slowestRate = 1024.0
 
     private let limit: Int64

@@ -50,17 +50,12 @@ extension NIOFileHandle {
         try result.get()
     }
 
-    /// The writer waits for a client that reads slowly, and not for an event loop that has much to do: to encrypt takes longer than to read, and what
-    /// was written meanwhile would gather before it. So this waits until the loop has come to what was written before the last chunk.
+    /// To encrypt takes longer than to read, so what is read is paced.
     private func sendThroughMemory(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
-        var taken: EventLoopFuture<Void>?
+        writer = PacedWriter(writer, on: channel.eventLoop)
         for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.chunkSize) {
             let count = min(Self.chunkSize, Int(bytes.upperBound - start))
-            let buffer = try await NIOThreadPool.singleton.runIfActive { try self.read(count, from: start) }
-            try await writer.write(buffer)
-            let before = taken
-            taken = channel.eventLoop.submit {}
-            try await before?.get()
+            try await writer.write(try await NIOThreadPool.singleton.runIfActive { try self.read(count, from: start) })
         }
     }
 }

@@ -34,9 +34,8 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
 
     public func response(from request: Request, context: some RequestContext) -> Response {
         let context = context as? ServingRequestContext
-        var response =
-            request.isWebServiceRequest || request.uri.path.hasPrefix("/assets/")
-            ? Response.json(body(id: context?.requestID ?? ""), status: status) : Response.text(reason + "\n", status: status)
+        let isJSON = request.isWebServiceRequest
+        var response = isJSON ? Response.json(body(id: context?.requestID ?? ""), status: status) : Response.text(reason + "\n", status: status)
         response.headers.append(contentsOf: headers)
         if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
         guard endsConnection, let context else { return response }

@@ -2,7 +2,8 @@ public import Accounts
 public import Hummingbird
 
 extension Router where Context == ServingRequestContext {
-    /// Adds everything that stands before every route: timing, security headers, compression, the count of memory, answers for errors, and the guards of host and origin.
+    /// Adds everything that stands before every route: timing, security headers, compression, the count of memory, answers for errors, and the guards of
+    /// host and origin.
     ///
     /// To be called before any route is added. Goes with ``responder()`` and ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1()``.
     /// - Parameters:

@@ -186,21 +186,16 @@ public struct WebServices: Sendable {
 
     /// The body of an answer. Records for which there is no room at the moment are dropped, and read again when there is.
     private func written(_ call: EndpointCall, with endpoint: any Endpoint) async throws -> [UInt8] {
-        do {
+        try await RequestMemory.makeAnswer {
             var writer = JSONWriter(capacity: 4096)
-            try await endpoint.answer(call, into: &writer)
+            do {
+                try await endpoint.answer(call, into: &writer)
+            } catch let shortage as RequestMemory.Shortage {
+                call.note?.droppedAnswer()
+                throw shortage
+            }
             return writer.bytes
-        } catch let shortage as RequestMemory.Shortage {
-            try await RequestMemory.current?.waitForRoom(after: shortage)
         }
-        var writer = JSONWriter(capacity: 4096)
-        do {
-            try await endpoint.answer(call, into: &writer)
-        } catch is RequestMemory.Shortage {
-            // There are more of them by now.
-            throw RecordError(.tryAgainLater, "The records that were asked for grow faster than they can be answered", retryAfter: 1)
-        }
-        return writer.bytes
     }
 
     /// An answer, or the protocol's words for why there is none.

@@ -1,6 +1,7 @@
 """Two records beside each other, and the ticks of the tab Fetch that lead there."""
 
 import csv
+import urllib.request
 
 from playwright.sync_api import expect
 
@@ -44,6 +45,31 @@ def test_a_record_is_found_to_compare_with(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general and Person/mary")
     page.get_by_role("link", name="Exchange sides").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
+
+
+def test_names_are_not_suggested_from_the_database_of_another_user(open_page, empty_server):
+    container = "iCloud.com.example.Many"
+    notes(empty_server, container)
+    # Where there are so many users, theirs is typed.
+    for number in range(55):
+        request = urllib.request.Request(
+            f"{empty_server.address}/database/1/{container}/development/private/zones/list", headers={"X-Skylight-User": f"user-{number}"}
+        )
+        urllib.request.urlopen(request, timeout=20).close()
+    page = open_page(f"/c/{container}/development/private/record/compare?zone=Notes&name=note0", at=empty_server)
+    box = page.get_by_label("with", exact=True)
+    options = page.locator("#names-of-other option")
+    box.fill("note")
+    expect(options.first).to_have_attribute("value", "note0")
+    user = page.locator("input[data-names-place]")
+    own = user.input_value()
+    user.fill("user-7")
+    box.fill("not")
+    page.wait_for_timeout(500)
+    expect(options).to_have_count(0)
+    user.fill(own)
+    box.fill("note")
+    expect(options.first).to_have_attribute("value", "note0")
 
 
 def test_without_scripts(open_page):

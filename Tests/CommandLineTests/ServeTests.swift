@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [
         ["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"],
-        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"], ["--asset-size-limit", "many"], ["--transfer-memory", "1MB"], ["--transfer-memory", "much"],
+        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"], ["--asset-size-limit", "many"], ["--transfer-memory", "much"],
         ["--asset-size-limit", "9999999TB"], ["--asset-grace", "-1"], ["--asset-grace", "1 week"], ["--asset-grace", "99999999d"],
     ])
     func optionsThatCannotWork(arguments: [String]) async throws {
@@ -59,6 +59,12 @@ import Testing
         let result = try await Command.run(["serve", "--ephemeral", "--port", "0", "--asset-size-limit", limit])
         #expect(result.status == 64)
         #expect(result.errors.contains("--asset-size-limit is a size of at most 128 TB"), "\(result.errors)")
+    }
+
+    @Test(arguments: ["1MB", "129TB"]) func memoryForTransfersBeyondItsBounds(size: String) async throws {
+        let result = try await Command.run(["serve", "--ephemeral", "--port", "0", "--transfer-memory", size])
+        #expect(result.status == 64)
+        #expect(result.errors.contains("--transfer-memory is a size of at least 64 MB and at most 128 TB"), "\(result.errors)")
     }
 
     @Test func aPortInUse() async throws {

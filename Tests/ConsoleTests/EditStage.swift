@@ -21,14 +21,14 @@ struct EditStage: Sendable {
     let engine: InMemoryRecordEngine
     private let caller: Caller
 
-    static func run(_ body: @Sendable (EditStage) async throws -> Void) async throws {
+    static func run(memory: MemoryBudget = MemoryBudget(), _ body: @Sendable (EditStage) async throws -> Void) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)
         let assets = AssetStores(folder: folder.url, engine: engine)
         let router = Router(context: ServingRequestContext.self)
-        router.addGuards(trusting: .loopback)
+        router.addGuards(trusting: .loopback, memory: memory)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             let stage = EditStage(client: client, engine: engine, caller: caller)

@@ -51,6 +51,22 @@ import Testing
         }
     }
 
+    @Test func noZoneIsSharedWithTheUserOfAKey() async throws {
+        try await KeyStage.run { stage in
+            #expect(try await stage.post("zones/create", [("zoneName", "Notes")]).status == .seeOther)
+            _ = try await stage.post("keys/key", [("name", "Nightly"), ("pem", Self.pem())])
+            let registered = try #require(stage.accounts.serverKeys().first)
+            let user = try #require(stage.accounts.user(recordName: registered.userRecordName))
+            #expect(try await !stage.page("zone?zone=Notes").contains("name=\"with\""), "nobody else is there")
+            _ = try stage.accounts.caller(named: "grace", deviceID: nil)
+            let page = try await stage.page("zone?zone=Notes")
+            #expect(page.contains("<option value=\"grace\"") && !page.contains("<option value=\"\(user.handle)\""))
+            let refused = try await stage.post("zone/share?zone=Notes", [("with", user.handle), ("permission", "READ_ONLY")])
+            #expect(refused.status == .badRequest && EditStage.text(refused).contains("which has no shared database; name a person"))
+            #expect(try await stage.post("zone/share?zone=Notes", [("with", "grace"), ("permission", "READ_ONLY")]).status == .seeOther)
+        }
+    }
+
     @Test func aKeyIsRegisteredAndRevoked() async throws {
         try await KeyStage.run { stage in
             let key = P256.Signing.PrivateKey()

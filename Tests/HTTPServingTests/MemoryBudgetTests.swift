@@ -9,11 +9,12 @@ import Testing
 @testable import HTTPServing
 
 /// What bodies and answers may take together.
-@Suite("Memory budget", .timeLimit(.minutes(5)))
+@Suite("Memory budget", .serialized, .timeLimit(.minutes(5)))
 struct MemoryBudgetTests {
     private static let size = 20_000_000
 
-    private static func run(_ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
+    /// - Parameter late: what event loops wait for whose connections ask for `/late`.
+    private static func run(late: Gate = Gate(), _ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
         let budget = MemoryBudget(limit: 50_000_000)
         try await FileServer.run(
             memory: budget,
@@ -23,7 +24,29 @@ struct MemoryBudgetTests {
                     _ = try await request.bodyBytes()
                     throw HTTPError(.conflict)
                 }
+                router.post("twice") { request, _ in
+                    var request = request
+                    let sent = try await request.readSentBody().count
+                    var counts: [Int] = []
+                    for _ in 0..<2 { counts.append(try await request.bodyBytes().count) }
+                    return Response.text("\(sent) \(counts) \(budget.takenBytes)")
+                }
+                router.post("dropped") { request, _ in
+                    var request = request
+                    _ = try await request.readSentBody()
+                    RequestMemory.current?.dropBody()
+                    return Response.text("\(try await request.bodyBytes().count) \(budget.takenBytes)")
+                }
+                router.post("both") { request, _ in
+                    _ = try await request.bodyBytes()
+                    try RequestMemory.current?.prepareAnswer(of: 2 * size)
+                    return Response.text("\(budget.takenBytes)")
+                }
                 router.get("large") { _, _ in Response.json([UInt8](repeating: 32, count: size)) }
+                router.get("late") { _, context in
+                    context.channel.eventLoop.execute { late.wait() }
+                    return Response.json([UInt8](repeating: 32, count: size))
+                }
                 router.get("prepared") { _, _ in
                     do {
                         try RequestMemory.current?.prepareAnswer(of: 2 * size)
@@ -40,8 +63,11 @@ struct MemoryBudgetTests {
         #expect(budget.takenBytes == 0)
     }
 
+    /// Waits until so much is taken, which has to stay so.
     private static func isTaken(_ bytes: Int, of budget: MemoryBudget) async throws {
-        while budget.takenBytes != bytes { try await Task.sleep(for: .milliseconds(2)) }
+        let start = ContinuousClock.now
+        while budget.takenBytes != bytes, ContinuousClock.now - start < .seconds(30) { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(budget.takenBytes == bytes)
     }
 
     /// What threads wait for.
@@ -55,9 +81,9 @@ struct MemoryBudgetTests {
     /// Sends the beginning of a body, and the rest of it when the gate opens.
     private static func send(_ server: FileServer, _ body: [UInt8], _ fields: [String] = [], to path: String = "/held", stoppingAt gate: Gate) async throws -> Answer {
         try await TestSocket.with(port: server.port) { socket in
-            try socket.send(FileServer.head("POST", path, fields + ["Content-Length: \(body.count)"]) + body.prefix(1000))
+            try socket.send(FileServer.head("POST", path, fields + ["Content-Length: \(body.count)"]) + body.prefix(100_000))
             gate.wait()
-            try socket.send(Array(body.dropFirst(1000)))
+            try socket.send(Array(body.dropFirst(100_000)))
             return try socket.readAnswer()
         }
     }
@@ -70,13 +96,53 @@ struct MemoryBudgetTests {
             async let first = Self.send(server, body, stoppingAt: gate)
             async let second = Self.send(server, body, stoppingAt: gate)
             try await Self.isTaken(2 * Self.size, of: budget)
-            let refused = try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"])
+            let refused = try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"], body: Array(body.prefix(100_000)))
             #expect(refused.status == 503 && refused["retry-after"] == "2" && refused["connection"] == "close")
             #expect(refused.text.contains("--transfer-memory"))
             #expect(try await server.answer("POST", "/held", ["Content-Length: 60000"], body: [UInt8](repeating: 1, count: 60_000)).text == "60000")
             #expect(budget.takenBytes == 2 * Self.size)
             gate.open()
             for answer in try await [first, second] { #expect(answer.text == "\(Self.size)") }
+            try await Self.isTaken(0, of: budget)
+        }
+    }
+
+    @Test("A head takes nothing, whatever it says is to come")
+    func heads() async throws {
+        try await Self.run { server, budget in
+            let gate = Gate()
+            defer { gate.open() }
+            async let idle = withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await TestSocket.with(port: server.port) { socket in
+                            try socket.send(FileServer.head("POST", "/held", ["Content-Length: 30000000"]))
+                            gate.wait()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(budget.takenBytes == 0)
+            let body = [UInt8](repeating: 1, count: Self.size)
+            #expect(try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"], body: body).text == "\(Self.size)")
+            gate.open()
+            try await idle
+        }
+    }
+
+    @Test("A body that is read again takes nothing more, and an answer beside it no more than if it were alone")
+    func again() async throws {
+        let body = [UInt8](repeating: 1, count: Self.size)
+        let fields = ["Content-Length: \(Self.size)"]
+        try await Self.run { server, budget in
+            #expect(try await server.answer("POST", "/twice", fields, body: body).text == "\(Self.size) [\(Self.size), \(Self.size)] \(Self.size)")
+            let zeroes = try Gzip.zeroes(restoringTo: Self.size)
+            let compressed = try await server.answer("POST", "/twice", ["Content-Encoding: gzip", "Content-Length: \(zeroes.count)"], body: zeroes)
+            #expect(compressed.text == "\(zeroes.count) [\(Self.size), \(Self.size)] \(zeroes.count + Self.size)")
+            #expect(try await server.answer("POST", "/both", fields, body: body).text == "\(3 * Self.size)")
+            #expect(try await server.answer("POST", "/dropped", fields, body: body).text == "0 0")
             try await Self.isTaken(0, of: budget)
         }
     }
@@ -89,7 +155,7 @@ struct MemoryBudgetTests {
             try await Self.isTaken(0, of: budget)
             // The client hangs up in the middle.
             try await TestSocket.with(port: server.port) { socket in
-                try socket.send(FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(1000))
+                try socket.send(FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(100_000))
                 while budget.takenBytes == 0 { Thread.sleep(forTimeInterval: 0.002) }
             }
             try await Self.isTaken(0, of: budget)
@@ -152,6 +218,21 @@ struct MemoryBudgetTests {
             #expect(try await read == Self.size)
             try await Self.isTaken(0, of: budget)
             #expect(try await server.answer("GET", "/prepared").text == "prepared")
+        }
+    }
+
+    @Test("An answer is counted as long as the event loop has not come to it, however much of it was handed over")
+    func paced() async throws {
+        let gate = Gate()
+        try await Self.run(late: gate) { server, budget in
+            defer { gate.open() }
+            async let read = server.answer("GET", "/late")
+            try await Self.isTaken(Self.size, of: budget)
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(budget.takenBytes == Self.size)
+            gate.open()
+            #expect(try await read.body.count == Self.size)
+            try await Self.isTaken(0, of: budget)
         }
     }
 

@@ -112,6 +112,40 @@ struct WorkPoolTests {
         #expect(workshop.cancelled == 1)
     }
 
+    @Test("What takes long is not begun for a client that was gone before")
+    func goneBefore() async throws {
+        let workshop = Workshop()
+        let isBegun = Atomic(false)
+        let (outcomes, outcome) = AsyncStream.makeStream(of: Bool.self)
+        try await FileServer.run(routes: { router in
+            router.get("long") { _, context in
+                isBegun.store(true, ordering: .relaxed)
+                try await context.channel.closeFuture.get()
+                do {
+                    try await context.lengthy { try await workshop.work() }
+                    outcome.yield(false)
+                } catch {
+                    outcome.yield(error is CancellationError)
+                }
+                outcome.finish()
+                return Response.text("done")
+            }
+        }) { server in
+            try await TestSocket.with(port: server.port) { socket in
+                socket.endWithReset()
+                try socket.send(FileServer.head("GET", "/long"))
+                while !isBegun.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.005) }
+            }
+            // Work that nobody cancels ends too, and is told from the other by that.
+            let end = Task {
+                try await Task.sleep(for: .seconds(20))
+                workshop.close()
+            }
+            for await isCancelled in outcomes { #expect(isCancelled) }
+            end.cancel()
+        }
+    }
+
     @Test("What takes long ends when the server does, and its client is told")
     func shutdown() async throws {
         let workshop = Workshop()

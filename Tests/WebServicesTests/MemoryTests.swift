@@ -1,8 +1,11 @@
-import HTTPServing
 import JSON
+import Synchronization
 import Testing
+import Traffic
 
-/// Large answers to many clients at a time.
+@testable import HTTPServing
+
+/// Large answers, to clients that don't read them and to many at a time, and streams.
 @Suite("Memory for answers", .timeLimit(.minutes(5)))
 struct MemoryTests {
     private static let count = 12
@@ -32,12 +35,49 @@ struct MemoryTests {
 
     /// Waits until nothing is taken.
     private static func isGivenBack(_ budget: MemoryBudget) async throws {
-        while budget.takenBytes > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let start = ContinuousClock.now
+        while budget.takenBytes > 0, ContinuousClock.now - start < .seconds(30) { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(budget.takenBytes == 0)
+    }
+
+    @Test("Answers that nobody reads take so much and no more, and small ones find room beside them", arguments: EngineKind.allCases)
+    func unread(kind: EngineKind) async throws {
+        try await Self.run(kind) { server, budget in
+            let answerSize = try #require(try await server.client.exchange(Self.lookup).first).body.count
+            try await Self.isGivenBack(budget)
+            func isTaken(_ count: Int) async throws {
+                var turns = 0
+                while budget.takenBytes != count * answerSize, turns < 2000 {
+                    try await Task.sleep(for: .milliseconds(5))
+                    turns += 1
+                }
+                #expect(budget.takenBytes == count * answerSize)
+            }
+            // Three are held. For a fourth there is no room as long as it is made, which takes twice as much.
+            try await server.client.withoutReading(Self.lookup, times: 3, isTaken) {
+                let refused = try #require(try await server.client.exchange(Self.lookup).first)
+                #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
+                #expect(Subset.differences(["serverErrorCode": "TRY_AGAIN_LATER", "retryAfter": "<any>", "reason": "<has --transfer-memory>"], try refused.json()).isEmpty)
+                #expect(budget.takenBytes == 3 * answerSize)
+                #expect(try await server.client.exchange(Self.request(names: ["small"])).map(\.status) == [200])
+            }
+            // Who hangs up gives back, and the next one is answered.
+            try await Self.isGivenBack(budget)
+            let answer = try #require(try await server.client.exchange(Self.lookup).first)
+            #expect(answer.status == 200 && answer.body.count == answerSize)
+            try await Self.isGivenBack(budget)
+        }
+    }
+
+    private final class Answers: Sendable {
+        let count = Atomic(0)
     }
 
     @Test("Of many large answers at once each is made in the end")
     func queued() async throws {
         try await Self.run(.inMemory) { server, budget in
+            budget.count(Self.limit)
+            let answers = Answers()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
@@ -45,9 +85,57 @@ struct MemoryTests {
                         // How long one waits depends on how busy the machine is.
                         repeat { status = try await server.client.exchange(Self.lookup).first?.status } while status == 503
                         #expect(status == 200)
+                        answers.count.add(1, ordering: .relaxed)
                     }
                 }
+                try await Task.sleep(for: .seconds(2))
+                #expect(answers.count.load(ordering: .relaxed) == 0, "there was no room")
+                budget.giveBack(Self.limit)
                 try await group.waitForAll()
+            }
+            try await Self.isGivenBack(budget)
+        }
+    }
+
+    @Test("An answer that is made anew, because there was no room for it, is noted once")
+    func notedOnce() async throws {
+        try await Self.run(.inMemory) { server, budget in
+            let client = NotedClient(server: server)
+            try await client.save(["small"])
+            let text = String(repeating: "x", count: 100_000)
+            let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
+            let operations = #"[{"operationType":"create","record":\#(record)}]"#
+            #expect(try await client.post("records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#).status == 200)
+            try await Self.isGivenBack(budget)
+            let zone = #"{"zoneID":{"zoneName":"Z"}}"#
+            budget.count(Self.limit)
+            async let answer = client.post("\(NotedClient.skylight)/changes/page", zone)
+            try await Task.sleep(for: .seconds(1))
+            budget.giveBack(Self.limit)
+            let noted = try client.noted(try await answer)
+            #expect(noted.status == 200 && noted.pulls.count == 1 && noted.records == 2)
+            // One that finds no room in the end has read nothing for its client.
+            budget.count(Self.limit)
+            let refused = try await client.post("\(NotedClient.skylight)/changes/page", zone)
+            budget.giveBack(Self.limit)
+            #expect(refused.status == 503)
+            #expect(try client.noted(refused).pulls.isEmpty)
+        }
+    }
+
+    @Test("Those who follow a zone in which nothing happens leave room for others")
+    func followers() async throws {
+        let budget = MemoryBudget(limit: MemoryBudget.leastLimit)
+        try await TestServer.run(.inMemory, memory: budget) { server in
+            let client = NotedClient(server: server)
+            try await client.save(["a"])
+            let follow = NotedClient.head("GET", "\(NotedClient.skylight)/changes/follow?zone=Z", [], length: 0)
+            try await server.client.withBeginnings(of: follow, times: 40, until: "event: changes") {
+                try await Self.isGivenBack(budget)
+                let text = String(repeating: "x", count: 100_000)
+                let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
+                let operations = #"[{"operationType":"create","record":\#(record)}]"#
+                #expect(try await client.post("records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#).status == 200)
             }
             try await Self.isGivenBack(budget)
         }

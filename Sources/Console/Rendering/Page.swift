@@ -9,8 +9,11 @@ protocol Page: ViewModel {
     /// The title of the browser tab, without the product name.
     var title: String { get }
     var status: HTTPResponse.Status { get }
+    /// Seconds after which the same request can succeed; `nil` where that is not in question.
+    var retryAfter: Int? { get }
 }
 
 extension Page {
     var status: HTTPResponse.Status { .ok }
+    var retryAfter: Int? { nil }
 }

@@ -1,6 +1,7 @@
 internal import Accounts
 internal import Foundation
 internal import HTTPServing
+internal import HTTPTypes
 internal import Hummingbird
 internal import Mustache
 internal import RecordStore
@@ -31,7 +32,9 @@ struct PageRenderer: Sendable {
         guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "There is no template '\(template)'")
         }
-        return .html(html, status: page.status)
+        var response = Response.html(html, status: page.status)
+        if let seconds = page.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
     }
 
     private static func library(in folder: String) throws -> MustacheLibrary {

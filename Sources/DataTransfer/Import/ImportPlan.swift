@@ -82,8 +82,8 @@ private struct Draft {
     let existing: RecordType?
     var fields: [FieldSource] = []
     var notes: [String] = []
-    /// The sources of the fields.
-    private var origins: [Name: FieldSource.Origin] = [:]
+    /// The column that each field comes from.
+    private var columns: [Name: Name] = [:]
 
     init(options: ImportOptions, existing: RecordType?) {
         self.options = options
@@ -108,8 +108,8 @@ private struct Draft {
                 continue
             }
             if name != profile.name { notes.append("column '\(profile.name)' became field '\(name)'") }
-            if let other = origins.updateValue(.column(profile.name), forKey: name) {
-                throw ImportError.invalid("Two columns would both become field '\(name)': \(Self.shown(other)) and '\(profile.name)'; rename one")
+            if let other = columns.updateValue(profile.name, forKey: name) {
+                throw ImportError.invalid("Two columns would both become field '\(name)': '\(other)' and '\(profile.name)'; rename one")
             }
             fields.append(FieldSource(name: name, type: type, origin: .column(profile.name)))
         }
@@ -117,13 +117,6 @@ private struct Draft {
             let (latitude, longitude) = (coordinates[0], coordinates[1])
             fields.append(FieldSource(name: "location", type: .location, origin: .coordinates(latitude: latitude, longitude: longitude)))
             notes.append("columns '\(latitude)' and '\(longitude)' became field 'location'")
-        }
-    }
-
-    private static func shown(_ origin: FieldSource.Origin) -> String {
-        switch origin {
-        case .column(let column): "'\(column)'"
-        case .coordinates(let latitude, let longitude): "'\(latitude)' with '\(longitude)'"
         }
     }
 

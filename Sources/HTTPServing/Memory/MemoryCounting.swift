@@ -1,4 +1,5 @@
 internal import Hummingbird
+internal import NIOCore
 
 /// Counts what requests take of a server's ``MemoryBudget``.
 struct MemoryCounting: RouterMiddleware {
@@ -10,6 +11,7 @@ struct MemoryCounting: RouterMiddleware {
         _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
     ) async throws -> Response {
         let memory = RequestMemory(of: budget)
-        return memory.hold(try await RequestMemory.$current.withValue(memory) { try await next(request, context) })
+        let response = try await RequestMemory.$current.withValue(memory) { try await next(request, context) }
+        return memory.hold(response, on: context.channel.eventLoop)
     }
 }

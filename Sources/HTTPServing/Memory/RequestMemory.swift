@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOCore
 internal import Records
 internal import Synchronization
 
@@ -26,6 +27,10 @@ public final class RequestMemory: Sendable {
     private struct Held {
         var body = 0
         var answer = 0
+        /// The bytes of the body, where they can be read again.
+        var kept: KeptBody?
+
+        var total: Int { body + answer }
     }
 
     private let budget: MemoryBudget
@@ -36,12 +41,14 @@ public final class RequestMemory: Sendable {
     }
 
     deinit {
-        budget.giveBack(held.withLock { $0.body + $0.answer })
+        budget.giveBack(held.withLock { $0.total })
     }
+
+    private func take(_ count: Int) -> Bool { budget.take(count, beside: held.withLock { $0.total }) }
 
     private func waitForRoom(_ count: Int) async throws -> Bool {
         let start = ContinuousClock.now
-        while !budget.take(count) {
+        while !take(count) {
             if ContinuousClock.now - start >= Self.patience { return false }
             try await Task.sleep(for: Self.interval)
         }
@@ -50,13 +57,34 @@ public final class RequestMemory: Sendable {
 
     // MARK: Bodies
 
-    /// Makes room for bytes of a body, before they are read.
+    /// Makes room for a body, before its bytes are read. One that is read again needs none but what it takes more than the first time.
+    /// - Parameter count: bytes of all that is held of it.
     /// - Throws: ``Refusal`` 503 when there is none for some seconds, which ends the connection; `CancellationError`.
-    func collect(_ count: Int) async throws {
-        guard try await waitForRoom(count) else {
+    func makeRoom(forBodyOf count: Int) async throws {
+        let more = count - held.withLock { $0.body }
+        guard more > 0 else { return }
+        guard try await waitForRoom(more) else {
             throw Refusal(.serviceUnavailable, .tryAgainLater, Self.lacksRoom, retryAfter: Self.retryAfter, endsConnection: true)
         }
-        held.withLock { $0.body += count }
+        held.withLock { $0.body += more }
+    }
+
+    /// The body of a request that was read as these bytes, to be read again.
+    static func keep(_ bytes: [UInt8]) -> RequestBody {
+        let kept = KeptBody(bytes)
+        current?.held.withLock { $0.kept = kept }
+        return RequestBody(asyncSequence: kept)
+    }
+
+    /// Gives back the room of the body, and drops what is kept of it. It can't be read again. To be called by who needs its bytes no more and
+    /// will not answer for long.
+    public func dropBody() {
+        let (kept, count) = held.withLock { held in
+            defer { (held.kept, held.body) = (nil, 0) }
+            return (held.kept, held.body)
+        }
+        kept?.drop()
+        budget.giveBack(count)
     }
 
     // MARK: Answers
@@ -67,7 +95,7 @@ public final class RequestMemory: Sendable {
     public func prepareAnswer(of count: Int) throws(Shortage) {
         let more = count - held.withLock { $0.answer }
         guard count > Self.uncounted, more > 0 else { return }
-        guard budget.take(more) else { throw Shortage(count: count) }
+        guard take(more) else { throw Shortage(count: count) }
         held.withLock { $0.answer += more }
     }
 
@@ -80,14 +108,46 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.answer += more }
     }
 
+    /// Makes room for an answer before anything is read for it.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is none for some seconds; `CancellationError`.
+    public func makeRoom(forAnswerOf count: Int) async throws {
+        do { try prepareAnswer(of: count) } catch { try await waitForRoom(after: error) }
+    }
+
+    /// Makes an answer of what is read for it. Where there is no room for it, what was read is dropped, and read again when there is.
+    /// - Parameter make: changes nothing, and calls ``prepareAnswer(of:)`` when it has read.
+    /// - Throws: what it throws; `RecordError` TRY_AGAIN_LATER when there is no room for some seconds, or too little for what is read by then;
+    ///   `CancellationError`.
+    public static func makeAnswer<Value>(_ make: () async throws -> Value) async throws -> Value {
+        do {
+            return try await make()
+        } catch let shortage as Shortage {
+            try await current?.waitForRoom(after: shortage)
+        }
+        do {
+            return try await make()
+        } catch is Shortage {
+            throw RecordError(.tryAgainLater, "The records that were asked for grow faster than they can be answered", retryAfter: 1)
+        }
+    }
+
+    /// Gives back the room of an answer that is sent, or of the part of a stream that is.
+    public func giveBackAnswer() {
+        budget.giveBack(held.withLock { held in
+            defer { held.answer = 0 }
+            return held.answer
+        })
+    }
+
     /// The same answer, counted as what it is from now on until it is sent or dropped. The body of the request is not needed any more.
-    func hold(_ response: Response) -> Response {
+    /// - Parameter loop: of the connection.
+    func hold(_ response: Response, on loop: any EventLoop) -> Response {
         let isFile = response.headers.contains(.acceptRanges)
         // Streams keep what they made room for.
         let length = isFile ? 0 : response.body.contentLength.map { $0 > Self.uncounted ? $0 : 0 }
         let answer = held.withLock { held in
-            let change = (length ?? held.answer) - held.answer - held.body
-            held = Held(body: 0, answer: length ?? held.answer)
+            let change = (length ?? held.answer) - held.total
+            held = Held(answer: length ?? held.answer)
             if change > 0 { budget.count(change) } else if change < 0 { budget.giveBack(-change) }
             return held.answer
         }
@@ -95,11 +155,8 @@ public final class RequestMemory: Sendable {
         var response = response
         let body = response.body
         response.body = ResponseBody(contentLength: body.contentLength) { [self] writer in
-            try await body.write(writer)
-            budget.giveBack(held.withLock { held in
-                defer { held.answer = 0 }
-                return held.answer
-            })
+            try await body.write(PacedWriter(writer, on: loop))
+            giveBackAnswer()
         }
         return response
     }

@@ -8,7 +8,10 @@ extension ServingRequestContext {
     ///   when nobody waits any more.
     public func lengthy<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let (endings, ending) = AsyncStream.makeStream(of: Void.self)
-        channel.triggerUserOutboundEvent(ConnectionGuardHandler.WhenClientLeaves { ending.finish() }, promise: nil)
+        let heard = channel.eventLoop.makePromise(of: Void.self)
+        // A connection that is closed already has no handlers left, and nobody there tells.
+        heard.futureResult.whenFailure { if $0 as? ChannelError == .ioOnClosedChannel { ending.finish() } }
+        channel.triggerUserOutboundEvent(ConnectionGuardHandler.WhenClientLeaves { ending.finish() }, promise: heard)
         let outcome = try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Value?.self) { group in
                 group.addTask { try await WorkPool.lengthy.run(work) }

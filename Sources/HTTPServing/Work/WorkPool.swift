@@ -13,7 +13,8 @@ internal import Records
 /// Two kinds of work have threads of their own, so that what takes long never stands before what is over soon. Each kind is done so many at a time,
 /// so many wait, and the rest is sent away. What waits is given up when its task is cancelled; what runs sees that in `Task.isCancelled`.
 public final class WorkPool: TaskExecutor {
-    /// For what somebody waits for and is over soon: signatures, the parsing of large bodies and forms, schemas that are looked at.
+    /// For what somebody waits for and takes seconds at most: signatures, the parsing of large bodies and forms, schemas that are looked at, and files
+    /// of up to 32 MiB that are kept for an import.
     public static let prompt = WorkPool(threads: max(2, System.coreCount), waiting: 256)
     /// For what may take minutes. Its threads take what others leave of the processors.
     ///

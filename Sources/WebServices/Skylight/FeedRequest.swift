@@ -17,6 +17,8 @@ struct FeedRequest: Sendable {
     /// Where to say what is asked and answered; `nil` when nobody keeps it.
     let note: RequestNote?
     private let parameters: [String: String]
+    /// `nil` where nobody counts.
+    private let memory = RequestMemory.current
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header that an event source sends when it comes back.
     init(_ request: Request, database: any RecordDatabase, assets: AssetPlace, note: RequestNote?) throws {
@@ -74,16 +76,14 @@ struct FeedRequest: Sendable {
         }
     }
 
-    /// Makes room for what a stream holds at a time for a client that does not read: two pages.
+    /// Makes room for what a stream holds at a time: a page with its text, or the texts of two pages.
     /// - Throws: `RecordError` TRY_AGAIN_LATER when there is none for some seconds.
     func makeRoom(forPagesOf limit: PageLimit) async throws {
-        guard let memory = RequestMemory.current else { return }
-        do {
-            try memory.prepareAnswer(of: 2 * limit.bytes)
-        } catch {
-            try await memory.waitForRoom(after: error)
-        }
+        try await memory?.makeRoom(forAnswerOf: 2 * limit.bytes)
     }
+
+    /// Gives that room back, until the next page is made.
+    func giveBackRoom() { memory?.giveBackAnswer() }
 
     func unable(_ what: String) -> RecordError {
         RecordError(.badRequest, "This database can't \(what)")

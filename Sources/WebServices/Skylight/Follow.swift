@@ -5,6 +5,7 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import ServiceLifecycle
+internal import Synchronization
 internal import Traffic
 
 /// Changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
@@ -28,17 +29,26 @@ struct Follow {
         let commits = signalling.commits()
         let (start, first) = try await request.beginning(of: zoneID) {
             let start = if let since = request.since { since } else { try await request.currentToken() }
-            return (start, try await request.page(of: zoneID, since: start, limit: Self.pageLimit))
+            return (start, FirstPage(try await request.page(of: zoneID, since: start, limit: Self.pageLimit)))
         }
         let body = ResponseBody { writer in
+            var (token, done, isBehind) = (start, 0, false)
             // Even when nothing has happened yet the client learns where it stands.
-            try await writer.write(try await event(first))
-            var token = first.syncToken
-            var done = first.changes.count
-            note(first, after: done, from: start)
-            var isBehind = first.moreComing
+            if let page = first.take() {
+                try await writer.write(piecesOf: try await event(page))
+                (token, done, isBehind) = (page.syncToken, page.changes.count, page.moreComing)
+                note(page, after: done, from: start)
+            }
+            request.giveBackRoom()
             try await Wake.forEach(of: commits) { wake in
                 repeat {
+                    do {
+                        try await request.makeRoom(forPagesOf: Self.pageLimit)
+                    } catch let error as RecordError where error.code == .tryAgainLater {
+                        // It looks again with the next sign of life.
+                        break
+                    }
+                    defer { request.giveBackRoom() }
                     let page: ZoneChangesPage
                     do {
                         page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
@@ -50,12 +60,12 @@ struct Follow {
                     }
                     (token, isBehind) = (page.syncToken, page.moreComing)
                     if page.changes.isEmpty { continue }
-                    try await writer.write(try await event(page))
+                    try await writer.write(piecesOf: try await event(page))
                     done += page.changes.count
                     note(page, after: done, from: start)
                 } while isBehind && !Task.isShuttingDownGracefully
                 // A client whose stream ends early goes on from its last token.
-                if isBehind { return false }
+                if isBehind, Task.isShuttingDownGracefully { return false }
                 if wake == .heartbeat { try await writer.write(Wake.signOfLife) }
                 return true
             }
@@ -80,7 +90,7 @@ struct Follow {
         return buffer
     }
 
-    private func event(_ page: ZoneChangesPage) async throws -> ByteBuffer {
+    private func event(_ page: ZoneChangesPage) async throws -> [UInt8] {
         let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
         var writer = JSONWriter()
         try writer.object { writer in
@@ -90,9 +100,17 @@ struct Follow {
             }
             writer.member("syncToken", page.syncToken.text)
         }
-        var buffer = ByteBuffer(string: "id: \(page.syncToken.text)\nevent: changes\ndata: ")
-        buffer.writeBytes(writer.bytes)
-        buffer.writeString("\n\n")
-        return buffer
+        return "id: \(page.syncToken.text)\nevent: changes\ndata: ".utf8 + writer.bytes + "\n\n".utf8
     }
+}
+
+/// The page that a stream begins with, until it is sent: the stream goes on for hours, and would hold it all the time.
+private final class FirstPage: Sendable {
+    private let page: Mutex<ZoneChangesPage?>
+
+    init(_ page: ZoneChangesPage) {
+        self.page = Mutex(page)
+    }
+
+    func take() -> ZoneChangesPage? { page.withLock { $0.take() } }
 }

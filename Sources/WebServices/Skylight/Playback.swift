@@ -2,7 +2,6 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
-internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import ServiceLifecycle
@@ -24,7 +23,7 @@ struct Playback {
 
     /// A page as text, and how to go on after it.
     private struct Lines: Sendable {
-        var text: ByteBuffer
+        var text: [UInt8]
         var done: Int
         /// The token after it; `nil` where it could not be read.
         var token: ChangeToken?
@@ -42,13 +41,13 @@ struct Playback {
         }
         let body = ResponseBody { writer in
             var current = first
-            try await writer.write(Self.line { $0.started(total: total) })
+            try await writer.write(piecesOf: Self.line { $0.started(total: total) })
             while true {
                 // A client whose stream ends early goes on from its last token.
                 guard let token = current.next, !Task.isShuttingDownGracefully else { break }
                 let done = current.done
                 async let next = lines(of: zoneID, since: token, after: done, total: total)
-                try await writer.write(current.text)
+                try await writer.write(piecesOf: current.text)
                 note(current, of: zoneID)
                 do {
                     current = try await next
@@ -57,7 +56,7 @@ struct Playback {
                     current = Lines(text: Self.line { $0.failed(error) }, done: done, token: nil, next: nil)
                 }
             }
-            try await writer.write(current.text)
+            try await writer.write(piecesOf: current.text)
             note(current, of: zoneID)
             try await writer.finish(nil)
         }
@@ -84,14 +83,14 @@ struct Playback {
         let done = done + page.changes.count
         writer.reached(page, done: done, total: total)
         writer.endLine()
-        return Lines(text: ByteBuffer(bytes: writer.bytes), done: done, token: page.syncToken, next: page.moreComing ? page.syncToken : nil)
+        return Lines(text: writer.bytes, done: done, token: page.syncToken, next: page.moreComing ? page.syncToken : nil)
     }
 
-    private static func line(_ write: (inout JSONWriter) -> Void) -> ByteBuffer {
+    private static func line(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
         write(&writer)
         writer.endLine()
-        return ByteBuffer(bytes: writer.bytes)
+        return writer.bytes
     }
 }
 

@@ -219,8 +219,7 @@ extension RequestObject {
         return text
     }
 
-    /// Of the schema that a body may have, in bytes.
-    /// Something else than a string has none, and is refused where it is read.
+    /// Bytes of the schema that a body may have. Something else than a string has none, and is refused where it is read.
     fileprivate var textSize: Int { (try? string("text"))??.utf8.count ?? 0 }
 
     /// - Throws: `RecordError` BAD_REQUEST naming line and column.

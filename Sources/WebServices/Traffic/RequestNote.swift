@@ -119,6 +119,11 @@ final class RequestNote: Sendable {
         }
     }
 
+    /// Takes back what was said of records that were read for nothing: if they are read again, that is said again.
+    func droppedAnswer() {
+        update { ($0.pulls, $0.records, $0.itemErrors) = ([], 0, []) }
+    }
+
     func failed(_ error: RecordError, _ body: [UInt8]) {
         update { $0.error = ServedRequest.ItemError(error) }
         answered(body)

@@ -61,6 +61,12 @@ final class TestSocket {
         close(descriptor)
     }
 
+    /// Makes the end of the connection a reset, which drops what is still on its way (SO_LINGER of 0).
+    func endWithReset() {
+        var none = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Sends bytes, as many as the server takes.
     /// - Throws: when it takes no more, or has closed the connection.
     func send(_ bytes: [UInt8]) throws {

@@ -27,13 +27,7 @@ struct RawClient: Sendable {
 
     /// Sends bytes and returns those that come back.
     func send(_ request: [UInt8]) async throws -> [UInt8] {
-        let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connect(host: "127.0.0.1", port: port) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                }
-            }
-        return try await connection.executeThenClose { inbound, outbound in
+        try await connected { inbound, outbound in
             // The server may refuse before it has read everything; what it says counts, not that it stopped reading.
             async let sent: Void? = try? outbound.write(ByteBuffer(bytes: request))
             var received: [UInt8] = []
@@ -53,16 +47,75 @@ struct RawClient: Sendable {
         try await channel.close()
     }
 
+    /// Sends a request so many times, each on a connection of its own, and reads nothing of the answers until the body ends, which closes the
+    /// connections.
+    /// - Parameter taken: waits until the server has so many of them in hand.
+    func withoutReading<Value>(
+        _ request: [UInt8], times: Int, _ taken: (Int) async throws -> Void, _ body: () async throws -> Value
+    ) async throws -> Value {
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false).channelOption(.socketOption(.so_rcvbuf), value: 64 << 10)
+        var channels: [any Channel] = []
+        for number in 1...times {
+            let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+            channels.append(channel)
+            try await channel.writeAndFlush(ByteBuffer(bytes: request))
+            try await taken(number)
+        }
+        let result: Result<Value, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        for channel in channels { try await channel.close() }
+        return try result.get()
+    }
+
+    /// Sends a request so many times whose answer does not end, each on a connection of its own. The body begins when a mark has come on each, and the
+    /// connections end with it.
+    func withBeginnings(of request: String, times: Int, until mark: String, _ body: () async throws -> Void) async throws {
+        let (begins, begin) = AsyncStream.makeStream(of: Void.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<times {
+                group.addTask {
+                    // The connection may end with an error when its task does.
+                    try? await connected { inbound, outbound in
+                        try await outbound.write(ByteBuffer(string: request))
+                        var received = ""
+                        for try await part in inbound where !received.contains(mark) {
+                            received += String(buffer: part)
+                            if received.contains(mark) { begin.yield() }
+                        }
+                    }
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(60))
+                begin.finish()
+            }
+            var begun = 0
+            for await _ in begins {
+                begun += 1
+                if begun == times { break }
+            }
+            defer { group.cancelAll() }
+            if begun < times { throw TimedOut() }
+            try await body()
+        }
+    }
+
+    /// Connects, and closes at the end of the body.
+    private func connected<Value: Sendable>(
+        _ body: @escaping @Sendable (NIOAsyncChannelInboundStream<ByteBuffer>, NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws -> Value
+    ) async throws -> Value {
+        let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture { try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel) }
+        }
+        return try await connection.executeThenClose(body)
+    }
+
     /// Sends a request whose answer does not end, and returns what comes up to a mark.
     func beginning(of request: String, until mark: String, within limit: Duration = .seconds(60)) async throws -> String {
         try await withThrowingTaskGroup(of: String.self) { group in
             group.addTask {
-                let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                    }
-                }
-                return try await connection.executeThenClose { inbound, outbound in
+                try await connected { inbound, outbound in
                     try await outbound.write(ByteBuffer(string: request))
                     var received = ""
                     for try await part in inbound {

@@ -13,6 +13,8 @@ struct ErrorView: Page {
     let reason: String
     let code: String?
     let remedy: String?
+    /// Seconds until another try may succeed; `nil` if unknown.
+    let retryAfter: Int?
     /// The link back to the page of the error; `nil` outside of any place.
     let back: Frame.Link?
 
@@ -23,6 +25,7 @@ struct ErrorView: Page {
         self.reason = reason
         code = nil
         remedy = nil
+        retryAfter = nil
         back = nil
     }
 
@@ -33,6 +36,7 @@ struct ErrorView: Page {
         reason = error.reason
         code = error.code.rawValue
         self.back = back
+        retryAfter = error.retryAfter
         remedy = error.retryAfter.map { "It can succeed in \(Digits.count($0, "second"))." }
     }
 }

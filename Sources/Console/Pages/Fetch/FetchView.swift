@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -87,7 +88,12 @@ struct FetchView: Page {
 }
 
 extension FetchView {
+    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is no room for the records.
     static func load(_ visit: Visit) async throws -> FetchView {
+        try await RequestMemory.makeAnswer { try await page(visit) }
+    }
+
+    private static func page(_ visit: Visit) async throws -> FetchView {
         let zoneID = visit.place.zoneID ?? visit.usualZoneID
         let names = names(in: visit.fields)
         let systemOnly = visit.fields["return"] == "system"
@@ -108,6 +114,7 @@ extension FetchView {
                 results = try await visit.measure {
                     try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
                 }
+                try RequestMemory.prepareAnswer(with: results.lazy.compactMap { try? $0.get() })
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
                 if withAssets {
                     assets = try AssetTable(names, results, links: links, visit: visit)

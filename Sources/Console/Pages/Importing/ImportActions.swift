@@ -6,19 +6,19 @@ internal import Records
 
 /// Receives files, previews them, and imports them in the background.
 enum ImportActions {
-    /// Previews the import of the uploaded file or of an earlier upload.
-    /// - Parameter remark: the reason for the preview if the user did not request it.
+    /// Previews the import of the sent rows or of an earlier upload.
+    /// - Parameters:
+    ///   - sent: the rows in the form, or the reason why they could not be kept; `nil` if the form has none.
+    ///   - remark: the reason for the preview if the user did not request it.
     static func preview(
-        _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, remark: String? = nil
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, remark: String? = nil
     ) async throws -> Answer {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
         var upload: ImportUploads.Upload?
         do {
-            if let file {
-                upload = try await uploads.keep(file.bytes, fileName: file.name, format: form.format)
-            } else if let text = visit.fields.text("text") {
-                upload = try await uploads.keep(Array(text.utf8), fileName: "", format: form.format)
+            if let sent {
+                upload = try sent.get()
             } else if let id = visit.fields.text("upload") {
                 upload = try uploads.upload(id, as: form.format)
             }
@@ -33,18 +33,17 @@ enum ImportActions {
 
     /// Starts the import of the preview. If the result would differ now, shows a new preview.
     static func run(
-        _ visit: Visit, file: (bytes: [UInt8], name: String)?, uploads: ImportUploads, runs: BackgroundRuns
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, runs: BackgroundRuns
     ) async throws -> Answer {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
         let id = visit.fields["upload"] ?? ""
-        let hasOtherRows = file != nil || visit.fields.text("text") != nil
-        if !hasOtherRows, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
-        let upload = hasOtherRows ? nil : try uploads.upload(id, as: form.format)
+        if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
+        let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
         let mark = upload.map { form.mark($0, nameField: form.nameField ?? "", at: visit.place) }
         guard let upload, let mark, Name(mark) == Name(visit.fields["previewed"] ?? "") else {
             let remark = "Nothing was imported: this is not what was shown when the button was pressed. This is what would come of it now."
-            return try await preview(visit, file: file, uploads: uploads, remark: remark)
+            return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
         }
         let preview = try preview(form, upload, visit)
         if preview.problemCount > 0, !form.skipsBadRows {

@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import Hummingbird
 internal import JSON
 internal import RecordStore
@@ -19,13 +20,19 @@ struct FetchResults {
     }
 
     /// - Parameter keys: the fields to return; `nil` for all.
+    /// - Throws: `RecordError` BAD_REQUEST for more than a request may have, TRY_AGAIN_LATER when there is no room for them.
     func response(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {
         guard recordIDs.count <= FetchView.nameLimit else {
             throw RecordError(
                 .badRequest, "A request may name \(FetchView.nameLimit) records, and these are \(Digits.grouped(recordIDs.count)); ask in several steps")
         }
-        let results = try await visit.database.fetch(recordIDs, desiredKeys: keys)
+        return try await RequestMemory.makeAnswer { try await file(recordIDs, keys: keys) }
+    }
+
+    private func file(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {
+        let results = try await visit.database.fetch(recordIDs, desiredKeys: keys, bytesLimit: FetchView.bytesLimit)
         let records = results.compactMap { try? $0.get() }
+        try RequestMemory.prepareAnswer(with: records)
         let address = try await visit.addresses(in: records, origin: origin)
         let items = zip(recordIDs, results).map { RecordFileWriter.Item($0.recordName, $1) }
         let writer = RecordFileWriter(format: format, columns: try columns(of: records, missing: records.count < results.count))

@@ -50,11 +50,17 @@ struct QueryResults {
     /// - Throws: `RecordError` if the first page is refused. A later error ends the file: NDJSON gets an
     ///   error line; for the other formats the connection breaks, so that clients notice the truncation.
     func response() async throws -> Response {
-        let first = try await visit.database.query(request)
         let fileName = (form.type ?? "records").string
         guard isAll else {
-            return .file(try await text(of: first), format: format, name: fileName)
+            return try await RequestMemory.makeAnswer {
+                let page = try await visit.database.query(request)
+                try RequestMemory.prepareAnswer(with: page.records)
+                return .file(try await text(of: page), format: format, name: fileName)
+            }
         }
+        // A page, and the text that is made of it.
+        try await RequestMemory.current?.makeRoom(forAnswerOf: 2 * Self.pageLimit.bytes)
+        let first = try await visit.database.query(request)
         let body = ResponseBody { output in
             var page = first
             var isFirst = true
@@ -62,8 +68,7 @@ struct QueryResults {
             do {
                 while true {
                     let address = try await visit.addresses(in: page.records, origin: origin)
-                    try await output.write(
-                        ByteBuffer(bytes: try writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: isFirst, address: address)))
+                    try await output.write(piecesOf: try writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: isFirst, address: address))
                     isFirst = isFirst && page.records.isEmpty
                     guard let marker = page.continuationMarker else { break }
                     try Task.checkCancellation()

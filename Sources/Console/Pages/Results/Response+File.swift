@@ -1,14 +1,13 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import NIOCore
 internal import Records
 
 extension Response {
     /// Records as a file. Browsers display JSON and download the other formats.
     /// - Parameter name: the file name without extension. Characters other than letters, digits, dots and underscores become hyphens.
     static func file(_ bytes: [UInt8], format: ResultFormat, name: String) -> Response {
-        file(ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)), format: format, name: name)
+        file(.pieces(of: bytes), format: format, name: name)
     }
 
     static func file(_ body: ResponseBody, format: ResultFormat, name: String) -> Response {
@@ -30,6 +29,8 @@ extension Response {
 
     /// An error in the format of the web services, in place of a file.
     static func refusal(_ error: RecordError) -> Response {
-        .json(RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
+        var response = json(RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
     }
 }

@@ -43,6 +43,9 @@ enum ZoneActions {
         guard let handle = visit.fields.text("with"), let user = visit.people.user(named: handle) else {
             throw RecordError(.badRequest, "Say with which user the zone is to be shared")
         }
+        guard !user.isServerKey else {
+            throw RecordError(.badRequest, "'\(user.handle)' is the user of a server-to-server key, which has no shared database; name a person")
+        }
         guard let permission = visit.fields["permission"].flatMap({ ZoneParticipant.Permission(rawValue: $0) }) else {
             throw RecordError(.badRequest, "The permission is READ_ONLY or READ_WRITE")
         }

@@ -95,7 +95,8 @@ extension ZoneView.Sharing {
         }
         action = place.link("zone/share")
         let actor = visit.people.actor
-        user = visit.people.count > 1 ? UserField(visit.people, name: "with", id: "with") { $0 != actor } : nil
+        let others = UserField(visit.people, name: "with", id: "with") { $0 != actor && !$0.isServerKey }
+        user = others.isTyped || !others.choices.isEmpty ? others : nil
         usersPage = place.link("users")
     }
 }

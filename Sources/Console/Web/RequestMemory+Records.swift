@@ -1,0 +1,11 @@
+internal import HTTPServing
+internal import RecordStore
+internal import Records
+
+extension RequestMemory {
+    /// Makes sure that there is room for an answer with some records, as soon as they are read.
+    static func prepareAnswer(with records: some Sequence<StoredRecord>) throws(Shortage) {
+        // The records, and the text that is made of them.
+        try current?.prepareAnswer(of: 2 * records.reduce(0) { $0 + $1.fields.bytes.count })
+    }
+}

@@ -1,0 +1,32 @@
+internal import Hummingbird
+internal import NIOCore
+internal import Synchronization
+
+/// A body that was read and can be read again, until it is dropped: copies of the request that are still about hold nothing of it then.
+final class KeptBody: AsyncSequence, Sendable {
+    typealias Element = ByteBuffer
+
+    private static let pieceSize = 64 << 10
+
+    private let bytes: Mutex<[UInt8]>
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = Mutex(bytes)
+    }
+
+    func drop() { bytes.withLock { $0 = [] } }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(rest: bytes.withLock { $0 }[...])
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var rest: ArraySlice<UInt8>
+
+        mutating func next() async -> ByteBuffer? {
+            if rest.isEmpty { return nil }
+            defer { rest = rest.dropFirst(pieceSize) }
+            return ByteBuffer(bytes: rest.prefix(pieceSize))
+        }
+    }
+}

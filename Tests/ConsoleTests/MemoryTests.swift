@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import Records
+import Synchronization
+import Testing
+
+@testable import HTTPServing
+
+/// What pages and files take while there is much in hand.
+@Suite("Memory for pages", .timeLimit(.minutes(5)))
+struct MemoryTests {
+    @Test("Records for which there is no room are not fetched: page and file say when to ask again")
+    func noRoom() async throws {
+        let budget = MemoryBudget()
+        try await EditStage.run(memory: budget) { stage in
+            try await stage.save("large", ["title": .string(String(repeating: "x", count: 100_000)), "rank": .int64(1)])
+            let paths = ["fetch?zone=Notes&names=large", "fetch.json?zone=Notes&names=large", "query.json?type=Note&zone=Notes", "query.json?type=Note&zone=Notes&all=1"]
+            for path in paths {
+                budget.count(MemoryBudget.defaultLimit)
+                let refused = try await stage.get(path)
+                #expect(refused.status == .serviceUnavailable && refused.headers[.retryAfter] == "2", "\(path)")
+                #expect(String(buffer: refused.body).contains("--transfer-memory"), "\(path)")
+                #expect(budget.takenBytes == MemoryBudget.defaultLimit)
+                budget.giveBack(MemoryBudget.defaultLimit)
+                #expect(try await stage.get(path).status == .ok, "\(path)")
+                #expect(budget.takenBytes == 0, "\(path)")
+            }
+        }
+    }
+
+    /// Work that is under way until it is told to end.
+    private final class Work: Sendable {
+        private let begun = Atomic(0)
+        private let isOver = Atomic(false)
+
+        var count: Int { begun.load(ordering: .relaxed) }
+
+        func run() {
+            begun.add(1, ordering: .relaxed)
+            while !isOver.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.005) }
+        }
+
+        func end() { isOver.store(true, ordering: .relaxed) }
+    }
+
+    @Test("A file is not held while its preview waits for its turn")
+    func preview() async throws {
+        let budget = MemoryBudget()
+        let work = Work()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { work.end() }
+            // Both places are taken.
+            for _ in 0..<2 { group.addTask { try await WorkPool.lengthy.run { work.run() } } }
+            while work.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            try await EditStage.run(memory: budget) { stage in
+                let rows = "title\n" + String(repeating: String(repeating: "x", count: 999) + "\n", count: 10_000)
+                let body = "--B0undary\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nNote\r\n--B0undary\r\n"
+                    + "Content-Disposition: form-data; name=\"file\"; filename=\"rows.csv\"\r\n\r\n\(rows)\r\n--B0undary--\r\n"
+                async let answer = stage.client.execute(
+                    uri: "\(EditStage.there)/importing/preview?zone=Notes", method: .post, headers: [.contentType: "multipart/form-data; boundary=B0undary"],
+                    body: ByteBuffer(string: body)) { $0 }
+                var wasTaken = false
+                let start = ContinuousClock.now
+                while !wasTaken || budget.takenBytes > 0, ContinuousClock.now - start < .seconds(30) {
+                    wasTaken = wasTaken || budget.takenBytes >= rows.utf8.count
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                #expect(wasTaken && budget.takenBytes == 0)
+                work.end()
+                let page = EditStage.text(try await answer)
+                #expect(page.contains("rows.csv") && page.contains("10,000 rows would become records"))
+            }
+            try await group.waitForAll()
+        }
+    }
+}
