@@ -41,7 +41,13 @@ extension Accounts {
                 for use in uses { try write(use, database) }
             }
         } catch {
-            taken.withLock { uses in credentials.withLock { $0.unwritten.formUnion(uses) } }
+            taken.withLock { uses in
+                credentials.withLock { credentials in
+                    credentials.unwritten.formUnion(uses)
+                    // Where the transaction could not even begin, nobody has done this yet: the next use would wait for nobody.
+                    credentials.isWriting = false
+                }
+            }
             throw error
         }
     }

@@ -61,7 +61,7 @@ extension Accounts {
     /// The sessions that make room for one of a user: those that ended long ago, and where there are too many the quietest.
     private static func forgettable(_ sessions: [String: WebAuthSession], for user: Name, now: Timestamp) -> [String] {
         func isOver(_ session: WebAuthSession) -> Bool {
-            min(session.revoked ?? session.expires, session.expires).milliseconds + rememberedFor < now.milliseconds
+            min(session.revoked ?? session.expires, session.expires).milliseconds.addingSaturated(rememberedFor) < now.milliseconds
         }
         func quietest(_ sessions: [WebAuthSession], beyond limit: Int) -> ArraySlice<WebAuthSession> {
             guard sessions.count >= limit else { return [] }

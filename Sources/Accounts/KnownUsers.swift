@@ -47,7 +47,7 @@ struct KnownUsers {
     /// - Returns: whether that is worth writing.
     mutating func see(_ recordName: Name, at now: Timestamp) -> Bool {
         let before = seen[recordName]
-        let isWorth = before.map { now.milliseconds - $0.written.milliseconds >= Self.seenStep } ?? true
+        let isWorth = before.map { now.milliseconds.subtractingSaturated($0.written.milliseconds) >= Self.seenStep } ?? true
         seen[recordName] = (max(before?.last ?? now, now), isWorth ? now : before?.written ?? now)
         return isWorth
     }

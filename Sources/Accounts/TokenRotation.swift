@@ -1,3 +1,5 @@
+internal import Records
+
 /// Which of a session's tokens were used, as far as it matters: a token that was replaced stays good for a time after its successor's first use.
 ///
 /// Moments are milliseconds since 1970. Uses within the same second are held together, so that a busy session takes no more memory than a quiet
@@ -35,12 +37,12 @@ struct TokenRotation {
     /// - Parameter grace: milliseconds for which a replaced token stays good.
     mutating func used(issue: Int64, at now: Int64, grace: Int64) {
         if let last = uses.last, last.issue >= issue { return }
-        if let last = uses.last, now - last.start < 1000 {
+        if let last = uses.last, now.subtractingSaturated(last.start) < 1000 {
             uses[uses.count - 1] = Use(issue: issue, firstUse: max(now, last.firstUse), start: last.start)
         } else {
             uses.append(Use(issue: issue, firstUse: now, start: now))
         }
         // Of those whose time of grace is over one is enough: everything before it is dead.
-        while uses.count > 1, uses[1].firstUse + grace < now { uses.removeFirst() }
+        while uses.count > 1, uses[1].firstUse.addingSaturated(grace) < now { uses.removeFirst() }
     }
 }

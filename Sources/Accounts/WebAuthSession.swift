@@ -25,7 +25,7 @@ public struct WebAuthSession: Sendable, Hashable {
 
     /// When the last token that it can have given out is too old.
     public var expires: Timestamp {
-        Timestamp(milliseconds: (lastUsed ?? made).milliseconds + Int64(keepsSignedIn ? Self.longLife : Self.life) * 1000)
+        Timestamp(milliseconds: (lastUsed ?? made).milliseconds.addingSaturated(Int64(keepsSignedIn ? Self.longLife : Self.life) * 1000))
     }
 
     /// Whether a token of it can be good at a moment.
