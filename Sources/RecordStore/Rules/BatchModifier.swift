@@ -110,9 +110,11 @@ public struct BatchModifier {
     /// One operation, undone when it fails.
     /// - Throws: errors that are not the operation's own: the engine's, after which the whole batch fails.
     private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
+        let room = cascadeRoom
         do {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
+            cascadeRoom = room
             return .failure(error)
         }
     }
