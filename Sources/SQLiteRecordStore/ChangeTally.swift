@@ -93,6 +93,6 @@ struct ChangeTally {
         let same = try Int.fetchOne(
             db, cachedSQL: "SELECT count(*) FROM records WHERE id > ? AND id < ?",
             [try StoredRow.id(zone: zone, position: position), StoredRow.id(zone: zone, position: (bucket + 1) << bucketBits)]) ?? 0
-        return later + same
+        return later.addingSaturated(same)
     }
 }

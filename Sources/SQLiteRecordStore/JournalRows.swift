@@ -85,7 +85,7 @@ enum JournalRows {
             last = id
         }
         if bytes > 0 { try db.run("UPDATE zones SET journalBytes = journalBytes - ? WHERE number = ?", [bytes, zone]) }
-        state.journalBytes -= bytes
+        state.journalBytes = state.journalBytes.subtractingSaturated(bytes)
         return last
     }
 
@@ -115,7 +115,7 @@ enum JournalRows {
     /// bytes, a limited number and size at a time.
     /// - Returns: whether more may be left.
     static func sweep(before oldest: Timestamp, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
-        var excess = state.journalBytes - state.journalLimits.bytes
+        var excess = state.journalBytes.subtractingSaturated(state.journalLimits.bytes)
         var taken: Int64 = 0
         let found = try Row.fetchAll(db, cachedSQL: "SELECT id, zone, until, \(size) AS size FROM journal ORDER BY id LIMIT \(rowsInStep)", [])
         var tally = ChangeTally()
@@ -124,7 +124,7 @@ enum JournalRows {
         for row in found {
             let (until, size): (Int64, Int64) = (try row.value("until", in: "journal"), try row.value("size", in: "journal"))
             guard taken < bytesInStep, until < oldest.milliseconds || excess > 0 else { break }
-            excess -= size
+            excess = excess.subtractingSaturated(size)
             taken += size
             count += 1
             last = try row.value("id", in: "journal")
@@ -133,7 +133,7 @@ enum JournalRows {
         guard let last else { return false }
         try db.run("DELETE FROM journal WHERE id <= ?", [last])
         try tally.write(db, now: oldest)
-        state.journalBytes += tally.journalBytes
+        state.journalBytes = state.journalBytes.addingSaturated(tally.journalBytes)
         return count == rowsInStep || taken >= bytesInStep
     }
 }

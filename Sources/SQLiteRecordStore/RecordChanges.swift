@@ -38,10 +38,10 @@ class RecordChanges: CascadeTransaction {
     /// Writes the counts and zone positions that the changes gathered.
     /// - Returns: the state for the next save.
     func finish() throws -> CommitWriter.State {
-        let excess = kept.state.journalBytes + kept.tally.journalBytes - kept.state.journalLimits.bytes
+        let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(kept.state.journalLimits.bytes)
         // Twice as many as came in, so that it gets shorter where it is too long.
         if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
-        kept.state.journalBytes += kept.tally.journalBytes
+        kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
         try kept.tally.write(db, now: now)
         return kept.state
     }
@@ -71,7 +71,7 @@ class RecordChanges: CascadeTransaction {
     final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> Int64? {
         guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return nil }
         lookup = nil
-        let position = nextPosition()
+        let position = try nextPosition()
         let type = try kept.state.catalog.typeNumber(of: record.recordType)
         try keep(before, replacedAt: position, in: zone)
         guard let version = try Int64.fetchOne(
@@ -139,8 +139,5 @@ class RecordChanges: CascadeTransaction {
         }
     }
 
-    final func nextPosition() -> Int64 {
-        kept.state.position += 1
-        return kept.state.position
-    }
+    final func nextPosition() throws -> Int64 { try kept.state.nextPosition() }
 }

@@ -20,7 +20,7 @@ extension SQLiteDatabase: FeedOutlining {
             }
             guard let exact = ruler(unit: 1), let coarse = ruler(unit: 1 << ChangeTally.bucketBits) else { return outline }
             let kept = try ChangeTally.keptCounts(coarse, in: zone.number, db)
-            let isExact = kept.values.reduce(0, +) <= Self.countedLimit
+            let isExact = kept.values.reduce(0) { $0.addingSaturated($1) } <= Self.countedLimit
             let ruler = isExact ? exact : coarse
             let counts = try isExact ? Self.counts(exact, in: zone.number, db) : kept
             var last = try Self.lastChange(through: ruler.after, in: zone.number, db)

@@ -58,6 +58,6 @@ extension SQLiteDatabase: ZoneSummarizing {
                 """, [start, end, depth])
         return ZoneSummary(
             zoneID: zone.zoneID, counts: counts, firstSave: first.map { Timestamp(milliseconds: $0) },
-            isFirstCertain: counts.total + counts.deletions <= depth, lastSave: last.map { Timestamp(milliseconds: $0) })
+            isFirstCertain: counts.total.addingSaturated(counts.deletions) <= depth, lastSave: last.map { Timestamp(milliseconds: $0) })
     }
 }

@@ -39,8 +39,7 @@ extension SQLiteDatabase {
                     switch operation {
                     case .create(let zoneID):
                         if let existing = try view.existingZone(zoneID, db) { return .success(view.zone(of: existing, office: office)) }
-                        state.position += 1
-                        try ZoneWrites.makeZone(zoneID.zoneName, owner: view.ownerNumber, position: state.position, now: now, db)
+                        try ZoneWrites.makeZone(zoneID.zoneName, owner: view.ownerNumber, position: state.nextPosition(), now: now, db)
                         return .success(view.zone(of: try view.zone(zoneID, db), office: office))
                     case .delete(let zoneID):
                         return .success(try Self.end(zoneID, as: .deleted, view, &state, now, db))
@@ -58,8 +57,7 @@ extension SQLiteDatabase {
         _ zoneID: ZoneID, as kind: ZoneChange.Kind, _ view: DatabaseView, _ state: inout CommitWriter.State, _ now: Timestamp, _ db: Database
     ) throws -> Zone {
         let zone = try view.zone(zoneID, db)
-        state.position += 1
-        try ZoneWrites.end(zone, as: kind, position: state.position, now: now, db)
+        try ZoneWrites.end(zone, as: kind, position: state.nextPosition(), now: now, db)
         return Zone(zoneID: zone.zoneID, syncToken: nil, atomic: true)
     }
 }
@@ -82,10 +80,10 @@ extension SQLiteDatabase: ZoneSharing {
         let user = try await write { db, state, view in
             let zone = try view.zone(zoneID, db)
             let user = try UserNumbers.enter(participant.userRecordName, db)
-            state.position += 1
+            let position = try state.nextPosition()
             try db.run(
                 "INSERT OR REPLACE INTO shares (zone, user, permission, live, position, moment) VALUES (?, ?, ?, 1, ?, ?)",
-                [zone.number, user, participant.permission.rawValue, state.position, now.milliseconds])
+                [zone.number, user, participant.permission.rawValue, position, now.milliseconds])
             return user
         }
         store.note(user, of: participant.userRecordName)
@@ -96,11 +94,11 @@ extension SQLiteDatabase: ZoneSharing {
         let now = store.clock()
         try await write { db, state, view in
             let zone = try view.zone(zoneID, db)
-            state.position += 1
+            let position = try state.nextPosition()
             try db.run(
                 """
                 UPDATE shares SET live = 0, position = ?, moment = ? WHERE zone = ? AND user = (SELECT number FROM users WHERE name = ?) AND live = 1
-                """, [state.position, now.milliseconds, zone.number, userRecordName.string])
+                """, [position, now.milliseconds, zone.number, userRecordName.string])
             if db.changesCount == 0 { throw ZoneRules.notShared }
         }
     }

@@ -61,7 +61,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {
         let before = try row(named: draft.recordID.recordName, in: zone)
         lookup = nil
-        let position = nextPosition()
+        let position = try nextPosition()
         let record = StoredRecord(
             recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: StoredRow.changeTag(of: position), created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text)
@@ -75,7 +75,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             guard let versionBefore = try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
                 throw DamagedRow(in: "records", "has lost a row that its index has")
             }
-            version += versionBefore
+            version = version.addingSaturated(versionBefore)
             try trimJournal(after: version, at: position, in: zone)
         }
         try db.run(

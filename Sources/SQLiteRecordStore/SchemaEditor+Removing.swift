@@ -18,7 +18,7 @@ extension SchemaEditor {
     mutating func removeRecords(of type: Name, in zone: ZoneRow, while mayGoOn: () -> Bool) throws -> Bool {
         guard let number = state.catalog.typeNumbers[type] else { return false }
         var tally = ChangeTally()
-        var room = state.journalLimits.bytes - state.journalBytes
+        var room = state.journalLimits.bytes.subtractingSaturated(state.journalBytes)
         var isLeft = false
         while !isLeft {
             let rows = try rows(of: type, after: IndexChunk.Place(zone: zone.number), zone.zoneID)
@@ -29,13 +29,13 @@ extension SchemaEditor {
             }
         }
         try tally.write(db, now: signature.timestamp)
-        state.journalBytes += tally.journalBytes
+        state.journalBytes = state.journalBytes.addingSaturated(tally.journalBytes)
         return isLeft
     }
 
     /// - Parameter room: bytes that the journal may still take.
     private mutating func remove(_ row: StoredRow, of type: Int64, in zone: Int64, _ room: inout Int64, _ tally: inout ChangeTally) throws {
-        let position = nextPosition()
+        let position = try nextPosition()
         let name = row.record.recordID.recordName
         if !state.journalLimits.isOff {
             // A type may hold more than the journal: what has no room any more would only push out the past of others.

@@ -43,7 +43,7 @@ struct SchemaEditor {
         let change = SchemaChange(from: state.catalog.schema, to: schema)
         for zone in try Self.livingZones(db) {
             // The default zone has no feed that could tell of its end.
-            let position = zone.zoneID.isDefault ? zone.position : nextPosition()
+            let position = try zone.zoneID.isDefault ? zone.position : nextPosition()
             try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
         }
         // What is left in the tables is of zones that ended, and goes with them.
@@ -58,10 +58,7 @@ struct SchemaEditor {
         try SchemaHistoryRows.insert([SchemaRules.lineOfReset] + change.lines, because: .reset, by: signature, db)
     }
 
-    mutating func nextPosition() -> Int64 {
-        state.position += 1
-        return state.position
-    }
+    mutating func nextPosition() throws -> Int64 { try state.nextPosition() }
 
     /// The zones of all users, by owner and name.
     static func livingZones(_ db: Database) throws -> [ZoneRow] {

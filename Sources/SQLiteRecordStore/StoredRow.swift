@@ -8,10 +8,12 @@ internal import Records
 struct StoredRow {
     /// Bits of the zone's number and position in a row's id.
     static let positionBits: Int64 = 40
+    /// The greatest position that a row's id has room for.
+    static let lastPosition: Int64 = 1 << positionBits - 1
 
     /// - Throws: `RecordError` INTERNAL_ERROR for numbers that have no room in it: one zone's rows must never pass for those of another.
     static func id(zone: Int64, position: Int64) throws -> Int64 {
-        guard 0..<(1 << (63 - positionBits)) ~= zone, 0..<(1 << positionBits) ~= position else {
+        guard 0..<(1 << (63 - positionBits)) ~= zone, 0...lastPosition ~= position else {
             throw RecordError(.internalError, "The store has no room for zone \(zone) at position \(position)")
         }
         return zone << positionBits | position
@@ -24,7 +26,7 @@ struct StoredRow {
     /// Whether a record of the name was deleted before.
     var isRenewed: Bool
 
-    static func position(ofID id: Int64) -> Int64 { id & (1 << positionBits - 1) }
+    static func position(ofID id: Int64) -> Int64 { id & lastPosition }
 
     var position: Int64 { Self.position(ofID: id) }
 

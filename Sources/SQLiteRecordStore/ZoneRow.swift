@@ -27,11 +27,15 @@ struct ZoneRow {
         // Nobody else's zone may pass for one of the public database.
         if ownerName.isEmpty != (owner == 0) { throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone") }
         zoneID = ZoneID(zoneName: Name(try values("name") as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
-        position = try values("position")
+        (position, floor) = (try values("position"), try values("floor"))
+        if let place = Self.impossible(position) ?? Self.impossible(floor) {
+            throw DamagedRow(in: "zones", "has a zone at position \(place), which there is not")
+        }
         moment = Timestamp(milliseconds: try values("moment"))
-        floor = try values("floor")
         kind = try Self.kind(ofState: try values("state"))
     }
+
+    private static func impossible(_ position: Int64) -> Int64? { 0...StoredRow.lastPosition ~= position ? nil : position }
 
     private static func kind(ofState state: Int) throws -> ZoneChange.Kind {
         switch state {

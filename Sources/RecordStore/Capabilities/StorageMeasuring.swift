@@ -19,7 +19,7 @@ public protocol StorageReporting: RecordEngine {
     func storage(limit: Int) async throws -> [StoreStorage]
 }
 
-/// So many records and what they take.
+/// So many records and what they take. A damaged file may hold any number, so sums end at the greatest there is.
 public struct StoredAmount: Sendable, Hashable {
     public var records: Int
     /// Bytes of fields, as the JSON that answers carry.
@@ -34,17 +34,21 @@ public struct StoredAmount: Sendable, Hashable {
     }
 
     public static func + (left: StoredAmount, right: StoredAmount) -> StoredAmount {
-        StoredAmount(records: left.records + right.records, bytes: left.bytes + right.bytes, assetBytes: left.assetBytes + right.assetBytes)
+        StoredAmount(
+            records: left.records.addingSaturated(right.records), bytes: left.bytes.addingSaturated(right.bytes),
+            assetBytes: left.assetBytes.addingSaturated(right.assetBytes))
     }
 
     public static func += (left: inout StoredAmount, right: StoredAmount) { left = left + right }
 
     public static func - (left: StoredAmount, right: StoredAmount) -> StoredAmount {
-        StoredAmount(records: left.records - right.records, bytes: left.bytes - right.bytes, assetBytes: left.assetBytes - right.assetBytes)
+        StoredAmount(
+            records: left.records.subtractingSaturated(right.records), bytes: left.bytes.subtractingSaturated(right.bytes),
+            assetBytes: left.assetBytes.subtractingSaturated(right.assetBytes))
     }
 
     /// All bytes, of fields and of files.
-    public var allBytes: Int64 { bytes + assetBytes }
+    public var allBytes: Int64 { bytes.addingSaturated(assetBytes) }
 }
 
 /// What the zones of a database hold.

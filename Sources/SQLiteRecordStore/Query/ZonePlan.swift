@@ -84,13 +84,17 @@ extension ZoneQuery {
         query.sorts.first.map { $0.key == .system(.recordID) } ?? true
     }
 
+    /// Names beyond which none are counted, whatever the file says of the type.
+    private static let greatestBound = 1e9
+
     /// The sources, those with the fewest names first, and how many names are few.
     private func ranked(_ sources: [NameSource]) throws -> ([ZonePlan.Counted], Int) {
         if sources.isEmpty { return ([], 0) }
         let typeNumber = try catalog.typeNumber(of: type.name)
         let total = try Int.fetchOne(db, cachedSQL: "SELECT count FROM typeCounts WHERE zone = ? AND type = ?", [zone.number, typeNumber]) ?? 0
         // With n of N records found, a page of k is full after walking N/n·k; collecting takes n.
-        let bound = max(1000, Int(Double(total * limit.records).squareRoot()))
+        // A damaged file may count any number.
+        let bound = Int(max(1000, min((Double(max(0, total)) * Double(limit.records)).squareRoot(), Self.greatestBound)))
         let counted = try sources.map { ZonePlan.Counted(source: $0, count: try $0.count(upTo: bound + 1, in: self)) }
         recorder?.entriesCounted += counted.reduce(0) { $0 + $1.count }
         return (counted.sorted { $0.count < $1.count }, bound)
