@@ -1,4 +1,5 @@
 internal import GRDB
+internal import GRDBSQLite
 
 /// What a row of a damaged file holds in place of what it should: nothing of a file may end the process.
 struct DamagedRow: Error, CustomStringConvertible {
@@ -10,13 +11,14 @@ struct DamagedRow: Error, CustomStringConvertible {
         description = "the table '\(table)' \(problem)"
     }
 
-    fileprivate init(in table: StaticString, column: String, holding value: DatabaseValue) {
+    /// - Parameter kind: SQLite's code for the kind of value.
+    init(in table: StaticString, column: String, holding kind: Int32) {
         let kind =
-            switch value.storage {
-            case .null: "NULL"
-            case .int64, .double: "a number of another kind"
-            case .string: "text"
-            case .blob: "bytes"
+            switch kind {
+            case SQLITE_NULL: "NULL"
+            case SQLITE_TEXT: "text"
+            case SQLITE_BLOB: "bytes"
+            default: "a number of another kind"
             }
         self.init(in: table, "holds \(kind) in its column '\(column)', where something else belongs")
     }
@@ -31,7 +33,7 @@ extension Row {
     func value<Value: DatabaseValueConvertible>(_ column: String, in table: StaticString) throws -> Value {
         guard hasColumn(column) else { throw DamagedRow(in: table, "has no column '\(column)'") }
         let stored: DatabaseValue = self[column]
-        guard let value = Value.fromDatabaseValue(stored) else { throw DamagedRow(in: table, column: column, holding: stored) }
+        guard let value = Value.fromDatabaseValue(stored) else { throw DamagedRow(in: table, column: column, holding: stored.kind) }
         return value
     }
 
@@ -44,6 +46,19 @@ extension Row {
 
         func callAsFunction<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
             try row.value(column, in: table)
+        }
+    }
+}
+
+extension DatabaseValue {
+    /// SQLite's code for its kind.
+    fileprivate var kind: Int32 {
+        switch storage {
+        case .null: SQLITE_NULL
+        case .int64: SQLITE_INTEGER
+        case .double: SQLITE_FLOAT
+        case .string: SQLITE_TEXT
+        case .blob: SQLITE_BLOB
         }
     }
 }

@@ -65,6 +65,7 @@ struct JournalReader {
         let (own, born): (Int64, Int64) = (try values("position"), try values("born"))
         let isDeleted = RowReader.State(rawValue: try values("state")).isDeleted
         let (fields, parent): (Data?, String?) = (try values("fields"), try values("parent"))
+        if fields == nil, !isDeleted { throw DamagedRow(in: "journal", "lacks the fields of a record") }
         return RecordJournalEntry(
             act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own, recordChangeTag: StoredRow.changeTag(of: own),
             recordType: try catalog.typeName(of: values("type")),

@@ -38,7 +38,9 @@ final class NameLookup {
             let code = sqlite3_bind_text64(statement, 2, start, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
             guard code == SQLITE_OK else { throw failure(code) }
             switch sqlite3_step(statement) {
-            case SQLITE_ROW: return try body(&reader)
+            case SQLITE_ROW:
+                try reader.check()
+                return try body(&reader)
             case SQLITE_DONE: return nil
             case let code: throw failure(code)
             }

@@ -35,6 +35,29 @@ struct RowReader {
     static let columns =
         "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields"
 
+    /// Whoever steps to a row calls this before anything of it is read: SQLite gives 0 or nothing for what a column should hold and does not,
+    /// and a record that lost its fields would pass for one without any.
+    /// - Throws: ``DamagedRow``.
+    func check() throws {
+        guard holds(1, SQLITE_TEXT), holds(2, SQLITE_INTEGER), holds(3, SQLITE_INTEGER), holds(4, SQLITE_INTEGER), holds(5, SQLITE_INTEGER),
+            holds(6, SQLITE_TEXT), holds(7, SQLITE_TEXT), holds(8, SQLITE_INTEGER), holds(9, SQLITE_TEXT), holds(10, SQLITE_TEXT),
+            holds(11, SQLITE_NULL) || holds(11, SQLITE_TEXT), holds(12, SQLITE_BLOB) || isDeleted
+        else { throw damage() }
+    }
+
+    @inline(__always) private func holds(_ column: Int32, _ kind: Int32) -> Bool { sqlite3_column_type(statement, column) == kind }
+
+    /// Which column it is that does not hold what it should.
+    private func damage() -> DamagedRow {
+        let kinds = [
+            SQLITE_INTEGER, SQLITE_TEXT, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_TEXT, SQLITE_TEXT, SQLITE_INTEGER,
+            SQLITE_TEXT, SQLITE_TEXT, holds(11, SQLITE_NULL) ? SQLITE_NULL : SQLITE_TEXT, SQLITE_BLOB,
+        ]
+        let column = kinds.indices.first { !holds(Int32($0), kinds[$0]) } ?? 0
+        let name = sqlite3_column_name(statement, Int32(column)).map { String(cString: $0) } ?? ""
+        return DamagedRow(in: "records", column: name, holding: sqlite3_column_type(statement, Int32(column)))
+    }
+
     var id: Int64 { sqlite3_column_int64(statement, 0) }
     var position: Int64 { StoredRow.position(ofID: id) }
     var born: Int64 { sqlite3_column_int64(statement, 3) }

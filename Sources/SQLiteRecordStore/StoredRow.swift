@@ -68,6 +68,7 @@ extension Database {
             while true {
                 switch sqlite3_step(handle) {
                 case SQLITE_ROW:
+                    try reader.check()
                     if try body(&reader) == .stop { return }
                 case SQLITE_DONE: return
                 case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: lastErrorMessage, sql: sql)
