@@ -8,7 +8,7 @@ internal import Synchronization
 struct CascadeLimits: Sendable {
     /// Records that fall in the transaction of the request.
     var recordsInRequest = BatchModifier.cascadeLimit
-    /// Records that fall in one step beside the saves, however quick that is.
+    /// Records that fall in one step beside the saves, however quick that is; fewer when many are looked at that can't fall.
     var recordsInStep = 4096
     /// How long one step may take of the writer's time: long enough that most of it is not spent on syncing the commits, and short for a save
     /// that waits.
@@ -19,10 +19,8 @@ struct CascadeLimits: Sendable {
 
 /// How far the cascades of a store are that go on beside the saves.
 struct CascadeState: Sendable {
-    /// Targets whose referrers are still to fall.
+    /// Targets whose referrers are still to fall, and records that wait to fall.
     var count = 0
-    /// The last pass in which a record fell; `nil` when that is not known, since the store was opened meanwhile.
-    var lastFruitfulPass: Int?
 }
 
 /// Lets fall what was too much for the request that deleted its target.
@@ -84,21 +82,17 @@ final class CascadeWorker: Sendable {
         await limits.beforeStep?()
         let now = clock()
         return try await store.write { [limits] db, state in
-            guard let portion = try CascadeRows.next(db) else { return false }
-            // What waits for others waits in vain once none of them falls any more.
-            if portion.pass > 0, let fruitful = state.cascades.lastFruitfulPass, fruitful < portion.pass - 1 {
+            // What rests when nothing falls any more stays.
+            guard let table = try CascadeTable(db) else {
                 try CascadeRows.removeAll(&state, db)
                 return false
             }
-            var cascade = Cascade(portion.targets, pass: portion.pass, followsUp: portion.isAll)
-            let changes = RecordChanges(db, state: state, now: now, request: portion.request)
+            var cascade = Cascade(table)
+            let changes = RecordChanges(db, state: state, now: now, request: table.request)
             let end = ContinuousClock.now + limits.step
-            _ = try cascade.run(in: changes) { count in count < limits.recordsInStep && ContinuousClock.now < end }
+            _ = try cascade.run(in: changes) { work in work < limits.recordsInStep && ContinuousClock.now < end }
             state = try changes.finish()
-            try CascadeRows.remove(portion.ids.prefix(cascade.doneCount), &state, db)
-            try CascadeRows.insert(cascade.followers, pass: cascade.pass, request: portion.request, &state, db)
-            try CascadeRows.insert(cascade.waiting, pass: cascade.pass + 1, request: portion.request, &state, db)
-            state.cascades.lastFruitfulPass = max(cascade.lastFruitfulPass ?? -1, state.cascades.lastFruitfulPass ?? portion.pass)
+            state.cascades.count += cascade.queue.growth
             return state.cascades.count > 0
         }
     }

@@ -21,6 +21,17 @@ enum LinkRows {
         ).map { Name($0) }
     }
 
+    /// Whether a record that was doomed is so still: neither was it deleted or saved meanwhile, nor has its zone ended.
+    static func isDoomed(_ record: HeldRecord, _ db: Database) throws -> Bool {
+        let target = record.target
+        return try Bool.fetchOne(
+            db,
+            cachedSQL: """
+                SELECT EXISTS (SELECT 1 FROM zones z CROSS JOIN records r ON r.zone = z.number
+                WHERE z.number = ? AND z.state = 0 AND r.name = ? AND r.id < ? AND r.state & 1 = 0)
+                """, [target.zone, record.name.string, StoredRow.id(zone: target.zone, position: target.position)]) ?? false
+    }
+
     /// The actions other than NONE with which other records refer to a name.
     static func actions(on name: Name, in zone: Int64, _ db: Database) throws -> Set<Reference.Action> {
         // One statement, since each record that falls is asked about.

@@ -68,7 +68,7 @@ class RecordChanges: CascadeTransaction {
         return zoneID
     }
 
-    final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> Int64? {
+    final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion? {
         guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return nil }
         lookup = nil
         let position = try nextPosition()
@@ -94,7 +94,7 @@ class RecordChanges: CascadeTransaction {
         kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
         kept.state.logEstimate += Self.logPerSave
         kept.tally.addDeletion(position: position, to: zone)
-        return position
+        return RecordDeletion(position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
     }
 
     /// Puts the state that a change replaces into the journal.
@@ -120,6 +120,10 @@ class RecordChanges: CascadeTransaction {
 
     final func doomed(by target: FallenTarget) throws -> [Name] {
         try LinkRows.doomed(by: target, db)
+    }
+
+    final func isDoomed(_ record: HeldRecord) throws -> Bool {
+        try LinkRows.isDoomed(record, db)
     }
 
     final func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action> {

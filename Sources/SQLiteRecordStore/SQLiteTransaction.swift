@@ -123,7 +123,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     }
 
     func leave(_ targets: [FallenTarget]) throws {
-        try CascadeRows.insert(targets, pass: 0, request: request, &kept.state, db)
+        try CascadeRows.insert(targets, request: request, &kept.state, db)
     }
 
     func knowsUser(_ name: Name) throws -> Bool {

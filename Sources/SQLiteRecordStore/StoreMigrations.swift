@@ -31,8 +31,18 @@ enum StoreMigrations {
         migrator.registerMigration("8") { db in
             try db.execute(sql: eighthVersion)
         }
+        migrator.registerMigration("9") { db in
+            try db.execute(sql: ninthVersion)
+        }
         return migrator
     }
+
+    private static let ninthVersion = """
+        -- Records that wait until those that refer to them with VALIDATE have fallen have rows of their own in cascades, under their own names.
+        -- Until now their targets were taken up again, and are once more.
+        UPDATE cascades SET pass = 0 WHERE pass > 0;
+        CREATE INDEX held_cascades ON cascades (zone, name) WHERE pass > 0;
+        """
 
     private static let eighthVersion = """
         -- Indexes of fields and types that were removed, as long as they have rows.
@@ -50,7 +60,7 @@ enum StoreMigrations {
             zone INTEGER NOT NULL,
             name TEXT NOT NULL,
             position INTEGER NOT NULL,          -- of the deletion: a record that was saved after it stays
-            pass INTEGER NOT NULL,              -- how often its turn had come when others were still to fall before its referrers
+            pass INTEGER NOT NULL,              -- 0 a target; 1 a record that is held, 2 one that rests (since version 9)
             modifiedAt INTEGER NOT NULL,        -- of the deletion that the cascade began with
             modifiedBy TEXT NOT NULL,
             modifiedOn TEXT NOT NULL,

@@ -198,6 +198,116 @@ import Testing
         await engine.close()
     }
 
+    /// A target whose referrers each validate the one before, so that the last by name has to fall first.
+    private static func makeValidatingChain(_ target: Name, _ length: Int, in database: any FullDatabase) async throws {
+        let operations = (0..<length).map { number in
+            var fields = link(target)
+            if number > 0 { fields["other"] = .reference(Reference(recordName: Name("\(target).\(1000 + number - 1)"), action: .validate)) }
+            return RecordOperation(
+                .create, recordName: Name("\(target).\(1000 + number)"), recordType: "Item", fields: fields.mapValues { FieldInput($0) })
+        }
+        try await database.save(target, in: notes)
+        #expect(try await database.outcomes(operations, in: notes).allSatisfy { $0 == nil })
+    }
+
+    /// Within the request, and in steps beside the saves: small ones, and such as take all in one go.
+    @Test(arguments: [(400, 100), (0, 7), (0, 4096)])
+    func aChainOfValidationsTakesWorkInProportionToItsLength(inRequest: Int, inStep: Int) async throws {
+        let engine = try open(inRequest: inRequest, inStep: inStep)
+        let database = try await engine.withZone()
+        var costs: [Int] = []
+        for length in [60, 120] {
+            try await Self.makeValidatingChain(Name("t\(length)"), length, in: database)
+            costs.append(
+                try await statements(in: database) {
+                    try await database.delete(Name("t\(length)"), in: notes)
+                    try await StoreRecount.settleCascades(database)
+                })
+            #expect(try await database.counts(in: notes).total == 0)
+        }
+        #expect(costs[0] > 0 && costs[1] < 3 * costs[0], "\(costs)")
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// Records that are looked at and stay take time too: a request looks at so many, and leaves the rest.
+    @Test func aRequestLooksAtSoManyRecords() async throws {
+        let gate = WorkGate()
+        let engine = try open(inRequest: 10, inStep: 10, gate)
+        let database = try await engine.withZone()
+        try await database.save("root", in: notes)
+        let names = (0..<200).map { Name("s\($0)") }
+        let held = names.map { RecordOperation(.create, recordName: $0, recordType: "Item", fields: Self.link("root").mapValues { FieldInput($0) }) }
+        #expect(try await database.outcomes(held, in: notes).allSatisfy { $0 == nil })
+        let links = names.map { FieldValue.reference(Reference(recordName: $0, action: .validate)) }
+        try await database.save("keeper", in: notes, ["links": .list(links, of: .reference)])
+        let cost = try await statements(in: database) { try await database.delete("root", in: notes) }
+        #expect(cost > 0 && cost < 60, "\(cost) statements")
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        #expect(try await database.names(in: notes, of: ["root", "keeper"] + names) == ["keeper"] + names)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// What other cascades did before changes nothing.
+    @Test func aCascadeInVainCostsTheSameAfterOthers() async throws {
+        let engine = try open(inRequest: 0, inStep: 100)
+        let database = try await engine.withZone()
+        var costs: [Int] = []
+        for round in 0..<2 {
+            let (target, kept, keeper) = (Name("target\(round)"), Name("kept\(round)"), Name("keeper\(round)"))
+            try await database.save(target, in: notes)
+            try await database.save(kept, in: notes, Self.link(target))
+            try await database.save(keeper, in: notes, Self.link(kept, .validate))
+            costs.append(
+                try await statements(in: database) {
+                    try await database.delete(target, in: notes)
+                    try await StoreRecount.settleCascades(database)
+                })
+            #expect(try await database.names(in: notes, of: [target, kept, keeper]) == [kept, keeper])
+            try await Self.makeValidatingChain(Name("t\(round)"), 40, in: database)
+            try await database.delete(Name("t\(round)"), in: notes)
+            try await StoreRecount.settleCascades(database)
+        }
+        #expect(costs[0] > 0 && costs[0] == costs[1], "\(costs)")
+        await engine.close()
+    }
+
+    /// A record is held for the one that validates it, which a user deletes before the others have all fallen.
+    @Test func aRecordFallsWhoseValidatorGoesMeanwhile() async throws {
+        let gate = WorkGate()
+        let engine = try open(inRequest: 0, inStep: 1, gate)
+        let database = try await engine.withZone()
+        try await Self.makeChain(4, in: database)
+        try await database.save("held", in: notes, Self.link("r0"))
+        try await database.save("keeper", in: notes, Self.link("held", .validate))
+        try await database.delete("r0", in: notes)
+        try await gate.allow(2)
+        try await database.delete("keeper", in: notes)
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        #expect(try await database.counts(in: notes).total == 0)
+        await engine.close()
+    }
+
+    /// What an operation that is undone let fall takes no room from the next one.
+    @Test func anUndoneDeletionLeavesTheNextOneItsChecks() async throws {
+        let clock = clock
+        for engine in [InMemoryRecordEngine(cascadeLimit: 1, clock: { clock.now() }), try open(inRequest: 1)] as [any RecordEngine] {
+            let database = try await engine.withZone()
+            for target in ["a", "b"] as [Name] {
+                try await database.save(target, in: notes)
+                try await database.save(Name("child of \(target)"), in: notes, Self.link(target))
+                try await database.save(Name("keeper of \(target)"), in: notes, Self.link(Name("child of \(target)"), .validate))
+            }
+            let batch = ["a", "b"].map { RecordOperation(.forceDelete, recordName: $0) }
+            #expect(try await database.outcomes(batch, in: notes, atomic: false) == [.validatingReferenceError, .validatingReferenceError])
+            #expect(try await database.names(in: notes, of: ["a", "b", "child of a", "child of b"]).count == 4)
+            await engine.close()
+        }
+    }
+
     /// How many statements the writer runs on the table meanwhile: it may have other work beside.
     private func statements(in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int {
         guard let store = (database as? SQLiteDatabase)?.store else { return 0 }

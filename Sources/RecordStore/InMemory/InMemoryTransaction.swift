@@ -58,15 +58,21 @@ final class InMemoryTransaction: RecordTransaction {
         return record
     }
 
-    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) -> Int64? {
+    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) -> RecordDeletion? {
+        let references = state.zones[zone]?.rows[record.recordID.recordName]?.references ?? []
         state.delete(record.recordID.recordName, in: zone, by: signature, requestID: requestID)
-        return state.position
+        return RecordDeletion(position: state.position, validated: references.filter { $0.reference.action == .validate }.map(\.reference.recordName).sorted())
     }
 
     func doomed(by target: FallenTarget) -> [Name] {
         guard let zone = state.zones[target.zone] else { return [] }
         let names = view.referrers(to: target.name, in: zone).filter { $0.action == .deleteSelf }.map(\.recordName)
         return Set(names.filter { zone.rows[$0].map { $0.position < target.position } ?? false }).sorted()
+    }
+
+    func isDoomed(_ record: HeldRecord) -> Bool {
+        guard let row = state.zones[record.target.zone]?.rows[record.name] else { return false }
+        return !row.isDeleted && row.position < record.target.position
     }
 
     func actions(on name: Name, in zone: Int64) -> Set<Reference.Action> {
@@ -80,7 +86,7 @@ final class InMemoryTransaction: RecordTransaction {
     /// Lets fall what was left for later.
     func finish() throws {
         if state.falling.isEmpty { return }
-        var cascade = Cascade(state.falling)
+        var cascade = Cascade(CascadeMemory(state.falling))
         _ = try cascade.run(in: self) { _ in true }
         state.falling = []
     }

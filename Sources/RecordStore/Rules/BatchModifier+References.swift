@@ -40,8 +40,8 @@ extension BatchModifier {
         let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         let actions = try transaction.actions(on: name, in: zone.key)
         if actions.contains(.validate) { deferred.add(.notValidated, name, in: zone, at: index) }
-        if let position = try transaction.delete(existing, in: zone.key, by: signature), actions.contains(.deleteSelf) {
-            try cascade(from: FallenTarget(zone: zone.key, name: name, position: position, signature: signature), in: zone, at: index)
+        if let deletion = try transaction.delete(existing, in: zone.key, by: signature), actions.contains(.deleteSelf) {
+            try cascade(from: FallenTarget(zone: zone.key, name: name, position: deletion.position, signature: signature), in: zone, at: index)
         }
         return .deleted(recordID)
     }
@@ -49,14 +49,14 @@ extension BatchModifier {
     /// Lets fall what refers to a deleted record with DELETE_SELF, and leaves for later what is too much for the request.
     private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws {
         if cascadeRoom <= 0 { return try transaction.leave([target]) }
-        var cascade = Cascade([target])
+        var cascade = Cascade(CascadeMemory([target]))
         let mayGoOn = { [cascadeRoom] in $0 < cascadeRoom }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
         // Those that validate what is left may fall with it; a check tells once all operations are done.
-        if isComplete, !cascade.waiting.isEmpty { isComplete = try cascade.force(in: transaction, while: mayGoOn) }
-        cascadeRoom -= cascade.count
+        if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction, while: mayGoOn) }
+        cascadeRoom -= cascade.work
         for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
-        if !isComplete { try transaction.leave(cascade.rest) }
+        if !isComplete { try transaction.leave(cascade.queue.targetsLeft) }
     }
 
     /// What the checks of the batch as a whole find, by the place of the operation. Each target is looked at once.

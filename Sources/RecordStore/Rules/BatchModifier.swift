@@ -12,7 +12,7 @@ public struct BatchModifier {
     /// Records whose DELETE_SELF references point at one target.
     public static let deleteSelfLimit = 750
     /// Records that fall with those that a request deletes in its own transaction, so that no other save waits long behind it: with them it
-    /// takes about as long as three batches.
+    /// takes about as long as three batches. It counts less when many records are looked at that can't fall (``Cascade/work``).
     public static let cascadeLimit = 400
 
     private typealias Outcome = Result<ModifyOutcome, RecordError>
@@ -24,7 +24,7 @@ public struct BatchModifier {
     let database: DatabaseScope
     private let environment: Environment
     let grants: GrantRules
-    /// Records that may still fall within the transaction.
+    /// Records that may still fall within the transaction, or as long as others may be looked at.
     var cascadeRoom: Int
     /// What a record that goes back to an earlier version held then: its files need no upload.
     var formerFields: [Name: Field] = [:]

@@ -19,17 +19,32 @@ public struct FallenTarget: Sendable, Hashable {
     }
 }
 
+/// What became of a record that was deleted.
+public struct RecordDeletion: Sendable {
+    public let position: Int64
+    /// The records that it referred to with VALIDATE, by name.
+    public let validated: [Name]
+
+    public init(position: Int64, validated: [Name]) {
+        self.position = position
+        self.validated = validated
+    }
+}
+
 /// What a cascade needs of an engine while the engine's transaction is open.
 public protocol CascadeTransaction: AnyObject {
     /// The record of a name, `nil` when there is none or it was deleted.
     func record(named name: Name, in zone: Int64) throws -> StoredRecord?
 
     /// Turns a record into a deletion.
-    /// - Returns: the position of the deletion; `nil` when there is no such record any more.
-    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> Int64?
+    /// - Returns: `nil` when there is no such record any more.
+    func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion?
 
     /// The records that refer to a target with DELETE_SELF and were saved before it was deleted, by name.
     func doomed(by target: FallenTarget) throws -> [Name]
+
+    /// Whether a record that was doomed is so still: neither was it deleted or saved meanwhile, nor has its zone ended.
+    func isDoomed(_ record: HeldRecord) throws -> Bool
 
     /// The actions other than NONE with which other records refer to a name.
     func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action>
@@ -37,95 +52,84 @@ public protocol CascadeTransaction: AnyObject {
 
 /// Records that fall because their DELETE_SELF references point at one that was deleted: level by level, as far as it is let go at a time.
 ///
-/// A record that another one refers to with VALIDATE waits until all others have fallen, since that one may be among them. If it is still
-/// referred to then, it stays, and so does what hangs on it.
-public struct Cascade {
-    /// Those that it began with, and then those that fell.
-    private var targets: [FallenTarget]
-    private var next = 0
-    private let begun: (count: Int, pass: Int)
-    private let followsUp: Bool
+/// A record that another one refers to with VALIDATE is held until all others have fallen, since that one may be among them. If it is still
+/// referred to then, it rests until one of those falls; if none does, it stays, and so does what hangs on it. So each record is looked at once
+/// for each reference that dooms it, once more at the end, and once for each record that falls and validated it.
+public struct Cascade<Queue: CascadeQueue> {
+    /// Records that are looked at in about the time in which one falls.
+    private static var looksForFall: Int { 4 }
+
+    /// What is left.
+    public private(set) var queue: Queue
     /// Whether records fall that another one refers to with VALIDATE.
     private var isForced = false
-
-    /// Targets with referrers that wait until all others have fallen, in the next pass.
-    public private(set) var waiting: [FallenTarget] = []
-    /// How often what waits is taken up again by now.
-    public private(set) var pass: Int
-    /// The last pass in which a record fell; `nil` when none did.
-    public private(set) var lastFruitfulPass: Int?
-    /// Records that fell.
-    public private(set) var count = 0
+    private var count = 0
+    private var looks = 0
     /// Records that fell although another one refers to them with VALIDATE.
     public private(set) var validated: [FallenTarget] = []
 
-    /// - Parameters:
-    ///   - targets: in the order in which their referrers are to fall.
-    ///   - pass: how often they were taken up again before.
-    ///   - followsUp: whether what falls is a target in its turn at once. Otherwise it has to wait behind targets that are kept elsewhere.
-    public init(_ targets: [FallenTarget], pass: Int = 0, followsUp: Bool = true) {
-        self.targets = targets
-        begun = (targets.count, pass)
-        self.pass = pass
-        self.followsUp = followsUp
-    }
+    public init(_ queue: Queue) { self.queue = queue }
 
-    /// How many of the targets that it began with have no referrer left that may fall in their pass.
-    public var doneCount: Int { pass == begun.pass ? min(next, begun.count) : begun.count }
-    /// Targets of this pass that came up on the way and are still to come.
-    public var followers: ArraySlice<FallenTarget> { targets[(pass == begun.pass ? max(next, begun.count) : next)...] }
-    /// All targets that are still to come, those that wait included.
-    public var rest: [FallenTarget] { targets[next...] + waiting }
+    /// What was done so far, in records that fall: those that did, or as long as it took to look at all others.
+    public var work: Int { max(count, looks / Self.looksForFall) }
 
-    /// Goes on, by one target and one record at least.
-    /// - Parameter mayGoOn: asked before each further target and record, with how many fell so far.
-    /// - Returns: whether it came to the end. ``waiting`` then has what can't fall by itself.
+    /// Goes on, by one target or record at least.
+    /// - Parameter mayGoOn: asked before each further target and record, with the ``work`` so far.
+    /// - Returns: whether it came to the end. What is left then rests, and can't fall by itself.
     public mutating func run(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
-        var isFirst = true
-        while true {
-            while next < (followsUp ? targets.count : begun.count) {
-                guard isFirst || mayGoOn(count), try felled(by: targets[next], in: transaction, while: mayGoOn) else { return false }
-                isFirst = false
-                next += 1
+        while let item = try queue.next() {
+            guard looks == 0 || mayGoOn(work) else { return false }
+            switch item {
+            case .target(let target):
+                guard try fell(by: target, in: transaction, while: mayGoOn) else { return false }
+            case .record(let record):
+                if try transaction.isDoomed(record), try !fell(record, in: transaction) {
+                    try queue.rest(record)
+                    continue
+                }
             }
-            guard followsUp, lastFruitfulPass == pass, !waiting.isEmpty else { return true }
-            takeUpWaiting()
+            looks += 1
+            try queue.finish(item)
         }
-    }
-
-    /// Lets all that waits fall too: whoever refers to it has to be looked for afterwards (``validated``).
-    /// - Returns: whether it came to the end.
-    public mutating func force(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
-        isForced = true
-        takeUpWaiting()
-        return try run(in: transaction, while: mayGoOn)
-    }
-
-    private mutating func takeUpWaiting() {
-        (targets, waiting, next) = (waiting, [], 0)
-        pass += 1
+        return true
     }
 
     /// - Returns: whether all referrers of a target were looked at.
-    private mutating func felled(by target: FallenTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
-        var isWaiting = false
+    private mutating func fell(by target: FallenTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         for name in try transaction.doomed(by: target) {
-            // Users stay, whatever they refer to. A name once deleted is not found again, so circles end.
-            guard let record = try transaction.record(named: name, in: target.zone), record.recordType != Schema.usersType else { continue }
-            let actions = try transaction.actions(on: name, in: target.zone)
-            if actions.contains(.validate), !isForced {
-                isWaiting = true
-                continue
-            }
-            guard count == 0 || mayGoOn(count) else { return false }
-            guard let position = try transaction.delete(record, in: target.zone, by: target.signature) else { continue }
-            let fallen = FallenTarget(zone: target.zone, name: name, position: position, signature: target.signature)
-            if actions.contains(.deleteSelf) { targets.append(fallen) }
-            if actions.contains(.validate) { validated.append(fallen) }
-            lastFruitfulPass = pass
-            count += 1
+            let record = HeldRecord(name, by: target)
+            if try queue.isHeld(record) { continue }
+            guard looks == 0 || mayGoOn(work) else { return false }
+            if try !fell(record, in: transaction) { try queue.hold(record) }
         }
-        if isWaiting { waiting.append(target) }
         return true
+    }
+
+    /// - Returns: `false` for a record that can't fall yet.
+    private mutating func fell(_ doomed: HeldRecord, in transaction: any CascadeTransaction) throws -> Bool {
+        looks += 1
+        let (name, zone, signature) = (doomed.name, doomed.target.zone, doomed.target.signature)
+        let actions = try transaction.actions(on: name, in: zone)
+        if actions.contains(.validate), !isForced { return false }
+        // Users stay, whatever they refer to. A name once deleted is not found again, so circles end.
+        guard let record = try transaction.record(named: name, in: zone), record.recordType != Schema.usersType,
+            let deletion = try transaction.delete(record, in: zone, by: signature)
+        else { return true }
+        let fallen = FallenTarget(zone: zone, name: name, position: deletion.position, signature: signature)
+        if actions.contains(.deleteSelf) { try queue.add(fallen) }
+        if actions.contains(.validate) { validated.append(fallen) }
+        if !deletion.validated.isEmpty { try queue.wake(deletion.validated, in: zone) }
+        count += 1
+        return true
+    }
+}
+
+extension Cascade<CascadeMemory> {
+    /// Lets all that rests fall too: whoever refers to it has to be looked for afterwards (``validated``).
+    /// - Returns: whether it came to the end.
+    public mutating func force(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
+        isForced = true
+        queue.wakeAll()
+        return try run(in: transaction, while: mayGoOn)
     }
 }
