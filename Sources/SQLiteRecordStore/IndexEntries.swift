@@ -33,14 +33,14 @@ struct IndexEntries {
 
     /// - Parameters:
     ///   - fields: those of the record, decoded.
-    ///   - words: those of its long texts, as far as they are known already.
-    init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog, words: PreparedWords = .none) {
+    ///   - words: where those of its texts come from.
+    init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog, words: TransactionWords = TransactionWords()) throws {
         let typeName = record.recordType
         if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
             entries.insert(Entry(field: number, value: Int64(0).databaseValue))
         }
         for field in catalog.indexedFields[typeName] ?? [] {
-            add(Self.value(of: field.key, in: record, fields), field.indexes, field.number, words)
+            try add(Self.value(of: field.key, in: record, fields), field.indexes, field.number) { try words.words(of: $0, in: record.recordID.recordName) }
         }
         for composite in catalog.composites[typeName] ?? [] {
             compositeEntries.insert(Self.entry(of: composite.index, composite.number, in: record, fields))
@@ -51,18 +51,18 @@ struct IndexEntries {
     /// The rows that a record has before and after a change, without those of the fields that stay as they are.
     /// - Parameters:
     ///   - old, new: a version of the record each, with its fields, decoded. They are of one type.
-    ///   - words: those of the long texts, as far as they are known already.
+    ///   - words: where those of the texts come from.
     static func difference(
         from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]), catalog: SchemaCatalog,
-        words: PreparedWords = .none
-    ) -> (old: IndexEntries, new: IndexEntries) {
+        words: TransactionWords = TransactionWords()
+    ) throws -> (old: IndexEntries, new: IndexEntries) {
         var difference = (old: IndexEntries(), new: IndexEntries())
         for field in catalog.indexedFields[new.record.recordType] ?? [] {
             let before = value(of: field.key, in: old.record, old.fields)
             let after = value(of: field.key, in: new.record, new.fields)
             if isSame(before, after) { continue }
-            difference.old.add(before, field.indexes, field.number, words)
-            difference.new.add(after, field.indexes, field.number, words)
+            try difference.old.add(before, field.indexes, field.number) { try words.words(of: $0, in: old.record.recordID.recordName) }
+            try difference.new.add(after, field.indexes, field.number) { try words.words(of: $0, in: new.record.recordID.recordName) }
         }
         for composite in catalog.composites[new.record.recordType] ?? [] {
             difference.old.compositeEntries.insert(entry(of: composite.index, composite.number, in: old.record, old.fields))
@@ -84,7 +84,7 @@ struct IndexEntries {
 
     /// The rows of one field, for an index that is being built.
     init(of key: FieldKey, in record: StoredRecord, fields: [Name: Field], indexes: Indexes, number: Int64) {
-        add(Self.value(of: key, in: record, fields), indexes, number, .none)
+        add(Self.value(of: key, in: record, fields), indexes, number) { PreparedWords.cut($0) }
     }
 
     private static func value(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field]) -> FieldValue? {
@@ -100,13 +100,13 @@ struct IndexEntries {
         }
     }
 
-    private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64, _ words: PreparedWords) {
+    private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64, words: (String) throws -> [Name]) rethrows {
         if !indexes.isDisjoint(with: [.queryable, .sortable]) {
             let values = value?.elements.compactMap { EntryValue.value($0) } ?? []
             for value in values.isEmpty ? [EntryValue.missing] : values { entries.insert(Entry(field: number, value: value)) }
         }
         if indexes.contains(.searchable), case .string(let text)? = value {
-            tokens[number] = words.words(of: text)
+            tokens[number] = try words(text)
         }
     }
 

@@ -3,13 +3,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The words of the long texts in a request, found before the writer takes it up: saves wait for no work that needs nothing but the text.
+/// The words of the long texts in a request, and of those that it replaces or deletes, found before the writer takes it up: saves wait for no work
+/// that needs nothing but the text.
 ///
 /// They are an input and no decision. Which fields are SEARCHABLE is settled inside the transaction, and a text that is not among these is cut
 /// there.
 struct PreparedWords: Sendable {
     /// Bytes of text up to which a request is not worth the way to another thread.
-    private static let shortest = 16_384
+    static let shortest = 16_384
     /// Requests whose texts are cut at a time; the others wait, without holding a thread.
     private static let turns = AsyncSemaphore(
         limit: 2, refusal: RecordError(.tryAgainLater, "Too many requests with long texts wait; try again soon", retryAfter: 1))
@@ -23,18 +24,24 @@ struct PreparedWords: Sendable {
     /// No words: each text is cut when it comes up.
     static let none = PreparedWords()
 
-    /// Cuts the texts of a request that are to be saved in fields that are SEARCHABLE, or may be by then.
-    /// - Throws: `CancellationError` when the task is cancelled before its turn, `RecordError` TRY_AGAIN_LATER when too many wait for one.
-    static func of(_ request: ModifyRequest, in schema: Schema) async throws -> PreparedWords {
-        let texts = request.operations.flatMap { operation in
+    /// The texts of a request that are to be saved in fields that are SEARCHABLE, or may be by then.
+    static func texts(of request: ModifyRequest, in schema: Schema) -> [String] {
+        request.operations.flatMap { operation in
             operation.fields.compactMap { field, input -> String? in
                 guard case .string(let text)? = input.givenValue else { return nil }
                 let definition = operation.recordType.flatMap { schema.types[$0]?.fields[field] }
                 return definition?.indexes.contains(.searchable) ?? true ? text : nil
             }
         }
-        guard texts.reduce(0, { $0 + $1.utf8.count }) >= shortest else { return .none }
-        return try await turns.run {
+    }
+
+    /// Whether texts are worth the way to another thread.
+    static func areLong(_ texts: [String]) -> Bool { texts.reduce(0) { $0 + $1.utf8.count } >= shortest }
+
+    /// Cuts texts on another thread.
+    /// - Throws: `CancellationError` when the task is cancelled before its turn, `RecordError` TRY_AGAIN_LATER when too many wait for one.
+    static func of(_ texts: [String]) async throws -> PreparedWords {
+        try await turns.run {
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     var prepared = PreparedWords()
@@ -45,12 +52,11 @@ struct PreparedWords: Sendable {
         }
     }
 
-    /// The words of a text, in the order of the index.
-    func words(of text: String) -> [Name] {
-        words[Name(text)] ?? Self.cut(text)
-    }
+    /// The words of a text, in the order of the index; `nil` for one that was not cut.
+    subscript(_ text: String) -> [Name]? { words.isEmpty ? nil : words[Name(text)] }
 
-    private static func cut(_ text: String) -> [Name] {
+    /// Cuts one text here and now.
+    static func cut(_ text: String) -> [Name] {
         Tokenizer.tokens(of: text).map { Name($0) }.sorted()
     }
 }

@@ -10,6 +10,7 @@ class RecordChanges: CascadeTransaction {
     final let now: Timestamp
     /// The request that the changes came with, as the tables hold it.
     final let request: DatabaseValue
+    final let words: TransactionWords
     /// What `attempt` must put back, together with the tables.
     final var kept: Kept
     /// The row last looked up. An operation looks its record up first and changes it then, so it is held until a change.
@@ -28,8 +29,9 @@ class RecordChanges: CascadeTransaction {
     /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.
     static let logPerSave = 4 * 4096
 
-    init(_ db: Database, state: CommitWriter.State, now: Timestamp, request: DatabaseValue) {
+    init(_ db: Database, state: CommitWriter.State, now: Timestamp, request: DatabaseValue, words: TransactionWords = TransactionWords()) {
         self.db = db
+        self.words = words
         self.now = now
         self.request = request
         kept = Kept(state: state)
@@ -87,7 +89,7 @@ class RecordChanges: CascadeTransaction {
         else { throw DamagedRow(in: "records", "has lost a row that its index has") }
         try trimJournal(after: version, at: position, in: zone)
         let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let entries = IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog)
+        let entries = try IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog, words: words)
         try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)
         let files = AssetRows.measured(fields.values)
         try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)

@@ -29,10 +29,20 @@ struct SQLiteDatabase: RecordDatabase {
     }
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
-        let words = try await PreparedWords.of(request, in: store.latestSchema)
+        let texts = PreparedWords.texts(of: request, in: store.latestSchema)
+        do {
+            return try await modify(request, PreparedWords.areLong(texts) ? try await preparedWords(for: request, texts) : .none, mayPutOff: true)
+        } catch is TransactionWords.PutOff {
+            return try await modify(request, try await preparedWords(for: request, texts), mayPutOff: false)
+        }
+    }
+
+    private func modify(_ request: ModifyRequest, _ words: PreparedWords, mayPutOff: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
         return try await write { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
-            let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID, words: words)
+            let transaction = SQLiteTransaction(
+                db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID,
+                words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()
@@ -89,7 +99,7 @@ struct SQLiteDatabase: RecordDatabase {
         }
     }
 
-    private static func lookup(
+    static func lookup(
         in zoneID: ZoneID, _ view: DatabaseView, _ db: Database, _ catalog: SchemaCatalog
     ) throws -> Result<NameLookup?, RecordError> {
         do {

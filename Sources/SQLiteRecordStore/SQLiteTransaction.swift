@@ -8,16 +8,14 @@ internal import Records
 final class SQLiteTransaction: RecordChanges, RecordTransaction {
     private let view: DatabaseView
     let assetTickets: AssetTickets
-    private let words: PreparedWords
 
     init(
         _ db: Database, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil,
-        words: PreparedWords = .none
+        words: TransactionWords = TransactionWords()
     ) {
         self.view = view
-        self.words = words
         assetTickets = tickets
-        super.init(db, state: state, now: now, request: RequestMark.value(of: requestID))
+        super.init(db, state: state, now: now, request: RequestMark.value(of: requestID), words: words)
     }
 
     /// Writes what the batch gathered, and what it added to the schema.
@@ -92,7 +90,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             ])
         let catalog = kept.state.catalog
         if let previous {
-            let (old, new) = IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
+            let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
             try new.write(replacing: old, of: draft.recordID.recordName, in: zone, db)
         } else {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
@@ -121,6 +119,8 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             db, cachedSQL: "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent)",
             [zone, name.string, action]) ?? 0
     }
+
+    var hasWorkedLong: Bool { words.isMuchCut }
 
     func leave(_ targets: [FallenTarget]) throws {
         try CascadeRows.insert(targets, request: request, &kept.state, db)

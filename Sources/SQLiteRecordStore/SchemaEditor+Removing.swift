@@ -120,7 +120,7 @@ extension SchemaEditor {
         record.fields = try row.record.fields.keeping(Set(after.keys))
         let name = record.recordID.recordName
         try db.run("UPDATE records SET fields = ? WHERE id = ?", [Data(record.fields.bytes), row.id])
-        let (old, new) = IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: state.catalog)
+        let (old, new) = try IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: state.catalog)
         try new.write(replacing: old, of: name, in: zone, db)
         let (filesBefore, files) = (AssetRows.measured(before.values), AssetRows.measured(after.values))
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: name, in: zone, now: signature.timestamp, db)

@@ -138,7 +138,7 @@ enum IndexRecount {
             } else {
                 return ["\(record.recordID.recordName) is of the unknown type '\(record.recordType)'"]
             }
-            for link in IndexEntries(of: record, fields: fields, catalog: SchemaCatalog()).links {
+            for link in try IndexEntries(of: record, fields: fields, catalog: SchemaCatalog()).links {
                 expected.insert("\(zone) \(link.target) \(record.recordID.recordName) \(link.field) \(link.action.rawValue)")
             }
         }

@@ -25,7 +25,8 @@ import Testing
         let schema = Schema(types: [RecordType(name: "Item", fields: fields)])
         func prepared(_ type: Name?, _ field: Name, _ text: String) async throws -> Int {
             let operation = RecordOperation(.forceUpdate, recordName: "r", recordType: type, fields: [field: FieldInput(.string(text))])
-            return try await PreparedWords.of(ModifyRequest([operation]), in: schema).count
+            let texts = PreparedWords.texts(of: ModifyRequest([operation]), in: schema)
+            return PreparedWords.areLong(texts) ? try await PreparedWords.of(texts).count : 0
         }
         let long = Self.text(0..<3000)
         #expect(try await prepared("Item", "title", long) == 1)
@@ -33,6 +34,74 @@ import Testing
         #expect(try await prepared("Item", "unknown", long) == 1, "saving makes it SEARCHABLE")
         #expect(try await prepared(nil, "title", long) == 1, "the record has the type")
         #expect(try await prepared("Item", "title", "short") == 0, "not worth it")
+    }
+
+    /// Texts that go are cut beforehand as those that come are: on the writer nothing is left to cut.
+    @Test func textsThatAreReplacedOrDeletedAreCutBeforehand() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        let names = (0..<5).map { Name("r\($0)") }
+        for (number, name) in names.enumerated() { try await database.save(name, ["text": .string("\(number) " + Self.text(0..<3000))]) }
+        let short: [Name: FieldInput] = ["text": FieldInput(.string("short"))]
+        let deletion = ModifyRequest(names.map { RecordOperation(.forceDelete, recordName: $0) })
+        let update = ModifyRequest(names.map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item", fields: short) })
+        for request in [update, deletion] {
+            #expect(try await bytesCut(by: request, .none, in: database) == nil, "put off before anything long is cut")
+            let sqlite = try #require(database as? SQLiteDatabase)
+            let words = try await sqlite.preparedWords(for: request, ["short"])
+            #expect(words.count == 6, "five that go and one that comes")
+            #expect(try await bytesCut(by: request, words, in: database) == 0)
+        }
+        // What is put off is done all the same.
+        #expect(try await database.outcomes(update.operations).allSatisfy { $0 == nil })
+        #expect(try await bytesCut(by: deletion, .none, in: database) == 25, "short texts are not worth it")
+        for name in names { try await database.save(name, ["text": .string(Self.text(0..<3000))]) }
+        #expect(try await database.outcomes(deletion.operations).allSatisfy { $0 == nil })
+        #expect(try await database.counts(in: .default).total == 0)
+        #expect(try await IndexRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// Records that fall with one that is deleted are not put off for: when their texts are long, all but the first fall beside the saves.
+    @Test func longTextsFallBesideTheSaves() async throws {
+        let gate = WorkGate()
+        var limits = CascadeLimits()
+        limits.beforeStep = { await gate.wait() }
+        let engine = try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+        let database = try await engine.withZone()
+        try await database.save("root", in: notes)
+        let fields: [Name: FieldValue] = [
+            "text": .string(Self.text(0..<9000)), "link": .reference(Reference(recordName: "root", action: .deleteSelf)),
+        ]
+        for number in 0..<5 { try await database.save(Name("s\(number)"), in: notes, fields) }
+        try await database.delete("root", in: notes)
+        #expect(try await database.counts(in: notes).total == 4)
+        gate.open()
+        try await StoreRecount.settleCascades(database)
+        #expect(try await database.counts(in: notes).total == 0)
+        #expect(try await IndexRecount.problems(of: database) == [])
+        await engine.close()
+    }
+
+    /// Bytes of text that the writer cuts itself for a request, which is undone; `nil` when it is put off.
+    private func bytesCut(by request: ModifyRequest, _ prepared: PreparedWords, in database: any RecordDatabase) async throws -> Int? {
+        let sqlite = try #require(database as? SQLiteDatabase)
+        let (view, tickets, now) = (sqlite.view, try sqlite.store.assetTickets, sqlite.store.clock())
+        return try await sqlite.store.pool.writeWithoutTransaction { db in
+            var bytes: Int?
+            try db.inTransaction {
+                let words = TransactionWords(prepared, puttingOff: request)
+                let state = CommitWriter.State(position: 1000, catalog: try SchemaCatalog(db))
+                let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now, words: words)
+                var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
+                do {
+                    for outcome in try modifier.apply(request) { _ = try outcome.get() }
+                    bytes = words.bytesCut
+                } catch is TransactionWords.PutOff {}
+                return .rollback
+            }
+            return bytes
+        }
     }
 
     @Test func aFieldTakesOneStatementHoweverManyWordsItHas() async throws {

@@ -79,6 +79,8 @@ final class InMemoryTransaction: RecordTransaction {
         Set(view.referrers(to: name, in: state.zones[zone]).filter { $0.action != .none && $0.recordName != name }.map(\.action))
     }
 
+    var hasWorkedLong: Bool { false }
+
     func leave(_ targets: [FallenTarget]) {
         state.falling += targets
     }

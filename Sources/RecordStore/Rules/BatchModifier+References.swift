@@ -48,9 +48,9 @@ extension BatchModifier {
 
     /// Lets fall what refers to a deleted record with DELETE_SELF, and leaves for later what is too much for the request.
     private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws {
-        if cascadeRoom <= 0 { return try transaction.leave([target]) }
+        if cascadeRoom <= 0 || transaction.hasWorkedLong { return try transaction.leave([target]) }
         var cascade = Cascade(CascadeMemory([target]))
-        let mayGoOn = { [cascadeRoom] in $0 < cascadeRoom }
+        let mayGoOn = { [cascadeRoom, transaction] in $0 < cascadeRoom && !transaction.hasWorkedLong }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
         // Those that validate what is left may fall with it; a check tells once all operations are done.
         if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction, while: mayGoOn) }

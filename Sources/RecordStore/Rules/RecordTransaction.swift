@@ -15,6 +15,9 @@ public protocol RecordTransaction: CascadeTransaction {
     /// Stores a record under a new position, and returns it with the change tag of that position.
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord
 
+    /// Whether so much was done that what can wait is better left.
+    var hasWorkedLong: Bool { get }
+
     /// Leaves what is still to fall for later, when the transaction is committed.
     func leave(_ targets: [FallenTarget]) throws
 

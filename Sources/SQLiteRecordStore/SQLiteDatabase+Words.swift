@@ -1,0 +1,35 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase {
+    /// The words of the texts that a request saves, and of those that the records it names have by now.
+    ///
+    /// They are an input and no decision: what is saved meanwhile is cut when it comes up.
+    /// - Parameter texts: those that are to be saved.
+    func preparedWords(for request: ModifyRequest, _ texts: [String]) async throws -> PreparedWords {
+        try await PreparedWords.of(texts + presentTexts(of: request))
+    }
+
+    private func presentTexts(of request: ModifyRequest) async throws -> [String] {
+        try await store.readAtLength(for: .query) { [view] db, catalog in
+            var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
+            return try request.operations.flatMap { operation -> [String] in
+                guard let name = operation.recordName else { return [] }
+                let zoneID = operation.zoneID ?? request.zoneID
+                let lookup = try lookups[zoneID] ?? Self.lookup(in: zoneID, view, db, catalog)
+                lookups[zoneID] = lookup
+                // A zone that is not there is refused where the request is applied.
+                guard case .success(let names?) = lookup else { return [] }
+                return try names.row(named: name) { row in
+                    if row.isDeleted { return nil }
+                    let fields = (catalog.indexedFields[try row.recordType] ?? []).filter { $0.indexes.contains(.searchable) }
+                    let keys = Set(fields.compactMap { field -> Name? in if case .custom(let name) = field.key { name } else { nil } })
+                    return try row.record().fields.values(of: keys).values.compactMap { value -> String? in
+                        if case .string(let text) = value { text } else { nil }
+                    }
+                } ?? []
+            }
+        }
+    }
+}
