@@ -112,11 +112,11 @@ struct DiskFaultTests {
         let database = try await engine.withZone()
         try await database.save("before", in: notes)
         disk.fail(.writes, of: "-shm", failing: nil, error: ENOSPC)
-        // One part of the index is for 4,062 pages of the log, and each of these records takes 220.
-        var refused: RecordError?
-        for number in 0..<40 where refused == nil {
-            refused = await refusal { try await database.save("r\(number)" as Name, in: notes, ["bytes": .bytes([UInt8](repeating: 7, count: 900_000))]) }
+        // One part of the index is for 4,062 pages of the log, and each of these records takes some 200.
+        let operations = (0..<30).map { number in
+            RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: ["bytes": FieldInput(.bytes([UInt8](repeating: 7, count: 600_000)))])
         }
+        let refused = await refusal { _ = try await database.modify(ModifyRequest(operations, zoneID: notes)).map { try $0.get() } }
         #expect(disk.failed > 0)
         #expect(refused?.code == .quotaExceeded, "\(String(describing: refused))")
         #expect(await engine.health().first?.readOnlyBecause == nil)
