@@ -87,7 +87,7 @@ import Testing
             #expect(try await stage.page("users/user?name=anna").contains("users/remove?name=anna"))
             #expect(try await !stage.page("users/user?name=developer").contains("users/remove"))
             let confirmation = try await stage.page("users/remove?name=anna")
-            for words in ["1 in force ends at once", "stays there under \(anna.userRecordName)", "Nobody who signs in gets this name again", "value=\"anna\""] {
+            for words in ["1 ends at once", "data stays under \(anna.userRecordName)", "Nobody can sign in under this name again", "value=\"anna\""] {
                 #expect(confirmation.contains(words), "\(words)")
             }
             #expect(stage.user(of: token) == anna.userRecordName, "asking removes nobody")

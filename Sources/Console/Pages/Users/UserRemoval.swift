@@ -16,12 +16,12 @@ enum UserRemoval {
         return ConfirmationView(
             title: "Remove the user ‘\(user.displayName)’?",
             lines: [
-                "The name and the e-mail address go, and the sign-in sessions with their tokens: "
-                    + (sessions == 0 ? "none is in force." : "\(Digits.grouped(sessions)) in force \(sessions == 1 ? "ends" : "end") at once."),
-                "What the user has in containers stays there under \(user.userRecordName), and so do zones that others share with the user. "
-                    + "Purge the user's zones first if they are to go.",
-                "Nobody who signs in gets this name again. Adding ‘\(user.handle)’ on the page Users, or a request of yours that names it, brings the user "
-                    + "back with all of that.",
+                "This removes the name, the e-mail address and the user's sign-in sessions: "
+                    + (sessions == 0 ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
+                "The user's data stays under \(user.userRecordName), and so do zones that others share with the user. "
+                    + "To delete the data too, purge the user's zones first.",
+                "Nobody can sign in under this name again. To restore the user with all data, add ‘\(user.handle)’ on the page Users, "
+                    + "or send a request that names the user.",
             ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Remove",
             cancel: visit.place.link("users/user", [(field, user.handle)]))
     }

@@ -135,7 +135,7 @@ extension UserView.Part {
         environment = data.place.address.environment.rawValue
         cell = UserDataCell(data)
         isEmpty = data.records == 0 && left == 0
-        nothing = data.isThere ? cell.nothing ?? "" : "no data yet: nothing was ever asked of this environment"
+        nothing = data.isThere ? cell.nothing ?? "" : "no data yet"
         var rows: [UserView.ZoneRow] = []
         for zone in data.summaries?.zones ?? [] { rows.append(try await UserView.ZoneRow(zone, data.place, user, visit)) }
         zones = rows
