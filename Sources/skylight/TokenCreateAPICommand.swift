@@ -42,8 +42,8 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
                 named: name, container: container, environment: environment, allowedOrigins: origin, callback: callback)
         }
         if store.json { return Output.say(json: .object(made)) }
+        let id = try JSONValue.object(made).object("token").text("id")
         Output.say(made.text("secret"))
-        let id = (try? JSONValue.object(made).object("token").text("id")) ?? ""
         Output.note("This is the API token \(id) of \(container) (\(environment.rawValue)). It is shown this once.")
     }
 }

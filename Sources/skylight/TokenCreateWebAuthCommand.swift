@@ -38,8 +38,8 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
                 user, container: container, environment: environment, apiTokenID: apiToken, keepSignedIn: keepSignedIn)
         }
         if store.json { return Output.say(json: .object(made)) }
+        let id = try JSONValue.object(made).object("session").text("id")
         Output.say(made.text("webAuthToken"))
-        let id = (try? JSONValue.object(made).object("session").text("id")) ?? ""
         Output.note("\(user) is signed in to \(container) (\(environment.rawValue)), session \(id).")
     }
 }

@@ -43,7 +43,7 @@ final class QueryRecorder {
     static func condition(on name: String) -> String { " AND \(function)(\(name))" }
 
     func note(_ sql: String, _ arguments: StatementArguments) {
-        let text = sql.replacing(try? Regex(" AND \(Self.function)\\([a-z.]+\\)"))
+        let text = sql.replacing(/ AND skylight_seen\([a-z.]+\)/, with: "")
         if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) { statements.append((text, arguments)) }
     }
 
@@ -64,11 +64,5 @@ final class QueryRecorder {
 
     private static func onOneLine(_ sql: String) -> String {
         sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    }
-}
-
-extension String {
-    fileprivate func replacing(_ regex: Regex<AnyRegexOutput>?) -> String {
-        regex.map { replacing($0, with: "") } ?? self
     }
 }
