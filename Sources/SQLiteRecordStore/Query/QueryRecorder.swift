@@ -43,7 +43,7 @@ final class QueryRecorder {
     static func condition(on name: String) -> String { " AND \(function)(\(name))" }
 
     func note(_ sql: String, _ arguments: StatementArguments) {
-        let text = sql.replacing(/ AND skylight_seen\([a-z.]+\)/, with: "")
+        let text = sql.replacing(/\ AND skylight_seen\([a-z.]+\)/, with: "")
         if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) { statements.append((text, arguments)) }
     }
 
