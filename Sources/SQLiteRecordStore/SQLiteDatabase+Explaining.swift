@@ -20,7 +20,7 @@ extension SQLiteDatabase: QueryExplaining {
             let recorder = QueryRecorder()
             let (page, plans) = try recorder.watch(db) { try prepared.page(catalog, db, recorder: recorder) }
             let hasMore = page.continuationMarker != nil
-            let weighing = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
+            let weighing = QueryWeighing(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
             var explanation = QueryExplanation(
                 candidates: weighing.candidates, summary: weighing.summary(entriesCounted: recorder.entriesCounted, hasMore: hasMore),
                 entriesRead: recorder.entriesRead, recordsRead: recorder.recordsRead, recordsReturned: page.records.count, hasMore: hasMore,

@@ -23,7 +23,7 @@ extension SQLiteDatabase {
             let composite = plans.lazy.compactMap { if case .composite(let used, _, _) = $0.way { used.index } else { nil } }.last
             // Pages that follow are of the same query.
             if request.continuationMarker == nil { store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
-            page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, plans: plans)
+            page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
                 .plan(hasMore: page.continuationMarker != nil)
             return page
         }

@@ -162,6 +162,18 @@ import Testing
         await engine.close()
     }
 
+    /// Longitudes +180° and -180° are one, so the filter has two values, and a composite index answers one.
+    @Test func aPlaceOfTwoLongitudesPassesACompositeIndexOver() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await Self.fill(engine)
+        _ = try await database.edit([.addCompositeIndex(CompositeIndex(filter: .custom("place"), sort: .custom("number")), in: "Item")])
+        let place = Self.equal("place", .location(Location(latitude: 10, longitude: 180)))
+        let explanation = try await database.explain(QueryRequest(Query(recordType: "Item", filters: [place], sorts: [Query.Sort("number")])))
+        let composite = try #require(explanation.candidates.first { if case .composite = $0.index { true } else { false } })
+        #expect(composite.standing == .passedOver && composite.reason.contains("has several"), "\(composite)")
+        await engine.close()
+    }
+
     @Test func allZonesAreExplainedTogether() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)

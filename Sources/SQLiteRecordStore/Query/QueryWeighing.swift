@@ -8,6 +8,7 @@ struct QueryWeighing {
     let query: Query
     let resolved: ResolvedQuery
     let type: RecordType
+    let catalog: SchemaCatalog
     /// One for each zone that was looked at.
     let plans: [ZonePlan]
 
@@ -151,7 +152,10 @@ struct QueryWeighing {
         case .composite: return Verdict(standing: .passedOver, reason: "Another composite index finds fewer records")
         case .lookUp: return Verdict(standing: .passedOver, reason: "A filter names the records")
         case .collect: return Verdict(standing: .passedOver, reason: "Another filter finds fewer records than this index would read")
-        default: return Verdict(standing: .beingBuilt, reason: "It is being built; until then queries don't use it")
+        default:
+            let isComplete = catalog.composites[type.name]?.contains { $0.index == index && $0.isComplete } ?? false
+            if !isComplete { return Verdict(standing: .beingBuilt, reason: "It is being built; until then queries don't use it") }
+            return Verdict(standing: .passedOver, reason: "It finds one value, and the filter's place has several: longitudes +180° and -180° are one, and so are all at a pole")
         }
     }
 
