@@ -2,118 +2,157 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-static const struct embedded_file files[] = {
-    {"archive.js", (const char[]){
+// Arrays of their own, because early compilers with #embed crash on it in a compound literal.
+static const char archive_js[] = {
 #embed "../../Public/archive.js" suffix(, 0)
-    }},
-    {"columns.js", (const char[]){
+};
+static const char columns_js[] = {
 #embed "../../Public/columns.js" suffix(, 0)
-    }},
-    {"copy.js", (const char[]){
+};
+static const char copy_js[] = {
 #embed "../../Public/copy.js" suffix(, 0)
-    }},
-    {"downloads.js", (const char[]){
+};
+static const char downloads_js[] = {
 #embed "../../Public/downloads.js" suffix(, 0)
-    }},
-    {"dropping.js", (const char[]){
+};
+static const char dropping_js[] = {
 #embed "../../Public/dropping.js" suffix(, 0)
-    }},
-    {"edit.js", (const char[]){
+};
+static const char edit_js[] = {
 #embed "../../Public/edit.js" suffix(, 0)
-    }},
-    {"feed.js", (const char[]){
+};
+static const char feed_js[] = {
 #embed "../../Public/feed.js" suffix(, 0)
-    }},
-    {"fetched.js", (const char[]){
+};
+static const char fetched_js[] = {
 #embed "../../Public/fetched.js" suffix(, 0)
-    }},
-    {"fetcher.js", (const char[]){
+};
+static const char fetcher_js[] = {
 #embed "../../Public/fetcher.js" suffix(, 0)
-    }},
-    {"fetching.js", (const char[]){
+};
+static const char fetching_js[] = {
 #embed "../../Public/fetching.js" suffix(, 0)
-    }},
-    {"find.js", (const char[]){
+};
+static const char find_js[] = {
 #embed "../../Public/find.js" suffix(, 0)
-    }},
-    {"handheld.js", (const char[]){
+};
+static const char handheld_js[] = {
 #embed "../../Public/handheld.js" suffix(, 0)
-    }},
-    {"json.js", (const char[]){
+};
+static const char json_js[] = {
 #embed "../../Public/json.js" suffix(, 0)
-    }},
-    {"keys.js", (const char[]){
+};
+static const char keys_js[] = {
 #embed "../../Public/keys.js" suffix(, 0)
-    }},
-    {"live.js", (const char[]){
+};
+static const char live_js[] = {
 #embed "../../Public/live.js" suffix(, 0)
-    }},
-    {"menus.js", (const char[]){
+};
+static const char menus_js[] = {
 #embed "../../Public/menus.js" suffix(, 0)
-    }},
-    {"narrow.js", (const char[]){
+};
+static const char narrow_js[] = {
 #embed "../../Public/narrow.js" suffix(, 0)
-    }},
-    {"picking.js", (const char[]){
+};
+static const char picking_js[] = {
 #embed "../../Public/picking.js" suffix(, 0)
-    }},
-    {"plist.js", (const char[]){
+};
+static const char plist_js[] = {
 #embed "../../Public/plist.js" suffix(, 0)
-    }},
-    {"preview.js", (const char[]){
+};
+static const char preview_js[] = {
 #embed "../../Public/preview.js" suffix(, 0)
-    }},
-    {"question.js", (const char[]){
+};
+static const char question_js[] = {
 #embed "../../Public/question.js" suffix(, 0)
-    }},
-    {"recent.js", (const char[]){
+};
+static const char recent_js[] = {
 #embed "../../Public/recent.js" suffix(, 0)
-    }},
-    {"requests.js", (const char[]){
+};
+static const char requests_js[] = {
 #embed "../../Public/requests.js" suffix(, 0)
-    }},
-    {"sha256.js", (const char[]){
+};
+static const char sha256_js[] = {
 #embed "../../Public/sha256.js" suffix(, 0)
-    }},
-    {"shortcuts.js", (const char[]){
+};
+static const char shortcuts_js[] = {
 #embed "../../Public/shortcuts.js" suffix(, 0)
-    }},
-    {"signin.js", (const char[]){
+};
+static const char signin_js[] = {
 #embed "../../Public/signin.js" suffix(, 0)
-    }},
-    {"sizes.js", (const char[]){
+};
+static const char sizes_js[] = {
 #embed "../../Public/sizes.js" suffix(, 0)
-    }},
-    {"skylight.css", (const char[]){
+};
+static const char skylight_css[] = {
 #embed "../../Public/skylight.css" suffix(, 0)
-    }},
-    {"skylight.js", (const char[]){
+};
+static const char skylight_js[] = {
 #embed "../../Public/skylight.js" suffix(, 0)
-    }},
-    {"skylight.svg", (const char[]){
+};
+static const char skylight_svg[] = {
 #embed "../../Public/skylight.svg" suffix(, 0)
-    }},
-    {"theme.js", (const char[]){
+};
+static const char theme_js[] = {
 #embed "../../Public/theme.js" suffix(, 0)
-    }},
-    {"themes.js", (const char[]){
+};
+static const char themes_js[] = {
 #embed "../../Public/themes.js" suffix(, 0)
-    }},
-    {"timeline.js", (const char[]){
+};
+static const char timeline_js[] = {
 #embed "../../Public/timeline.js" suffix(, 0)
-    }},
-    {"times.js", (const char[]){
+};
+static const char times_js[] = {
 #embed "../../Public/times.js" suffix(, 0)
-    }},
-    {"tokens.js", (const char[]){
+};
+static const char tokens_js[] = {
 #embed "../../Public/tokens.js" suffix(, 0)
-    }},
-    {"typing.js", (const char[]){
+};
+static const char typing_js[] = {
 #embed "../../Public/typing.js" suffix(, 0)
-    }},
-    {"upload.js", (const char[]){
+};
+static const char upload_js[] = {
 #embed "../../Public/upload.js" suffix(, 0)
-    }},
+};
+
+static const struct embedded_file files[] = {
+    {"archive.js", archive_js},
+    {"columns.js", columns_js},
+    {"copy.js", copy_js},
+    {"downloads.js", downloads_js},
+    {"dropping.js", dropping_js},
+    {"edit.js", edit_js},
+    {"feed.js", feed_js},
+    {"fetched.js", fetched_js},
+    {"fetcher.js", fetcher_js},
+    {"fetching.js", fetching_js},
+    {"find.js", find_js},
+    {"handheld.js", handheld_js},
+    {"json.js", json_js},
+    {"keys.js", keys_js},
+    {"live.js", live_js},
+    {"menus.js", menus_js},
+    {"narrow.js", narrow_js},
+    {"picking.js", picking_js},
+    {"plist.js", plist_js},
+    {"preview.js", preview_js},
+    {"question.js", question_js},
+    {"recent.js", recent_js},
+    {"requests.js", requests_js},
+    {"sha256.js", sha256_js},
+    {"shortcuts.js", shortcuts_js},
+    {"signin.js", signin_js},
+    {"sizes.js", sizes_js},
+    {"skylight.css", skylight_css},
+    {"skylight.js", skylight_js},
+    {"skylight.svg", skylight_svg},
+    {"theme.js", theme_js},
+    {"themes.js", themes_js},
+    {"timeline.js", timeline_js},
+    {"times.js", times_js},
+    {"tokens.js", tokens_js},
+    {"typing.js", typing_js},
+    {"upload.js", upload_js},
     {0, 0},
 };
 

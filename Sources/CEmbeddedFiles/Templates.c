@@ -2,391 +2,521 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-static const struct embedded_file files[] = {
-    {"admin_sign_in.mustache", (const char[]){
+// Arrays of their own, because early compilers with #embed crash on it in a compound literal.
+static const char admin_sign_in_mustache[] = {
 #embed "../../Templates/admin_sign_in.mustache" suffix(, 0)
-    }},
-    {"advice.mustache", (const char[]){
+};
+static const char advice_mustache[] = {
 #embed "../../Templates/advice.mustache" suffix(, 0)
-    }},
-    {"alone.mustache", (const char[]){
+};
+static const char alone_mustache[] = {
 #embed "../../Templates/alone.mustache" suffix(, 0)
-    }},
-    {"asset_cells.mustache", (const char[]){
+};
+static const char asset_cells_mustache[] = {
 #embed "../../Templates/asset_cells.mustache" suffix(, 0)
-    }},
-    {"asset_file.mustache", (const char[]){
+};
+static const char asset_file_mustache[] = {
 #embed "../../Templates/asset_file.mustache" suffix(, 0)
-    }},
-    {"asset_table.mustache", (const char[]){
+};
+static const char asset_table_mustache[] = {
 #embed "../../Templates/asset_table.mustache" suffix(, 0)
-    }},
-    {"bar_chart.mustache", (const char[]){
+};
+static const char bar_chart_mustache[] = {
 #embed "../../Templates/bar_chart.mustache" suffix(, 0)
-    }},
-    {"builds.mustache", (const char[]){
+};
+static const char builds_mustache[] = {
 #embed "../../Templates/builds.mustache" suffix(, 0)
-    }},
-    {"bulk.mustache", (const char[]){
+};
+static const char bulk_mustache[] = {
 #embed "../../Templates/bulk.mustache" suffix(, 0)
-    }},
-    {"changed_again.mustache", (const char[]){
+};
+static const char changed_again_mustache[] = {
 #embed "../../Templates/changed_again.mustache" suffix(, 0)
-    }},
-    {"changes_records.mustache", (const char[]){
+};
+static const char changes_records_mustache[] = {
 #embed "../../Templates/changes_records.mustache" suffix(, 0)
-    }},
-    {"changes_zones.mustache", (const char[]){
+};
+static const char changes_zones_mustache[] = {
 #embed "../../Templates/changes_zones.mustache" suffix(, 0)
-    }},
-    {"check.mustache", (const char[]){
+};
+static const char check_mustache[] = {
 #embed "../../Templates/check.mustache" suffix(, 0)
-    }},
-    {"choice.mustache", (const char[]){
+};
+static const char choice_mustache[] = {
 #embed "../../Templates/choice.mustache" suffix(, 0)
-    }},
-    {"clients.mustache", (const char[]){
+};
+static const char clients_mustache[] = {
 #embed "../../Templates/clients.mustache" suffix(, 0)
-    }},
-    {"code_panel.mustache", (const char[]){
+};
+static const char code_panel_mustache[] = {
 #embed "../../Templates/code_panel.mustache" suffix(, 0)
-    }},
-    {"compare.mustache", (const char[]){
+};
+static const char compare_mustache[] = {
 #embed "../../Templates/compare.mustache" suffix(, 0)
-    }},
-    {"compared_side.mustache", (const char[]){
+};
+static const char compared_side_mustache[] = {
 #embed "../../Templates/compared_side.mustache" suffix(, 0)
-    }},
-    {"complaint.mustache", (const char[]){
+};
+static const char complaint_mustache[] = {
 #embed "../../Templates/complaint.mustache" suffix(, 0)
-    }},
-    {"composite_rows.mustache", (const char[]){
+};
+static const char composite_rows_mustache[] = {
 #embed "../../Templates/composite_rows.mustache" suffix(, 0)
-    }},
-    {"confirm.mustache", (const char[]){
+};
+static const char confirm_mustache[] = {
 #embed "../../Templates/confirm.mustache" suffix(, 0)
-    }},
-    {"container.mustache", (const char[]){
+};
+static const char container_mustache[] = {
 #embed "../../Templates/container.mustache" suffix(, 0)
-    }},
-    {"deploy.mustache", (const char[]){
+};
+static const char deploy_mustache[] = {
 #embed "../../Templates/deploy.mustache" suffix(, 0)
-    }},
-    {"diagnosis.mustache", (const char[]){
+};
+static const char diagnosis_mustache[] = {
 #embed "../../Templates/diagnosis.mustache" suffix(, 0)
-    }},
-    {"difference.mustache", (const char[]){
+};
+static const char difference_mustache[] = {
 #embed "../../Templates/difference.mustache" suffix(, 0)
-    }},
-    {"drop_index.mustache", (const char[]){
+};
+static const char drop_index_mustache[] = {
 #embed "../../Templates/drop_index.mustache" suffix(, 0)
-    }},
-    {"edit_bytes.mustache", (const char[]){
+};
+static const char edit_bytes_mustache[] = {
 #embed "../../Templates/edit_bytes.mustache" suffix(, 0)
-    }},
-    {"edit_location.mustache", (const char[]){
+};
+static const char edit_location_mustache[] = {
 #embed "../../Templates/edit_location.mustache" suffix(, 0)
-    }},
-    {"edit_number.mustache", (const char[]){
+};
+static const char edit_number_mustache[] = {
 #embed "../../Templates/edit_number.mustache" suffix(, 0)
-    }},
-    {"edit_reference.mustache", (const char[]){
+};
+static const char edit_reference_mustache[] = {
 #embed "../../Templates/edit_reference.mustache" suffix(, 0)
-    }},
-    {"edit_row.mustache", (const char[]){
+};
+static const char edit_row_mustache[] = {
 #embed "../../Templates/edit_row.mustache" suffix(, 0)
-    }},
-    {"edit_text.mustache", (const char[]){
+};
+static const char edit_text_mustache[] = {
 #embed "../../Templates/edit_text.mustache" suffix(, 0)
-    }},
-    {"edit_time.mustache", (const char[]){
+};
+static const char edit_time_mustache[] = {
 #embed "../../Templates/edit_time.mustache" suffix(, 0)
-    }},
-    {"error.mustache", (const char[]){
+};
+static const char error_mustache[] = {
 #embed "../../Templates/error.mustache" suffix(, 0)
-    }},
-    {"error_card.mustache", (const char[]){
+};
+static const char error_card_mustache[] = {
 #embed "../../Templates/error_card.mustache" suffix(, 0)
-    }},
-    {"error_codes.mustache", (const char[]){
+};
+static const char error_codes_mustache[] = {
 #embed "../../Templates/error_codes.mustache" suffix(, 0)
-    }},
-    {"errors.mustache", (const char[]){
+};
+static const char errors_mustache[] = {
 #embed "../../Templates/errors.mustache" suffix(, 0)
-    }},
-    {"explain.mustache", (const char[]){
+};
+static const char explain_mustache[] = {
 #embed "../../Templates/explain.mustache" suffix(, 0)
-    }},
-    {"facet.mustache", (const char[]){
+};
+static const char facet_mustache[] = {
 #embed "../../Templates/facet.mustache" suffix(, 0)
-    }},
-    {"fetch.mustache", (const char[]){
+};
+static const char fetch_mustache[] = {
 #embed "../../Templates/fetch.mustache" suffix(, 0)
-    }},
-    {"fetch_actions.mustache", (const char[]){
+};
+static const char fetch_actions_mustache[] = {
 #embed "../../Templates/fetch_actions.mustache" suffix(, 0)
-    }},
-    {"fetching.mustache", (const char[]){
+};
+static const char fetching_mustache[] = {
 #embed "../../Templates/fetching.mustache" suffix(, 0)
-    }},
-    {"field_row.mustache", (const char[]){
+};
+static const char field_row_mustache[] = {
 #embed "../../Templates/field_row.mustache" suffix(, 0)
-    }},
-    {"first_steps.mustache", (const char[]){
+};
+static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
-    }},
-    {"history.mustache", (const char[]){
+};
+static const char history_mustache[] = {
 #embed "../../Templates/history.mustache" suffix(, 0)
-    }},
-    {"home.mustache", (const char[]){
+};
+static const char home_mustache[] = {
 #embed "../../Templates/home.mustache" suffix(, 0)
-    }},
-    {"import.mustache", (const char[]){
+};
+static const char import_mustache[] = {
 #embed "../../Templates/import.mustache" suffix(, 0)
-    }},
-    {"importing.mustache", (const char[]){
+};
+static const char importing_mustache[] = {
 #embed "../../Templates/importing.mustache" suffix(, 0)
-    }},
-    {"index_cells.mustache", (const char[]){
+};
+static const char index_cells_mustache[] = {
 #embed "../../Templates/index_cells.mustache" suffix(, 0)
-    }},
-    {"index_row.mustache", (const char[]){
+};
+static const char index_row_mustache[] = {
 #embed "../../Templates/index_row.mustache" suffix(, 0)
-    }},
-    {"index_works.mustache", (const char[]){
+};
+static const char index_works_mustache[] = {
 #embed "../../Templates/index_works.mustache" suffix(, 0)
-    }},
-    {"indexes.mustache", (const char[]){
+};
+static const char indexes_mustache[] = {
 #embed "../../Templates/indexes.mustache" suffix(, 0)
-    }},
-    {"key_made.mustache", (const char[]){
+};
+static const char key_made_mustache[] = {
 #embed "../../Templates/key_made.mustache" suffix(, 0)
-    }},
-    {"keys.mustache", (const char[]){
+};
+static const char keys_mustache[] = {
 #embed "../../Templates/keys.mustache" suffix(, 0)
-    }},
-    {"layout.mustache", (const char[]){
+};
+static const char layout_mustache[] = {
 #embed "../../Templates/layout.mustache" suffix(, 0)
-    }},
-    {"meter.mustache", (const char[]){
+};
+static const char meter_mustache[] = {
 #embed "../../Templates/meter.mustache" suffix(, 0)
-    }},
-    {"no_feed.mustache", (const char[]){
+};
+static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
-    }},
-    {"nothing_found.mustache", (const char[]){
+};
+static const char nothing_found_mustache[] = {
 #embed "../../Templates/nothing_found.mustache" suffix(, 0)
-    }},
-    {"other_place.mustache", (const char[]){
+};
+static const char other_place_mustache[] = {
 #embed "../../Templates/other_place.mustache" suffix(, 0)
-    }},
-    {"others.mustache", (const char[]){
+};
+static const char others_mustache[] = {
 #embed "../../Templates/others.mustache" suffix(, 0)
-    }},
-    {"picked_deleted.mustache", (const char[]){
+};
+static const char picked_deleted_mustache[] = {
 #embed "../../Templates/picked_deleted.mustache" suffix(, 0)
-    }},
-    {"picked_zones.mustache", (const char[]){
+};
+static const char picked_zones_mustache[] = {
 #embed "../../Templates/picked_zones.mustache" suffix(, 0)
-    }},
-    {"picking.mustache", (const char[]){
+};
+static const char picking_mustache[] = {
 #embed "../../Templates/picking.mustache" suffix(, 0)
-    }},
-    {"preview.mustache", (const char[]){
+};
+static const char preview_mustache[] = {
 #embed "../../Templates/preview.mustache" suffix(, 0)
-    }},
-    {"query.mustache", (const char[]){
+};
+static const char query_mustache[] = {
 #embed "../../Templates/query.mustache" suffix(, 0)
-    }},
-    {"query_form.mustache", (const char[]){
+};
+static const char query_form_mustache[] = {
 #embed "../../Templates/query_form.mustache" suffix(, 0)
-    }},
-    {"query_written.mustache", (const char[]){
+};
+static const char query_written_mustache[] = {
 #embed "../../Templates/query_written.mustache" suffix(, 0)
-    }},
-    {"record.mustache", (const char[]){
+};
+static const char record_mustache[] = {
 #embed "../../Templates/record.mustache" suffix(, 0)
-    }},
-    {"record_assets.mustache", (const char[]){
+};
+static const char record_assets_mustache[] = {
 #embed "../../Templates/record_assets.mustache" suffix(, 0)
-    }},
-    {"record_compare.mustache", (const char[]){
+};
+static const char record_compare_mustache[] = {
 #embed "../../Templates/record_compare.mustache" suffix(, 0)
-    }},
-    {"record_conflict.mustache", (const char[]){
+};
+static const char record_conflict_mustache[] = {
 #embed "../../Templates/record_conflict.mustache" suffix(, 0)
-    }},
-    {"record_copied.mustache", (const char[]){
+};
+static const char record_copied_mustache[] = {
 #embed "../../Templates/record_copied.mustache" suffix(, 0)
-    }},
-    {"record_copy.mustache", (const char[]){
+};
+static const char record_copy_mustache[] = {
 #embed "../../Templates/record_copy.mustache" suffix(, 0)
-    }},
-    {"record_deliveries.mustache", (const char[]){
+};
+static const char record_deliveries_mustache[] = {
 #embed "../../Templates/record_deliveries.mustache" suffix(, 0)
-    }},
-    {"record_edit.mustache", (const char[]){
+};
+static const char record_edit_mustache[] = {
 #embed "../../Templates/record_edit.mustache" suffix(, 0)
-    }},
-    {"record_history.mustache", (const char[]){
+};
+static const char record_history_mustache[] = {
 #embed "../../Templates/record_history.mustache" suffix(, 0)
-    }},
-    {"record_history_panel.mustache", (const char[]){
+};
+static const char record_history_panel_mustache[] = {
 #embed "../../Templates/record_history_panel.mustache" suffix(, 0)
-    }},
-    {"record_new.mustache", (const char[]){
+};
+static const char record_new_mustache[] = {
 #embed "../../Templates/record_new.mustache" suffix(, 0)
-    }},
-    {"record_referrers.mustache", (const char[]){
+};
+static const char record_referrers_mustache[] = {
 #embed "../../Templates/record_referrers.mustache" suffix(, 0)
-    }},
-    {"record_restore.mustache", (const char[]){
+};
+static const char record_restore_mustache[] = {
 #embed "../../Templates/record_restore.mustache" suffix(, 0)
-    }},
-    {"refresh.mustache", (const char[]){
+};
+static const char refresh_mustache[] = {
 #embed "../../Templates/refresh.mustache" suffix(, 0)
-    }},
-    {"refusal.mustache", (const char[]){
+};
+static const char refusal_mustache[] = {
 #embed "../../Templates/refusal.mustache" suffix(, 0)
-    }},
-    {"rehearsal.mustache", (const char[]){
+};
+static const char rehearsal_mustache[] = {
 #embed "../../Templates/rehearsal.mustache" suffix(, 0)
-    }},
-    {"rehearsals.mustache", (const char[]){
+};
+static const char rehearsals_mustache[] = {
 #embed "../../Templates/rehearsals.mustache" suffix(, 0)
-    }},
-    {"request.mustache", (const char[]){
+};
+static const char request_mustache[] = {
 #embed "../../Templates/request.mustache" suffix(, 0)
-    }},
-    {"request_body.mustache", (const char[]){
+};
+static const char request_body_mustache[] = {
 #embed "../../Templates/request_body.mustache" suffix(, 0)
-    }},
-    {"request_missing.mustache", (const char[]){
+};
+static const char request_missing_mustache[] = {
 #embed "../../Templates/request_missing.mustache" suffix(, 0)
-    }},
-    {"requests.mustache", (const char[]){
+};
+static const char requests_mustache[] = {
 #embed "../../Templates/requests.mustache" suffix(, 0)
-    }},
-    {"reset.mustache", (const char[]){
+};
+static const char reset_mustache[] = {
 #embed "../../Templates/reset.mustache" suffix(, 0)
-    }},
-    {"result_files.mustache", (const char[]){
+};
+static const char result_files_mustache[] = {
 #embed "../../Templates/result_files.mustache" suffix(, 0)
-    }},
-    {"roles.mustache", (const char[]){
+};
+static const char roles_mustache[] = {
 #embed "../../Templates/roles.mustache" suffix(, 0)
-    }},
-    {"run.mustache", (const char[]){
+};
+static const char run_mustache[] = {
 #embed "../../Templates/run.mustache" suffix(, 0)
-    }},
-    {"schema.mustache", (const char[]){
+};
+static const char schema_mustache[] = {
 #embed "../../Templates/schema.mustache" suffix(, 0)
-    }},
-    {"schema_changes.mustache", (const char[]){
+};
+static const char schema_changes_mustache[] = {
 #embed "../../Templates/schema_changes.mustache" suffix(, 0)
-    }},
-    {"schema_file_form.mustache", (const char[]){
+};
+static const char schema_file_form_mustache[] = {
 #embed "../../Templates/schema_file_form.mustache" suffix(, 0)
-    }},
-    {"shortcuts.mustache", (const char[]){
+};
+static const char shortcuts_mustache[] = {
 #embed "../../Templates/shortcuts.mustache" suffix(, 0)
-    }},
-    {"sign_in.mustache", (const char[]){
+};
+static const char sign_in_mustache[] = {
 #embed "../../Templates/sign_in.mustache" suffix(, 0)
-    }},
-    {"sign_in_end.mustache", (const char[]){
+};
+static const char sign_in_end_mustache[] = {
 #embed "../../Templates/sign_in_end.mustache" suffix(, 0)
-    }},
-    {"signature.mustache", (const char[]){
+};
+static const char signature_mustache[] = {
 #embed "../../Templates/signature.mustache" suffix(, 0)
-    }},
-    {"signed_in.mustache", (const char[]){
+};
+static const char signed_in_mustache[] = {
 #embed "../../Templates/signed_in.mustache" suffix(, 0)
-    }},
-    {"since.mustache", (const char[]){
+};
+static const char since_mustache[] = {
 #embed "../../Templates/since.mustache" suffix(, 0)
-    }},
-    {"telemetry.mustache", (const char[]){
+};
+static const char telemetry_mustache[] = {
 #embed "../../Templates/telemetry.mustache" suffix(, 0)
-    }},
-    {"timeline.mustache", (const char[]){
+};
+static const char timeline_mustache[] = {
 #embed "../../Templates/timeline.mustache" suffix(, 0)
-    }},
-    {"token.mustache", (const char[]){
+};
+static const char token_mustache[] = {
 #embed "../../Templates/token.mustache" suffix(, 0)
-    }},
-    {"token_archive.mustache", (const char[]){
+};
+static const char token_archive_mustache[] = {
 #embed "../../Templates/token_archive.mustache" suffix(, 0)
-    }},
-    {"token_comparison.mustache", (const char[]){
+};
+static const char token_comparison_mustache[] = {
 #embed "../../Templates/token_comparison.mustache" suffix(, 0)
-    }},
-    {"token_forms.mustache", (const char[]){
+};
+static const char token_forms_mustache[] = {
 #embed "../../Templates/token_forms.mustache" suffix(, 0)
-    }},
-    {"token_lesson.mustache", (const char[]){
+};
+static const char token_lesson_mustache[] = {
 #embed "../../Templates/token_lesson.mustache" suffix(, 0)
-    }},
-    {"token_made.mustache", (const char[]){
+};
+static const char token_made_mustache[] = {
 #embed "../../Templates/token_made.mustache" suffix(, 0)
-    }},
-    {"turned_away.mustache", (const char[]){
+};
+static const char turned_away_mustache[] = {
 #embed "../../Templates/turned_away.mustache" suffix(, 0)
-    }},
-    {"type.mustache", (const char[]){
+};
+static const char type_mustache[] = {
 #embed "../../Templates/type.mustache" suffix(, 0)
-    }},
-    {"types.mustache", (const char[]){
+};
+static const char types_mustache[] = {
 #embed "../../Templates/types.mustache" suffix(, 0)
-    }},
-    {"user.mustache", (const char[]){
+};
+static const char user_mustache[] = {
 #embed "../../Templates/user.mustache" suffix(, 0)
-    }},
-    {"user_data.mustache", (const char[]){
+};
+static const char user_data_mustache[] = {
 #embed "../../Templates/user_data.mustache" suffix(, 0)
-    }},
-    {"user_field.mustache", (const char[]){
+};
+static const char user_field_mustache[] = {
 #embed "../../Templates/user_field.mustache" suffix(, 0)
-    }},
-    {"users.mustache", (const char[]){
+};
+static const char users_mustache[] = {
 #embed "../../Templates/users.mustache" suffix(, 0)
-    }},
-    {"value_asset.mustache", (const char[]){
+};
+static const char value_asset_mustache[] = {
 #embed "../../Templates/value_asset.mustache" suffix(, 0)
-    }},
-    {"value_code.mustache", (const char[]){
+};
+static const char value_code_mustache[] = {
 #embed "../../Templates/value_code.mustache" suffix(, 0)
-    }},
-    {"value_link.mustache", (const char[]){
+};
+static const char value_link_mustache[] = {
 #embed "../../Templates/value_link.mustache" suffix(, 0)
-    }},
-    {"value_list.mustache", (const char[]){
+};
+static const char value_list_mustache[] = {
 #embed "../../Templates/value_list.mustache" suffix(, 0)
-    }},
-    {"value_long.mustache", (const char[]){
+};
+static const char value_long_mustache[] = {
 #embed "../../Templates/value_long.mustache" suffix(, 0)
-    }},
-    {"value_missing.mustache", (const char[]){
+};
+static const char value_missing_mustache[] = {
 #embed "../../Templates/value_missing.mustache" suffix(, 0)
-    }},
-    {"value_text.mustache", (const char[]){
+};
+static const char value_text_mustache[] = {
 #embed "../../Templates/value_text.mustache" suffix(, 0)
-    }},
-    {"value_time.mustache", (const char[]){
+};
+static const char value_time_mustache[] = {
 #embed "../../Templates/value_time.mustache" suffix(, 0)
-    }},
-    {"versions.mustache", (const char[]){
+};
+static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
-    }},
-    {"zone.mustache", (const char[]){
+};
+static const char zone_mustache[] = {
 #embed "../../Templates/zone.mustache" suffix(, 0)
-    }},
-    {"zone_copy.mustache", (const char[]){
+};
+static const char zone_copy_mustache[] = {
 #embed "../../Templates/zone_copy.mustache" suffix(, 0)
-    }},
-    {"zones.mustache", (const char[]){
+};
+static const char zones_mustache[] = {
 #embed "../../Templates/zones.mustache" suffix(, 0)
-    }},
+};
+
+static const struct embedded_file files[] = {
+    {"admin_sign_in.mustache", admin_sign_in_mustache},
+    {"advice.mustache", advice_mustache},
+    {"alone.mustache", alone_mustache},
+    {"asset_cells.mustache", asset_cells_mustache},
+    {"asset_file.mustache", asset_file_mustache},
+    {"asset_table.mustache", asset_table_mustache},
+    {"bar_chart.mustache", bar_chart_mustache},
+    {"builds.mustache", builds_mustache},
+    {"bulk.mustache", bulk_mustache},
+    {"changed_again.mustache", changed_again_mustache},
+    {"changes_records.mustache", changes_records_mustache},
+    {"changes_zones.mustache", changes_zones_mustache},
+    {"check.mustache", check_mustache},
+    {"choice.mustache", choice_mustache},
+    {"clients.mustache", clients_mustache},
+    {"code_panel.mustache", code_panel_mustache},
+    {"compare.mustache", compare_mustache},
+    {"compared_side.mustache", compared_side_mustache},
+    {"complaint.mustache", complaint_mustache},
+    {"composite_rows.mustache", composite_rows_mustache},
+    {"confirm.mustache", confirm_mustache},
+    {"container.mustache", container_mustache},
+    {"deploy.mustache", deploy_mustache},
+    {"diagnosis.mustache", diagnosis_mustache},
+    {"difference.mustache", difference_mustache},
+    {"drop_index.mustache", drop_index_mustache},
+    {"edit_bytes.mustache", edit_bytes_mustache},
+    {"edit_location.mustache", edit_location_mustache},
+    {"edit_number.mustache", edit_number_mustache},
+    {"edit_reference.mustache", edit_reference_mustache},
+    {"edit_row.mustache", edit_row_mustache},
+    {"edit_text.mustache", edit_text_mustache},
+    {"edit_time.mustache", edit_time_mustache},
+    {"error.mustache", error_mustache},
+    {"error_card.mustache", error_card_mustache},
+    {"error_codes.mustache", error_codes_mustache},
+    {"errors.mustache", errors_mustache},
+    {"explain.mustache", explain_mustache},
+    {"facet.mustache", facet_mustache},
+    {"fetch.mustache", fetch_mustache},
+    {"fetch_actions.mustache", fetch_actions_mustache},
+    {"fetching.mustache", fetching_mustache},
+    {"field_row.mustache", field_row_mustache},
+    {"first_steps.mustache", first_steps_mustache},
+    {"history.mustache", history_mustache},
+    {"home.mustache", home_mustache},
+    {"import.mustache", import_mustache},
+    {"importing.mustache", importing_mustache},
+    {"index_cells.mustache", index_cells_mustache},
+    {"index_row.mustache", index_row_mustache},
+    {"index_works.mustache", index_works_mustache},
+    {"indexes.mustache", indexes_mustache},
+    {"key_made.mustache", key_made_mustache},
+    {"keys.mustache", keys_mustache},
+    {"layout.mustache", layout_mustache},
+    {"meter.mustache", meter_mustache},
+    {"no_feed.mustache", no_feed_mustache},
+    {"nothing_found.mustache", nothing_found_mustache},
+    {"other_place.mustache", other_place_mustache},
+    {"others.mustache", others_mustache},
+    {"picked_deleted.mustache", picked_deleted_mustache},
+    {"picked_zones.mustache", picked_zones_mustache},
+    {"picking.mustache", picking_mustache},
+    {"preview.mustache", preview_mustache},
+    {"query.mustache", query_mustache},
+    {"query_form.mustache", query_form_mustache},
+    {"query_written.mustache", query_written_mustache},
+    {"record.mustache", record_mustache},
+    {"record_assets.mustache", record_assets_mustache},
+    {"record_compare.mustache", record_compare_mustache},
+    {"record_conflict.mustache", record_conflict_mustache},
+    {"record_copied.mustache", record_copied_mustache},
+    {"record_copy.mustache", record_copy_mustache},
+    {"record_deliveries.mustache", record_deliveries_mustache},
+    {"record_edit.mustache", record_edit_mustache},
+    {"record_history.mustache", record_history_mustache},
+    {"record_history_panel.mustache", record_history_panel_mustache},
+    {"record_new.mustache", record_new_mustache},
+    {"record_referrers.mustache", record_referrers_mustache},
+    {"record_restore.mustache", record_restore_mustache},
+    {"refresh.mustache", refresh_mustache},
+    {"refusal.mustache", refusal_mustache},
+    {"rehearsal.mustache", rehearsal_mustache},
+    {"rehearsals.mustache", rehearsals_mustache},
+    {"request.mustache", request_mustache},
+    {"request_body.mustache", request_body_mustache},
+    {"request_missing.mustache", request_missing_mustache},
+    {"requests.mustache", requests_mustache},
+    {"reset.mustache", reset_mustache},
+    {"result_files.mustache", result_files_mustache},
+    {"roles.mustache", roles_mustache},
+    {"run.mustache", run_mustache},
+    {"schema.mustache", schema_mustache},
+    {"schema_changes.mustache", schema_changes_mustache},
+    {"schema_file_form.mustache", schema_file_form_mustache},
+    {"shortcuts.mustache", shortcuts_mustache},
+    {"sign_in.mustache", sign_in_mustache},
+    {"sign_in_end.mustache", sign_in_end_mustache},
+    {"signature.mustache", signature_mustache},
+    {"signed_in.mustache", signed_in_mustache},
+    {"since.mustache", since_mustache},
+    {"telemetry.mustache", telemetry_mustache},
+    {"timeline.mustache", timeline_mustache},
+    {"token.mustache", token_mustache},
+    {"token_archive.mustache", token_archive_mustache},
+    {"token_comparison.mustache", token_comparison_mustache},
+    {"token_forms.mustache", token_forms_mustache},
+    {"token_lesson.mustache", token_lesson_mustache},
+    {"token_made.mustache", token_made_mustache},
+    {"turned_away.mustache", turned_away_mustache},
+    {"type.mustache", type_mustache},
+    {"types.mustache", types_mustache},
+    {"user.mustache", user_mustache},
+    {"user_data.mustache", user_data_mustache},
+    {"user_field.mustache", user_field_mustache},
+    {"users.mustache", users_mustache},
+    {"value_asset.mustache", value_asset_mustache},
+    {"value_code.mustache", value_code_mustache},
+    {"value_link.mustache", value_link_mustache},
+    {"value_list.mustache", value_list_mustache},
+    {"value_long.mustache", value_long_mustache},
+    {"value_missing.mustache", value_missing_mustache},
+    {"value_text.mustache", value_text_mustache},
+    {"value_time.mustache", value_time_mustache},
+    {"versions.mustache", versions_mustache},
+    {"zone.mustache", zone_mustache},
+    {"zone_copy.mustache", zone_copy_mustache},
+    {"zones.mustache", zones_mustache},
     {0, 0},
 };
 

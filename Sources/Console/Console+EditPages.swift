@@ -75,25 +75,28 @@ extension Console {
         _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            let (fields, sent) = try await keepRows(of: request)
+            let (visit, sent) = try await keepRows(of: request, context)
             RequestMemory.current?.dropBody()
-            let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { try await context.lengthy { try await action(visit, sent) } }
         }
     }
 
-    /// The other fields of the form, and the rows that came with it as a file or as text; `nil` for none.
-    private func keepRows(of request: Request) async throws -> (FormFields, Result<ImportUploads.Upload, RecordError>?) {
+    /// Keeps the rows of a form, which are in a file or in its text; `nil` if it has none. The visit has the other fields.
+    private func keepRows(
+        of request: Request, _ context: ServingRequestContext
+    ) async throws -> (Visit, Result<ImportUploads.Upload, RecordError>?) {
         let bytes = try await request.bodyBytes(limit: Self.importFormLimit)
         let contentType = request.headers[.contentType]
         let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
         let others = FormFields(fields.pairs.filter { $0.name != "text" })
-        guard let rows = file ?? fields.text("text").map({ (Array($0.utf8), "") }) else { return (others, nil) }
+        // Before anything is kept: a place that does not exist may not push out other uploads.
+        let visit = try await Visit(request, context, fields: others, console: self)
+        guard let rows = file ?? fields.text("text").map({ (Array($0.utf8), "") }) else { return (visit, nil) }
         do {
             let format = fields["format"].flatMap { FileFormat(rawValue: $0) }
-            return (others, .success(try await uploads.keep(rows.bytes, fileName: rows.name, format: format)))
+            return (visit, .success(try await uploads.keep(rows.bytes, fileName: rows.name, format: format)))
         } catch let error as RecordError {
-            return (others, .failure(error))
+            return (visit, .failure(error))
         }
     }
 

@@ -13,12 +13,14 @@ extension Request {
     public func bodyBytes(limit: Int = bodyLimit) async throws -> [UInt8] {
         var incoming = IncomingBody(body, headers: headers, limit: Int64(limit))
         if try incoming.coding == .gzip { return try await Self.inflatedBytes(&incoming, limit: limit) }
+        if let kept = RequestMemory.current?.keptBody, kept.count <= limit { return kept }
         return try await Self.collectedBytes(&incoming)
     }
 
     /// The whole body as it was sent, in its content coding. Whoever reads it next finds it unread.
     /// - Throws: ``Refusal`` as ``bodyBytes(limit:)``.
     public mutating func readSentBody(limit: Int = bodyLimit) async throws -> [UInt8] {
+        if let kept = RequestMemory.current?.keptBody, kept.count <= limit { return kept }
         var incoming = IncomingBody(body, headers: headers, limit: Int64(limit))
         let bytes = try await Self.collectedBytes(&incoming)
         body = RequestMemory.keep(bytes)

@@ -83,11 +83,11 @@ def test_every_page_that_links_lead_to(server):
             assert len(body) == int(answer.headers["X-Skylight-Size"]), path
             continue
         # A machine that is busy with other things gets more tries, and is measured by what the start page takes there.
-        times, start = 40 if MEASURING.search(path) else 1, 0
+        times, start = 40 if MEASURING.search(path) else 1, 0.0
         for _ in range(10):
             if milliseconds <= times * max(MILLISECONDS, START_PAGES * start):
                 break
-            start = get("/")[2]
+            start = min(start, get("/")[2]) if start else get("/")[2]
             milliseconds = min(milliseconds, get(path)[2])
         assert milliseconds <= times * max(MILLISECONDS, START_PAGES * start), f"{path}: {milliseconds} ms, and the start page {start} ms"
         if times == 1:

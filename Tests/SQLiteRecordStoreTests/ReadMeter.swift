@@ -6,6 +6,8 @@ import Synchronization
 @testable import SQLiteRecordStore
 
 /// What reads cost: steps of SQLite's virtual machine, and pages it asked for. The same on every machine, however fast.
+///
+/// Connections point at the meter until it is told to end.
 final class ReadMeter: Sendable {
     struct Cost: Equatable {
         var steps: Int

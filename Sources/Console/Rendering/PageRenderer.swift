@@ -39,7 +39,7 @@ struct PageRenderer: Sendable {
 
     private static func library(in folder: String) throws -> MustacheLibrary {
         var files: [String: [UInt8]] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(fileSuffix) {
             guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
                 throw RecordError(.internalError, "The template '\(name)' can't be read")
             }

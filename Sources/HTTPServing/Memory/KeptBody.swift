@@ -14,6 +14,8 @@ final class KeptBody: AsyncSequence, Sendable {
         self.bytes = Mutex(bytes)
     }
 
+    var all: [UInt8] { bytes.withLock { $0 } }
+
     func drop() { bytes.withLock { $0 = [] } }
 
     func makeAsyncIterator() -> AsyncIterator {

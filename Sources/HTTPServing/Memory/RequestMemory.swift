@@ -76,6 +76,9 @@ public final class RequestMemory: Sendable {
         return RequestBody(asyncSequence: kept)
     }
 
+    /// The body, if it was read and can be read again. To share it takes no memory.
+    var keptBody: [UInt8]? { held.withLock { $0.kept }?.all }
+
     /// Gives back the room of the body, and drops what is kept of it. It can't be read again. To be called by who needs its bytes no more and
     /// will not answer for long.
     public func dropBody() {

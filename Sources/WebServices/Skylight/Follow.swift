@@ -45,8 +45,10 @@ struct Follow {
                     do {
                         try await request.makeRoom(forPagesOf: Self.pageLimit)
                     } catch let error as RecordError where error.code == .tryAgainLater {
-                        // It looks again with the next sign of life.
-                        break
+                        // A sign of life between two tries.
+                        try await writer.write(Wake.signOfLife)
+                        isBehind = true
+                        continue
                     }
                     defer { request.giveBackRoom() }
                     let page: ZoneChangesPage
