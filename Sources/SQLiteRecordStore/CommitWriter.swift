@@ -28,6 +28,8 @@ final class CommitWriter: Sendable {
         /// Bytes of all that the journal holds.
         var journalBytes: Int64 = 0
         var cascades = CascadeState()
+        /// How often values were taken out of records without a change of their positions. An index that is being built reads them anew.
+        var strips = 0
         /// How much log the commit is likely to take, in bytes.
         var logEstimate = 0
     }

@@ -162,6 +162,7 @@ final class IndexWorker: Sendable {
     /// Enters one chunk, for all indexes of the type that are as far.
     private func build(_ work: IndexWork, _ store: SQLiteStore) async throws {
         let alone = state.withLock { $0.alone }
+        let strips = store.strips
         let begun = try await store.readAtLength(for: .scan) { db, catalog -> (group: Group, chunk: IndexChunk?)? in
             guard catalog.works.contains(work), let place = try Self.place(of: work, db) else { return nil }
             let works = try catalog.works.filter { other in
@@ -169,7 +170,7 @@ final class IndexWorker: Sendable {
                 return try other.type == work.type && other.phase == .building && alone.isDisjoint(with: [work.id, other.id])
                     && Self.place(of: other, db) == place
             }
-            var group = Group(works: works)
+            var group = Group(works: works, strips: strips)
             for work in works {
                 group.done[work.id] = try Int.fetchOne(db, cachedSQL: "SELECT done FROM indexWork WHERE id = ?", [work.id])
             }
@@ -187,6 +188,8 @@ final class IndexWorker: Sendable {
     /// Works that take a chunk together.
     private struct Group: Sendable {
         let works: [IndexWork]
+        /// The store's count of strips before the chunk was read.
+        let strips: Int
         /// By work, the records that were done before.
         var done: [Int64: Int] = [:]
     }
@@ -213,7 +216,7 @@ final class IndexWorker: Sendable {
             // An error leaves the chunk ahead of the tables: it is given up then, and read anew.
             outcome = try await store.write { [budget = pace.budget] db, state in
                 // Whatever was edited meanwhile: what is no more to be built is not built.
-                guard group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
+                guard state.strips == group.strips, group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
                 state.logEstimate += 1 << 20
                 return try chunk.withLock { [catalog = state.catalog] chunk in
                     let outcome = try chunk.write(for: budget, catalog, db)

@@ -39,10 +39,13 @@ struct PreparedWords: Sendable {
     static func areLong(_ texts: [String]) -> Bool { texts.reduce(0) { $0 + $1.utf8.count } >= shortest }
 
     /// Cuts texts on another thread.
-    /// - Throws: `CancellationError` when the task is cancelled before its turn, `RecordError` TRY_AGAIN_LATER when too many wait for one.
-    static func of(_ texts: [String]) async throws -> PreparedWords {
+    /// - Parameter read: reads them when it is their turn, so that nothing is held while others are cut.
+    /// - Throws: what `read` throws, `CancellationError` when the task is cancelled before its turn, `RecordError` TRY_AGAIN_LATER when too many
+    ///   wait for one.
+    static func of(_ read: @Sendable () async throws -> [String]) async throws -> PreparedWords {
         try await turns.run {
-            await withCheckedContinuation { continuation in
+            let texts = try await read()
+            return await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     var prepared = PreparedWords()
                     for text in texts { prepared.words[Name(text)] = Self.cut(text) }

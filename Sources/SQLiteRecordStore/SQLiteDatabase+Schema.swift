@@ -26,9 +26,9 @@ extension SQLiteDatabase: SchemaEditing {
     private func changing(
         by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool, _ change: @escaping @Sendable (Schema) throws -> SchemaChange
     ) async throws -> Schema {
-        let now = store.clock()
         let planned = try change(try await schema())
-        let reached = planned.removesAnything ? try await store.removeBefore(planned, by: caller, at: now) : [:]
+        let reached = planned.removesAnything ? try await store.removeBefore(planned, by: caller) : [:]
+        let now = store.clock()
         let (schema, awaited) = try await write(isAlone: true) { [caller] db, state, _ in
             var editor = SchemaEditor(db, state, by: caller, at: now)
             let awaited = try editor.apply(try change(state.catalog.schema), reached: reached, because: reason)

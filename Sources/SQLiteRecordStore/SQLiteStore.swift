@@ -161,6 +161,9 @@ final class SQLiteStore: Sendable {
         try await writer.write(isAlone: isAlone, body)
     }
 
+    /// How often values were taken out of records without a change of their positions.
+    var strips: Int { writer.present.strips }
+
     /// Changes that were written so far.
     var writeCount: Int { writer.count.load(ordering: .relaxed) }
 

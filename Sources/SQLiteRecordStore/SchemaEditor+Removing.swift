@@ -4,38 +4,54 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What goes from the records with a part of the schema: all at once, or in portions of which each leaves the store as it should be.
+/// Removes records and values with a part of the schema: all at once, or in portions of which each leaves the store consistent.
 extension SchemaEditor {
     private static let recordsInRead = 256
+    /// Bytes of fields after which a read of records ends.
+    private static let bytesInRead = 1 << 20
     /// Bytes of log that a change of one record takes, about.
     private static let logPerRecord = 4 * 4096
 
     // MARK: Records of a type
 
-    /// Turns records of a type in a zone into deletions, by name. What refers to them stays.
-    /// - Parameter mayGoOn: asked after each record.
-    /// - Returns: whether records are left.
-    mutating func removeRecords(of type: Name, in zone: ZoneRow, while mayGoOn: () -> Bool) throws -> Bool {
-        guard let number = state.catalog.typeNumbers[type] else { return false }
+    /// Turns all records of a type into deletions, in the order of zones and names. Their referrers stay. The index rows stay too: they go with
+    /// the type, by their numbers.
+    mutating func removeRecords(of type: Name) throws {
+        guard state.catalog.typeNumbers[type] != nil else { return }
+        for zone in try Self.zones(of: type, state.catalog, db) {
+            var place = IndexChunk.Place(zone: zone.number)
+            while let last = try removeRecords(of: type, in: zone, after: place, from: SchemaCatalog(), while: { true }) { place = last }
+        }
+    }
+
+    /// Turns some records of a type in a zone into deletions, by name.
+    /// - Parameters:
+    ///   - catalog: has the indexes that lose the records' rows.
+    ///   - mayGoOn: asked after each record.
+    /// - Returns: the last record; `nil` if none is left.
+    mutating func removeRecords(
+        of type: Name, in zone: ZoneRow, after place: IndexChunk.Place, from catalog: SchemaCatalog, while mayGoOn: () -> Bool
+    ) throws -> IndexChunk.Place? {
+        let number = try state.catalog.typeNumber(of: type)
         var tally = ChangeTally()
-        var room = state.journalLimits.bytes.subtractingSaturated(state.journalBytes)
-        var isLeft = false
-        while !isLeft {
-            let rows = try rows(of: type, after: IndexChunk.Place(zone: zone.number), zone.zoneID)
-            if rows.isEmpty { break }
-            for row in rows where !isLeft {
-                try remove(row, of: number, in: zone.number, &room, &tally)
-                isLeft = !mayGoOn()
-            }
+        var room = state.journalLimits.bytes - state.journalBytes
+        var last: IndexChunk.Place?
+        for row in try Self.rows(of: type, after: place, zone.zoneID, state.catalog, db) {
+            last = IndexChunk.Place(zone: zone.number, name: row.record.recordID.recordName)
+            // The list of a damaged file may name other rows.
+            if !row.isDeleted, row.record.recordType == type { try remove(row, of: number, in: zone.number, from: catalog, &room, &tally) }
+            if !mayGoOn() { break }
         }
         try tally.write(db, now: signature.timestamp)
-        state.journalBytes = state.journalBytes.addingSaturated(tally.journalBytes)
-        return isLeft
+        state.journalBytes += tally.journalBytes
+        return last
     }
 
     /// - Parameter room: bytes that the journal may still take.
-    private mutating func remove(_ row: StoredRow, of type: Int64, in zone: Int64, _ room: inout Int64, _ tally: inout ChangeTally) throws {
-        let position = try nextPosition()
+    private mutating func remove(
+        _ row: StoredRow, of type: Int64, in zone: Int64, from catalog: SchemaCatalog, _ room: inout Int64, _ tally: inout ChangeTally
+    ) throws {
+        let position = try state.nextPosition()
         let name = row.record.recordID.recordName
         if !state.journalLimits.isOff {
             // A type may hold more than the journal: what has no room any more would only push out the past of others.
@@ -60,7 +76,7 @@ extension SchemaEditor {
                 row.id,
             ])
         let fields = try row.record.fields.byName()
-        try IndexEntries().write(replacing: IndexEntries(of: row.record, fields: fields, catalog: state.catalog), of: name, in: zone, db)
+        try IndexEntries().write(replacing: IndexEntries(of: row.record, fields: fields, catalog: catalog, words: words), of: name, in: zone, db)
         let files = AssetRows.measured(fields.values)
         try AssetRows.write([], replacing: files.uses, of: name, in: zone, now: signature.timestamp, db)
         tally.remove(row, type: type, assetBytes: files.bytes, from: zone)
@@ -70,49 +86,50 @@ extension SchemaEditor {
 
     // MARK: Values of fields
 
-    /// Takes values out of the records of a type, zone by zone and by name. The records stay as they are otherwise: nobody is told that they
-    /// changed.
+    /// Takes values out of some records of a type, zone by zone and by name. The records stay as they are otherwise: no feed tells it.
     /// - Parameters:
-    ///   - place: the record that the last portion ended with.
+    ///   - catalog: has the indexes that lose the values.
     ///   - mayGoOn: asked after each record.
-    /// - Returns: the record that this portion ends with; `nil` when none is left.
+    /// - Returns: the last record; `nil` if none is left.
     mutating func removeValues(
-        of fields: Set<Name>, in type: Name, after place: IndexChunk.Place, while mayGoOn: () -> Bool
+        of fields: Set<Name>, in type: Name, after place: IndexChunk.Place, from catalog: SchemaCatalog, while mayGoOn: () -> Bool
     ) throws -> IndexChunk.Place? {
-        var place = place
+        guard let rows = try Self.rows(of: type, after: place, state.catalog, db) else { return nil }
+        var place = rows.place
         var tally = ChangeTally()
-        var isLeft = false
-        while !isLeft, let zone = try IndexChunk.zone(after: place, members: state.catalog.members(of: type), db) {
-            if zone.number != place.zone { place = IndexChunk.Place(zone: zone.number) }
-            for row in try rows(of: type, after: place, .default) where !isLeft {
-                try strip(row, of: fields, in: type, zone: zone.number, &tally)
-                place.name = row.record.recordID.recordName
-                isLeft = !mayGoOn()
-            }
+        for row in rows.rows {
+            place.name = row.record.recordID.recordName
+            try strip(row, of: fields, in: type, zone: place.zone, from: catalog, &tally)
+            if !mayGoOn() { break }
         }
         try tally.write(db, now: signature.timestamp)
-        return isLeft ? place : nil
+        return place
     }
 
-    /// The same for the records whose latest change has one of some positions.
-    mutating func removeValues(of fields: Set<Name>, in type: Name, savedAt positions: ClosedRange<Int64>) throws {
+    /// Takes values out of the records whose latest change has one of some positions.
+    /// - Parameter catalog: has the indexes that lose the values.
+    mutating func removeValues(of fields: Set<Name>, in type: Name, savedAt positions: ClosedRange<Int64>, from catalog: SchemaCatalog) throws {
         var tally = ChangeTally()
         for zone in try Int64.fetchAll(db, cachedSQL: "SELECT number FROM zones WHERE state = 0 AND position >= ?", [positions.lowerBound]) {
-            var rows: [StoredRow] = []
-            try db.eachRow(
-                "SELECT \(RowReader.columns) FROM records r WHERE r.id BETWEEN ? AND ? AND r.state & 1 = 0",
-                [StoredRow.id(zone: zone, position: positions.lowerBound), StoredRow.id(zone: zone, position: positions.upperBound)],
-                zone: .default, catalog: state.catalog
-            ) { reader in
-                if try reader.recordType == type { rows.append(try reader.row()) }
-                return .next
+            let names = try String.fetchAll(
+                db, cachedSQL: "SELECT name FROM records WHERE id BETWEEN ? AND ? AND type = ? AND state & 1 = 0",
+                [
+                    StoredRow.id(zone: zone, position: positions.lowerBound), StoredRow.id(zone: zone, position: positions.upperBound),
+                    state.catalog.typeNumber(of: type),
+                ])
+            for name in names {
+                guard let row = try db.row(named: Name(name), in: zone, .default, state.catalog) else { continue }
+                try strip(row, of: fields, in: type, zone: zone, from: catalog, &tally)
             }
-            for row in rows { try strip(row, of: fields, in: type, zone: zone, &tally) }
         }
         try tally.write(db, now: signature.timestamp)
     }
 
-    private mutating func strip(_ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, _ tally: inout ChangeTally) throws {
+    private mutating func strip(
+        _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, from catalog: SchemaCatalog, _ tally: inout ChangeTally
+    ) throws {
+        // The list of a damaged file may name other rows.
+        if row.isDeleted || row.record.recordType != type { return }
         let before = try row.record.fields.byName()
         let after = before.filter { !fields.contains($0.key) }
         if after.count == before.count { return }
@@ -120,7 +137,7 @@ extension SchemaEditor {
         record.fields = try row.record.fields.keeping(Set(after.keys))
         let name = record.recordID.recordName
         try db.run("UPDATE records SET fields = ? WHERE id = ?", [Data(record.fields.bytes), row.id])
-        let (old, new) = try IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: state.catalog)
+        let (old, new) = try IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: catalog, words: words)
         try new.write(replacing: old, of: name, in: zone, db)
         let (filesBefore, files) = (AssetRows.measured(before.values), AssetRows.measured(after.values))
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: name, in: zone, now: signature.timestamp, db)
@@ -128,21 +145,53 @@ extension SchemaEditor {
             type: try state.catalog.typeNumber(of: type), bytes: row.record.fields.bytes.count - record.fields.bytes.count,
             assetBytes: filesBefore.bytes - files.bytes, in: zone)
         state.logEstimate += Self.logPerRecord
+        state.strips += 1
     }
 
     // MARK: Reading
 
+    /// The living zones with records of a type, by owner and name.
+    static func zones(of type: Name, _ catalog: SchemaCatalog, _ db: Database) throws -> [ZoneRow] {
+        guard catalog.typeNumbers[type] != nil else { return [] }
+        let members = try catalog.members(of: type)
+        var numbers: [Int64] = []
+        while let zone = try IndexChunk.zone(after: IndexChunk.Place(zone: (numbers.last ?? -1) + 1), members: members, db) { numbers.append(zone.number) }
+        return try Row.fetchAll(
+            db,
+            cachedSQL: """
+                SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number IN (SELECT value FROM json_each(?)) ORDER BY coalesce(u.name, ''), z.name
+                """, ["[\(numbers.map(String.init).joined(separator: ","))]"]
+        ).map { try ZoneRow($0) }
+    }
+
+    /// The next records of a type after a place, in one zone; `nil` if there are none.
+    /// - Returns: the records, and the place that they follow in their zone.
+    static func rows(
+        of type: Name, after place: IndexChunk.Place, _ catalog: SchemaCatalog, _ db: Database
+    ) throws -> (place: IndexChunk.Place, rows: [StoredRow])? {
+        guard let zone = try IndexChunk.zone(after: place, members: catalog.members(of: type), db) else { return nil }
+        let start = zone.number == place.zone ? place : IndexChunk.Place(zone: zone.number)
+        let rows = try rows(of: type, after: start, .default, catalog, db)
+        // Without rows nobody would get past this place.
+        if rows.isEmpty { throw DamagedRow(in: "entries", "lists records of '\(type)' that are not there") }
+        return (start, rows)
+    }
+
     /// The next records of a type in the zone of a place, by name.
-    private func rows(of type: Name, after place: IndexChunk.Place, _ zoneID: ZoneID) throws -> [StoredRow] {
+    static func rows(
+        of type: Name, after place: IndexChunk.Place, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: Database
+    ) throws -> [StoredRow] {
         var rows: [StoredRow] = []
+        var bytes = 0
         try db.eachRow(
             """
             SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
-            WHERE e.field = ? AND e.zone = ? AND e.value = 0 AND e.name > ? ORDER BY e.name LIMIT \(Self.recordsInRead)
-            """, [try state.catalog.members(of: type), place.zone, place.name.string], zone: zoneID, catalog: state.catalog
+            WHERE e.field = ? AND e.zone = ? AND e.value = 0 AND e.name > ? ORDER BY e.name LIMIT \(recordsInRead)
+            """, [try catalog.members(of: type), place.zone, place.name.string], zone: zoneID, catalog: catalog
         ) { reader in
             rows.append(try reader.row())
-            return .next
+            bytes += rows[rows.count - 1].record.fields.bytes.count
+            return bytes < bytesInRead ? .next : .stop
         }
         return rows
     }

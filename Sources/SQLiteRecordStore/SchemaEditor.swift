@@ -10,10 +10,13 @@ struct SchemaEditor {
     var state: CommitWriter.State
     /// Who changes it, and when.
     let signature: Signature
+    /// The words of texts that go.
+    let words: TransactionWords
 
-    init(_ db: Database, _ state: CommitWriter.State, by caller: Caller, at now: Timestamp) {
+    init(_ db: Database, _ state: CommitWriter.State, by caller: Caller, at now: Timestamp, words: PreparedWords = .none) {
         self.db = db
         self.state = state
+        self.words = TransactionWords(words)
         signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
     }
 
@@ -22,14 +25,16 @@ struct SchemaEditor {
     mutating func apply(_ change: SchemaChange, reached: [Name: Int64] = [:], because reason: SchemaHistoryEntry.Reason) throws -> Set<Int64> {
         if change.isEmpty { return [] }
         for type in change.removedTypes.sorted() {
-            for zone in try Self.livingZones(db) { _ = try removeRecords(of: type, in: zone) { true } }
+            try removeRecords(of: type)
             try state.catalog.forget(type: type, db)
         }
         for (type, fields) in change.removedFields.sorted(by: { $0.key < $1.key }) {
+            // The rows of their indexes go by number: no text has to be cut into words for them.
             if let position = reached[type] {
-                if position < state.position { try removeValues(of: fields, in: type, savedAt: position + 1...state.position) }
+                if position < state.position { try removeValues(of: fields, in: type, savedAt: position + 1...state.position, from: SchemaCatalog()) }
             } else {
-                _ = try removeValues(of: fields, in: type, after: IndexChunk.Place()) { true }
+                var place = IndexChunk.Place()
+                while let last = try removeValues(of: fields, in: type, after: place, from: SchemaCatalog(), while: { true }) { place = last }
             }
             try state.catalog.forget(fields: fields, of: type, db)
         }

@@ -26,7 +26,7 @@ import Testing
         func prepared(_ type: Name?, _ field: Name, _ text: String) async throws -> Int {
             let operation = RecordOperation(.forceUpdate, recordName: "r", recordType: type, fields: [field: FieldInput(.string(text))])
             let texts = PreparedWords.texts(of: ModifyRequest([operation]), in: schema)
-            return PreparedWords.areLong(texts) ? try await PreparedWords.of(texts).count : 0
+            return PreparedWords.areLong(texts) ? try await PreparedWords.of { texts }.count : 0
         }
         let long = Self.text(0..<3000)
         #expect(try await prepared("Item", "title", long) == 1)

@@ -52,8 +52,8 @@ extension BatchModifier {
         var cascade = Cascade(CascadeMemory([target]))
         let mayGoOn = { [cascadeRoom, transaction] in $0 < cascadeRoom && !transaction.hasWorkedLong }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
-        // Those that validate what is left may fall with it; a check tells once all operations are done.
-        if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction, while: mayGoOn) }
+        // Those that validate what is left may fall with it; a check tells once all operations are done. It must not depend on the length of texts.
+        if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom } }
         cascadeRoom -= cascade.work
         for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
         if !isComplete { try transaction.leave(cascade.queue.targetsLeft) }

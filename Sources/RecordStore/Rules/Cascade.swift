@@ -65,6 +65,8 @@ public struct Cascade<Queue: CascadeQueue> {
     private var isForced = false
     private var count = 0
     private var looks = 0
+    /// Whether a record fell or is held, or an item is finished: a step that stops before has done nothing, and the next would do the same.
+    private var hasProgress = false
     /// Records that fell although another one refers to them with VALIDATE.
     public private(set) var validated: [FallenTarget] = []
 
@@ -78,18 +80,20 @@ public struct Cascade<Queue: CascadeQueue> {
     /// - Returns: whether it came to the end. What is left then rests, and can't fall by itself.
     public mutating func run(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         while let item = try queue.next() {
-            guard looks == 0 || mayGoOn(work) else { return false }
+            guard !hasProgress || mayGoOn(work) else { return false }
             switch item {
             case .target(let target):
                 guard try fell(by: target, in: transaction, while: mayGoOn) else { return false }
             case .record(let record):
                 if try transaction.isDoomed(record), try !fell(record, in: transaction) {
                     try queue.rest(record)
+                    hasProgress = true
                     continue
                 }
             }
             looks += 1
             try queue.finish(item)
+            hasProgress = true
         }
         return true
     }
@@ -99,8 +103,11 @@ public struct Cascade<Queue: CascadeQueue> {
         for name in try transaction.doomed(by: target) {
             let record = HeldRecord(name, by: target)
             if try queue.isHeld(record) { continue }
-            guard looks == 0 || mayGoOn(work) else { return false }
-            if try !fell(record, in: transaction) { try queue.hold(record) }
+            guard !hasProgress || mayGoOn(work) else { return false }
+            if try !fell(record, in: transaction) {
+                try queue.hold(record)
+                hasProgress = true
+            }
         }
         return true
     }
@@ -120,6 +127,7 @@ public struct Cascade<Queue: CascadeQueue> {
         if actions.contains(.validate) { validated.append(fallen) }
         if !deletion.validated.isEmpty { try queue.wake(deletion.validated, in: zone) }
         count += 1
+        hasProgress = true
         return true
     }
 }

@@ -61,10 +61,10 @@ extension StorePlace {
 
     /// Removes the records and values that a change of the schema takes away, as far as they are too many for one transaction.
     /// - Returns: by type, the position up to which saves have lost the values of the fields that go.
-    func removeBefore(_ change: SchemaChange, by caller: Caller, at now: Timestamp) async throws -> [Name: Int64] {
+    func removeBefore(_ change: SchemaChange, by caller: Caller) async throws -> [Name: Int64] {
         let store = try await enterForWriting()
         defer { leave(store.reader) }
-        return try await SchemaRemoval(store: store, caller: caller, now: now, limits: settings.indexLimits).run(change)
+        return try await SchemaRemoval(store: store, caller: caller, limits: settings.indexLimits, clock: clock).run(change)
     }
 
     func sweep() { openStore?.sweep() }
