@@ -32,7 +32,7 @@ import Testing
         _ = try await database.modifyZones([.create(Self.red)])
         let fields: [Name: FieldDefinition] = [
             "number": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]), "text": FieldDefinition(type: .string, indexes: [.searchable, .queryable]),
-            "link": FieldDefinition(type: .reference),
+            "link": FieldDefinition(type: .reference), "note": FieldDefinition(type: .string),
         ]
         let type = RecordType(
             name: "Item", fields: fields, systemIndexes: [.recordID: .queryable], compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))])
@@ -43,7 +43,7 @@ import Testing
                     .create, recordName: Name("r\(number)"), recordType: "Item",
                     fields: [
                         "number": FieldInput(.int64(Int64(number))), "text": FieldInput(.string("word\(number % 5) here")),
-                        "link": FieldInput(.reference(Reference(recordName: "r0"))),
+                        "link": FieldInput(.reference(Reference(recordName: "r0"))), "note": FieldInput(.string("note\(number)")),
                     ])
             }
             for outcome in try await database.modify(ModifyRequest(operations, zoneID: zone)) { _ = try outcome.get() }
@@ -99,7 +99,7 @@ import Testing
         let engine = try open(gate)
         let database = try await filled(engine, gate)
         let token = try await database.pull(Self.red, pageSize: 200).token
-        let edit = Task { try await database.edit([.removeField("text", in: "Item"), .removeField("link", in: "Item")]) }
+        let edit = Task { try await database.edit(["text", "link", "note"].map { .removeField($0, in: "Item") }) }
         try await gate.allow(3)
         try await check(database)
         // Behind and before the record that the removal stands at, and in a zone of its own.
@@ -141,11 +141,46 @@ import Testing
         #expect(await (edit.result).isFailure)
         engine = try open(gate)
         database = try await engine.full(.private)
-        #expect(try await database.schema().types["Item"]?.fields.count == 3)
+        #expect(try await database.schema().types["Item"]?.fields.count == 4)
         try await check(database)
         _ = try await database.edit(edits)
         try await settleSweep(database)
         try await check(database)
+        await engine.close()
+    }
+
+    /// A build holds values in memory that the removal takes away meanwhile. It must not write them.
+    @Test(arguments: 1...8)
+    func anIndexBeingBuiltTakesUpNoRemovedValue(steps: Int) async throws {
+        let gate = WorkGate()
+        var engine = try open(gate)
+        var database = try await filled(engine, gate)
+        _ = try await database.edit([.setIndexes(.queryable, of: .custom("note"), in: "Item")], because: .edit, waitingForIndexes: false)
+        let edit = Task { [database] in try await database.edit([.removeField("note", in: "Item")]) }
+        // The steps of both work on one gate: who goes first varies.
+        try await gate.allow(steps)
+        async let closed: Void = engine.close()
+        gate.open()
+        await closed
+        _ = await edit.result
+        engine = try open(gate)
+        database = try await engine.full(.private)
+        while !(try await database.indexBuilds().isEmpty) { try await Task.sleep(for: .milliseconds(1)) }
+        try await check(database)
+        await engine.close()
+    }
+
+    /// A damaged file may list a record that is not there.
+    @Test func aListOfRecordsThatAreNotThereEndsTheRemoval() async throws {
+        let gate = WorkGate()
+        let engine = try open(gate)
+        let database = try await filled(engine, gate)
+        try await #require(database as? SQLiteDatabase).store.pool.write { db in
+            try db.execute(sql: "DELETE FROM records WHERE name >= 'r3' AND name < 's'")
+        }
+        gate.open()
+        await #expect { try await database.edit([.removeField("note", in: "Item")]) } throws: { ($0 as? RecordError)?.code == .internalError }
+        #expect(try await database.schema().types["Item"]?.fields.count == 4)
         await engine.close()
     }
 }

@@ -37,6 +37,18 @@ enum ReferenceScenarios {
             try await database.save("a", in: notes, link("target", .none))
             try await database.delete("target", in: notes)
         },
+        .init("a chain that validates itself falls with its target, however long its texts are") { engine, _ in
+            let database = try await engine.withZone()
+            let words = (0..<14_000).map { "w\($0)" }.joined(separator: " ")
+            try await database.save("target", in: notes)
+            try await database.save("a", in: notes, link("target", .deleteSelf).merging(["text": .string(words)]) { $1 })
+            let both: [Name: FieldValue] = [
+                "link": .reference(Reference(recordName: "a", action: .validate)), "also": .reference(Reference(recordName: "a", action: .deleteSelf)),
+            ]
+            try await database.save("b", in: notes, both)
+            try await database.delete("target", in: notes)
+            #expect(try await database.names(in: notes, of: ["target", "a", "b"]).isEmpty)
+        },
         .init("in one batch the order of target and reference does not matter") { engine, _ in
             let database = try await engine.withZone()
             let pair = [
