@@ -179,7 +179,7 @@ import Testing
             try db.execute(sql: "DELETE FROM records WHERE name >= 'r3' AND name < 's'")
         }
         gate.open()
-        await #expect { try await database.edit([.removeField("note", in: "Item")]) } throws: { ($0 as? RecordError)?.code == .internalError }
+        await #expect { try await database.edit([.removeField("note", in: "Item")]) } throws: { ($0 as? Records.RecordError)?.code == .internalError }
         #expect(try await database.schema().types["Item"]?.fields.count == 4)
         await engine.close()
     }
