@@ -29,7 +29,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// Bytes that are read of a request after its answer: many a client looks at the answer only when it has sent everything.
     static let remainderLimit = 16 << 20
     /// How long a client may take to send that, and to read the answer, before the connection is cut: long enough for one on a busy machine.
-    private static let lingerTime = TimeAmount.seconds(5)
+    private static let lingerTime = TimeAmount.seconds(30)
 
     /// The request that is coming in or being answered.
     private struct Exchange {
