@@ -5,7 +5,7 @@ import Testing
 @Suite struct DecodingFormTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardizedFileURL
 
-    /// A subscript with the name or the number of a column, on a row.
+    /// Subscripts of a row with a column's name or number.
     private static func trapping(in text: String) throws -> [String] {
         let form = try Regex(#"(row|\$0|last|self)\??\[("[A-Za-z]+"|[0-9]+)\]"#)
         return text.split(separator: "\n").filter { $0.contains(form) && !$0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }.map(String.init)
