@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The library's `row["column"]` ends the process where the file holds NULL or a value of another kind. Every column is decoded by a form that throws.
+/// GRDB's `row["column"]` traps on NULL and on values of the wrong type. Every column must be decoded by a throwing form.
 @Suite struct DecodingFormTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardizedFileURL
 
-    /// Subscripts of a row with a column's name or number.
+    /// A subscript with the name or the number of a column, on a row.
     private static func trapping(in text: String) throws -> [String] {
         let form = try Regex(#"(row|\$0|last|self)\??\[("[A-Za-z]+"|[0-9]+)\]"#)
         return text.split(separator: "\n").filter { $0.contains(form) && !$0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }.map(String.init)
