@@ -1,14 +1,14 @@
 internal import HTTPTypes
 public import Hummingbird
 
-/// Compresses text on its way out for clients that accept gzip.
+/// Compresses text answers for clients that accept gzip.
 ///
-/// Answers that are small, already encoded, or streams of events are left as they are, and so are answers of which parts can be asked for:
-/// a part of the compressed bytes is another one. What is made while it is sent reaches the client in time to be shown, see ``StreamGzip``.
+/// Leaves answers unchanged if they are small, already encoded, event streams, or support ranges, because a
+/// range of the compressed bytes has other content. Streamed answers are flushed in time, see ``StreamGzip``.
 public struct Compression: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
-    /// Answers below this many bytes are not worth it.
+    /// The minimum size in bytes of answers to compress.
     private static let smallest = 1024
 
     public init() {}
@@ -19,7 +19,7 @@ public struct Compression: RouterMiddleware {
         let response = try await next(request, context)
         guard Self.isCompressible(response) else { return response }
         var compressed = response
-        // A cache must know even of the answer that was not compressed.
+        // Caches must know that the answer depends on Accept-Encoding, even if it is not compressed.
         compressed.headers[.vary] = [response.headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
         guard AcceptEncoding(request).prefersGzip else { return compressed }
         let body = response.body

@@ -3,43 +3,42 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOTLS
 
-/// Stands between the HTTP/1 parser and Hummingbird, for what can't be done anywhere later.
+/// Sits between the HTTP/1 parser and Hummingbird, for tasks that are impossible later in the pipeline.
 ///
-/// - A target in absolute form (`GET http://host/path`) is passed on with a mark in front: the next handler would cut scheme and host off
-///   and nobody could tell any more. ``HostGuard`` refuses what does not begin with a slash.
-/// - A client that asks first whether it may send its body (`Expect: 100-continue`, as curl does with large ones) is told to go on, unless the
-///   body would be refused for its size.
-/// - Files are sent from here, see ``SentFileRegion``.
-/// - After a refusal that ends the connection nothing more comes in, so that no further request hides in the rest of the refused one.
-/// - What is left of a request that is answered already is read for a moment, and no more of it than ``remainderLimit``.
+/// - Marks targets in absolute form (`GET http://host/path`) with a prefix. The next handler would
+///   remove scheme and host without a trace. ``HostGuard`` refuses targets that do not begin with a slash.
+/// - Answers `Expect: 100-continue`, which curl sends before large bodies, unless the body would be refused for its size.
+/// - Sends files, see ``SentFileRegion``.
+/// - Reads nothing after a refusal that ends the connection, so that the rest of the refused request cannot smuggle in another one.
+/// - Reads the rest of a request that is already answered, for a short time and up to ``remainderLimit``.
 final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Sent down the channel before an answer that is to be the last one on its connection.
+    /// An outbound event before the last answer on a connection.
     struct EndWithAnswer: Sendable {}
 
-    /// Sent down the channel by who works for a client: is told once when the client hangs up, at once when it has.
+    /// An outbound event that registers a callback for when the client disconnects. It is called once, immediately if the client is already gone.
     struct WhenClientLeaves: Sendable {
         let tell: @Sendable () -> Void
     }
 
-    /// Bytes that are read of a request after its answer: many a client looks at the answer only when it has sent everything.
+    /// The maximum number of bytes to read of a request after its answer. Many clients read the answer only after they have sent everything.
     static let remainderLimit = 16 << 20
-    /// How long a client may take to send that, and to read the answer, before the connection is cut: long enough for one on a busy machine.
+    /// The time for the client to send the rest and to read the answer before the connection is closed. Long enough for a busy machine.
     private static let lingerTime = TimeAmount.seconds(30)
 
-    /// The request that is coming in or being answered.
+    /// The current request and its answer.
     private struct Exchange {
         var isHead = false
-        /// Bytes of the body that are still to come; `nil` where the head doesn't say.
+        /// The remaining bytes of the body; `nil` if the head has no length.
         var rest: Int? = 0
-        /// Whether all of the request has come.
+        /// True if the request has arrived completely.
         var isComplete = true
         var isAnswered = false
-        /// Bytes that came after the answer.
+        /// The number of bytes received after the answer.
         var remainder = 0
         var whenClientLeaves: [WhenClientLeaves] = []
     }
@@ -49,20 +48,20 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var endsWithAnswer = false
     private var linger: Scheduled<Void>?
     private var hasClientLeft = false
-    /// Whether parts of files can be sent without passing through memory: bytes to be encrypted can't.
+    /// True if file regions can be sent without copying. Encrypted connections cannot.
     private(set) var takesFileRegions = true
 
-    /// - Parameter uploadLimit: bytes that an uploaded asset may have.
+    /// - Parameter uploadLimit: the maximum size of an uploaded asset in bytes.
     init(uploadLimit: Int64) {
         self.uploadLimit = uploadLimit
     }
 
-    // MARK: In
+    // MARK: Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(var head):
-            // What comes after the last answer is no request any more.
+            // Input after the last answer is not a request.
             if endsWithAnswer { return }
             exchange = Exchange(isHead: head.method == .HEAD, rest: Self.bodySize(head), isComplete: false)
             if awaitsContinue(head) {
@@ -86,12 +85,12 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    /// Where more comes than is read of it, nothing is read: what the system holds for this side fills, and the client waits.
+    /// Stops reading when the limit is exceeded. The socket buffers fill up, and the client has to wait.
     func read(context: ChannelHandlerContext) {
         if exchange.remainder <= Self.remainderLimit { context.read() }
     }
 
-    /// Bytes of a request's body; `nil` where that shows at its end only.
+    /// The size of a request's body in bytes; `nil` if the head has no length.
     private static func bodySize(_ head: HTTPRequestHead) -> Int? {
         if head.headers.contains(name: "transfer-encoding") { return nil }
         return head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
@@ -115,22 +114,23 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         context.fireChannelInactive()
     }
 
-    /// A client that only says no more looks the same as one that is gone. It is answered all the same, but nothing long is done for it.
+    /// A half-closed connection looks the same as a client that is gone. The request is still answered, but long work for it is cancelled.
     private func clientLeft() {
         hasClientLeft = true
         for leaving in exchange.whenClientLeaves { leaving.tell() }
         exchange.whenClientLeaves = []
     }
 
-    // MARK: Out
+    // MARK: Outbound
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
-            // The answer came early, and what it does not wait for would be read for nothing.
+            // The answer was early. If too much of the body remains, the connection ends instead of reading it.
             if !exchange.isComplete, exchange.rest ?? 0 > Self.remainderLimit { endsWithAnswer = true }
             if exchange.isHead, head.status.mayHaveResponseBody, !head.headers.contains(name: "content-length") {
-                // The encoder would end a body of unknown length, which the answer to HEAD doesn't have. In HTTP/1.0 the end of the connection does.
+                // The encoder would end a body of unknown length with a chunk, but an answer
+                // to HEAD has no body. In HTTP/1.0 the end of the connection marks the end.
                 head.version = .http1_0
                 endsWithAnswer = true
             }
@@ -139,7 +139,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         case .end:
             exchange.isAnswered = true
             let (isLast, isEarly) = (endsWithAnswer, !exchange.isComplete)
-            // A request that waited behind this one may come in from within.
+            // This write may deliver the next pipelined request before it returns.
             context.write(data, promise: promise)
             if isLast || isEarly { end(context, isLast: isLast) }
         default:
@@ -147,10 +147,10 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    /// Ends the connection after the answer, or sees to the rest of the request.
+    /// Ends the connection after the answer, or limits the time for the rest of the request.
     ///
-    /// The rest may still be on its way. Closing at once would reset the connection, and the reset could overtake the answer; so only the sending half
-    /// is closed, and the connection ends when the client has closed its side or after a while.
+    /// The rest of the request may still be arriving. Closing at once would reset the connection, and the reset could overtake
+    /// the answer. So only the output is closed. The connection ends when the client closes its side, or after a timeout.
     private func end(_ context: ChannelHandlerContext, isLast: Bool) {
         if isLast {
             context.flush()
@@ -175,10 +175,10 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 }
 
-/// Puts a ``ConnectionGuardHandler`` behind the parser: Hummingbird itself only lets handlers in at the end.
+/// Installs a ``ConnectionGuardHandler`` after the HTTP parser. Hummingbird itself only adds handlers at the end of the pipeline.
 ///
-/// Before it stands NIO's handler that holds back a request until the one before is answered: without it the parser would pass on in one go
-/// what arrived in one go, and a refusal would come too late for what follows. Nearest to the socket stands the ``StalledPeerHandler``.
+/// NIO's pipelining handler goes before it and holds back a request until the previous one is answered. Otherwise a refusal
+/// would come too late for requests that arrived in the same read. The ``StalledPeerHandler`` is closest to the socket.
 final class ConnectionGuardInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -197,7 +197,7 @@ final class ConnectionGuardInstaller: ChannelInboundHandler, RemovableChannelHan
                 [StalledPeerHandler(patience: patience), HTTPServerPipelineHandler(), ConnectionGuardHandler(uploadLimit: uploadLimit)],
                 position: .after(parser))
         } catch {
-            // Unguarded connections are not served.
+            // Connections without the guard are not served.
             context.fireErrorCaught(error)
             context.close(promise: nil)
         }

@@ -3,10 +3,10 @@ public import Hummingbird
 public import NIOCore
 internal import Records
 
-/// The body of a request without its content coding, piece by piece and never ahead of who reads it.
+/// The body of a request after content decoding, as a stream with backpressure.
 ///
-/// Reading throws a ``Refusal``: 415 for codings other than gzip, 413 when the body turns out or says itself to be larger than the limit, 400
-/// when it is damaged or ends early, 408 when it comes too slowly. Each ends the connection.
+/// Reading throws a ``Refusal``: 415 for codings other than gzip, 413 if the declared or actual size exceeds
+/// the limit, 400 if the body is damaged or incomplete, 408 if it arrives too slowly. Each ends the connection.
 public struct DecodedBody: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
 
@@ -19,15 +19,15 @@ public struct DecodedBody: AsyncSequence, Sendable {
     }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// Bytes that are restored at a time.
+        /// The number of bytes to decompress at a time.
         private static let pieceSize = 64 << 10
 
         private var incoming: IncomingBody
         private let limit: Int64
         private var inflater: Inflater?
-        /// What is still to be restored.
+        /// The compressed bytes that are not decompressed yet.
         private var rest = ByteBuffer()
-        /// Whether the last piece was as large as it may be, so that more may be had without new bytes.
+        /// True if the last piece was full. More output may then be available without new input.
         private var isFull = false
         private var restored: Int64 = 0
 
@@ -64,8 +64,8 @@ public struct DecodedBody: AsyncSequence, Sendable {
 }
 
 extension Request {
-    /// The body without its content coding, for what is too large to be held.
-    /// - Parameter limit: how many bytes it may have, counted as they are without the coding.
+    /// The body after content decoding, for bodies that are too large for memory.
+    /// - Parameter limit: the maximum size of the decoded body in bytes.
     public func decodedBody(limit: Int64) -> DecodedBody {
         DecodedBody(body: body, headers: headers, limit: limit)
     }

@@ -1,20 +1,20 @@
 internal import CZlib
 internal import NIOCore
 
-/// Compresses bytes as they come, in gzip format.
+/// Compresses a stream of bytes to gzip format.
 final class Deflater {
-    /// zlib could not get the memory it needs.
+    /// zlib failed, for example for lack of memory.
     struct Failed: Error {
         let code: Int32
     }
 
-    /// What is to come out after some bytes went in.
+    /// The flush modes.
     enum Flush {
-        /// What is ready, which may be nothing yet: compresses best.
+        /// Emits output only when enough has gathered. Compresses best.
         case whenFull
-        /// Everything that went in, so that the other side can read it.
+        /// Emits all input so far, so that the receiver can read it.
         case now
-        /// Everything, and the end.
+        /// Emits everything, and ends the stream.
         case last
 
         fileprivate var code: Int32 {
@@ -26,11 +26,11 @@ final class Deflater {
         }
     }
 
-    /// For what is read on this machine or its network: the fastest level already saves four fifths of JSON.
+    /// The fastest level, for clients on this machine or its network. It already saves four fifths of JSON.
     static let fastest = Int(Z_BEST_SPEED)
 
     private static let chunk = 16 << 10
-    /// zlib keeps the address of its state, so the state must not move.
+    /// zlib keeps a pointer to its state, so the state must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
     init(level: Int = fastest) throws(Failed) {
@@ -48,7 +48,7 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// Takes bytes in and appends what is to go out.
+    /// Compresses input and appends the output.
     func compress(_ input: ByteBuffer, _ flush: Flush, into output: inout ByteBuffer) throws(Failed) {
         var input = input
         let code = input.withUnsafeMutableReadableBytes { bytes -> Int32 in
@@ -65,11 +65,11 @@ final class Deflater {
             } while stream.pointee.avail_out == 0 && code == Z_OK
             return code
         }
-        // A call that found nothing to do is no failure.
+        // Z_BUF_ERROR only means that there was nothing to do.
         guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Failed(code: code) }
     }
 
-    /// Takes bytes in and returns what is to go out.
+    /// Compresses input and returns the output.
     func compress(_ input: ByteBuffer, _ flush: Flush) throws(Failed) -> ByteBuffer {
         var output = ByteBuffer()
         try compress(input, flush, into: &output)

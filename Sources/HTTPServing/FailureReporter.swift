@@ -4,9 +4,9 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Records
 
-/// Turns what handlers throw into answers, so that the headers added further out are on errors as well.
+/// Converts errors of handlers to answers, so that outer middleware adds its headers to them as well.
 ///
-/// Errors that carry an answer give it. The cause of any other one is logged, and only that it happened is told.
+/// Errors that are answers themselves are used as such. All others are logged, and the client only learns that the server failed.
 public struct FailureReporter: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
@@ -25,7 +25,7 @@ public struct FailureReporter: RouterMiddleware {
         } catch let error as any HTTPResponseError {
             return try error.response(from: request, context: context)
         } catch let error where error is HTTPParserError || error is CancellationError || error is ChannelError {
-            // The connection itself is at an end; Hummingbird knows what to do.
+            // The connection is gone. Hummingbird handles this error.
             throw error
         } catch {
             context.logger.error("A request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])

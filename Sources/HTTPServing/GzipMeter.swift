@@ -1,11 +1,11 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Finds out what gzip stands for without keeping it, as it comes: a body made to burst costs no more memory than its own few bytes.
+/// Measures the decompressed size of a gzip stream without storing the output, so that a decompression bomb costs no memory.
 final class GzipMeter: Sendable {
-    /// Bytes that are restored at a time.
+    /// The number of bytes to decompress at a time.
     private static let pieceSize = 64 << 10
-    /// How many times as much some bytes are expected to stand for: at the very worst it is a thousand.
+    /// The expected ratio of decompressed to compressed size. The maximum for gzip is about a thousand.
     private static let ratio = 64
 
     private struct State {
@@ -17,9 +17,9 @@ final class GzipMeter: Sendable {
     private let limit: Int
     private let state: Mutex<State>
 
-    /// Bytes that what came so far stands for.
+    /// The decompressed size so far, in bytes.
     var size: Int { state.withLock { $0.size } }
-    /// Whether what came so far is whole.
+    /// True if the stream so far is complete.
     var isComplete: Bool { state.withLock { $0.inflater.isComplete } }
 
     init(limit: Int) throws {
@@ -27,9 +27,9 @@ final class GzipMeter: Sendable {
         state = Mutex(State(inflater: try Inflater()))
     }
 
-    /// Takes some more.
-    /// - Throws: ``Refusal`` 413 when it stands for more than the limit; `Inflater.Failed`; `RecordError` TRY_AGAIN_LATER when the server has too much
-    ///   to do.
+    /// Measures the next compressed bytes.
+    /// - Throws: ``Refusal`` 413 if the decompressed size exceeds the limit;
+    ///   `Inflater.Failed`; `RecordError` TRY_AGAIN_LATER if the server is overloaded.
     func take(_ part: ByteBuffer) async throws {
         try await WorkPool.prompt.run(on: part.readableBytes * Self.ratio) { try self.measure(part) }
     }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Compresses what is written to it, as it gathers.
+/// Compresses its input, and writes output when enough has gathered.
 struct GzipWriter: ResponseBodyWriter {
     private var parent: any ResponseBodyWriter
     private let deflater: Deflater

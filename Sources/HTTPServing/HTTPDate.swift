@@ -1,10 +1,10 @@
-/// Points in time as HTTP writes them (RFC 9110, 5.6.7), in whole seconds since 1970.
+/// HTTP dates (RFC 9110, 5.6.7), as whole seconds since 1970.
 enum HTTPDate {
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let secondsPerDay: Int64 = 86_400
 
-    /// As in `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Formats a date, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     static func text(_ seconds: Int64) -> String {
         let day = seconds.floorDivided(by: secondsPerDay)
         let second = seconds - day * secondsPerDay
@@ -19,8 +19,8 @@ enum HTTPDate {
         return "\(weekday), \(digits(dayOfMonth, 2)) \(months[Int(month) - 1]) \(digits(year, 4)) \(time) GMT"
     }
 
-    /// Reads any of the three forms that there have been.
-    /// - Returns: `nil` for what is no date.
+    /// Parses any of the three date formats of HTTP.
+    /// - Returns: `nil` if the text is not a date.
     static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         switch words.count {
@@ -34,7 +34,7 @@ enum HTTPDate {
             guard isWeekday(words[0].prefix(3)), date.count == 3, date[0].utf8.count == 2, date[2].utf8.count == 2, let year = number(date[2]) else {
                 return nil
             }
-            // Nobody who still writes two digits means a year far ahead.
+            // Two-digit years from 70 on belong to the 20th century.
             return seconds(year < 70 ? 2000 + year : 1900 + year, date[1], number(date[0]), words[2])
         case 5:
             // Sun Nov  6 08:49:37 1994
@@ -65,7 +65,8 @@ enum HTTPDate {
         return day * secondsPerDay + hour * 3600 + minute * 60 + second
     }
 
-    // Days since 1970 and dates of the Gregorian calendar, by eras of 400 years that begin in March: the leap day is the last of its year.
+    // Conversion between days since 1970 and dates of the Gregorian calendar. It uses eras
+    // of 400 years that begin in March, so that the leap day is the last day of its year.
 
     private static func days(_ year: Int64, _ month: Int64, _ dayOfMonth: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year

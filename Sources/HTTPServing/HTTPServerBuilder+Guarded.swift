@@ -3,15 +3,15 @@ internal import HummingbirdTLS
 public import NIOCore
 
 extension HTTPServerBuilder {
-    /// An HTTP/1.1 server whose connections are guarded: targets are passed on as they came, heads are at most 64 KiB, and a connection
-    /// on which nothing moves is closed: after a minute in which nothing came in, after two in which the client took nothing of its answer.
+    /// An HTTP/1.1 server with guarded connections. Targets are passed on unchanged, and heads are limited to 64 KiB. By default a
+    /// connection is closed after one minute without input, or after two minutes in which the client took nothing of its answer.
     ///
-    /// Goes with ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
+    /// For use with ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
     /// - Parameters:
-    ///   - uploadLimit: bytes that a body sent to `/assets/` may have. Clients that ask before they send it are told at once.
-    ///   - idleTimeout: how long nothing may come in.
+    ///   - uploadLimit: the maximum size in bytes of a body for `/assets/`. Larger bodies get no 100 Continue.
+    ///   - idleTimeout: the maximum time without input.
     public static func guardedHTTP1(uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60)) -> HTTPServerBuilder {
-        // A reader who is slow and steady is noticed at the other end by the window alone, which opens in steps.
+        // Slow but steady readers open the TCP window in steps, so progress can be invisible for some time.
         let patience = TimeAmount.nanoseconds(2 * idleTimeout.nanoseconds)
         return .http1(
             configuration: HTTP1Channel.Configuration(
@@ -19,8 +19,8 @@ extension HTTPServerBuilder {
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200)))
     }
 
-    /// The same server over TLS. Goes with `isSecure` of ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
-    /// - Parameter certificate: `nil` for the server as it is.
+    /// The same server over TLS. For use with `isSecure` of ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
+    /// - Parameter certificate: `nil` for no TLS.
     /// - Throws: an error of the TLS library.
     public func encrypted(with certificate: ServerCertificate?) throws -> HTTPServerBuilder {
         guard let certificate else { return self }

@@ -2,10 +2,9 @@ internal import HTTPTypes
 public import Hummingbird
 internal import NIOCore
 
-/// Answers HEAD as GET is answered, without the body: the routes behind it know GET alone.
+/// Answers HEAD like GET without the body, because the routes only know GET.
 ///
-/// Nothing is written, so a stream that would never end costs no more than its beginning. Parts are of the answers to GET alone (RFC 9110, 14.2), so
-/// HEAD asks for none.
+/// The body is not generated, so even endless streams are cheap. Ranges apply to GET only (RFC 9110, 14.2), so HEAD ignores them.
 public struct HeadResponder<Routes: HTTPResponder>: HTTPResponder where Routes.Context == ServingRequestContext {
     public typealias Context = ServingRequestContext
 
@@ -28,7 +27,7 @@ public struct HeadResponder<Routes: HTTPResponder>: HTTPResponder where Routes.C
 }
 
 extension Router where Context == ServingRequestContext {
-    /// What answers requests by the router's routes: HEAD wherever there is GET.
+    /// A responder for the router's routes that answers HEAD wherever GET works.
     public func responder() -> HeadResponder<RouterResponder<ServingRequestContext>> {
         HeadResponder(buildResponder())
     }

@@ -2,15 +2,14 @@ internal import HTTPTypes
 public import Hummingbird
 internal import Records
 
-/// Refuses requests that are not addressed to this server, or not in a form that leaves no doubt, and ends their connections.
+/// Refuses requests that are not addressed to this server or are ambiguous, and closes their connections.
 ///
-/// A page on a foreign site can point its own name at this machine and then read answers as its own (DNS rebinding); the `Host` header
-/// still carries the foreign name. What two programs could read differently (two hosts, a target with a host of its own) is refused
-/// for the same reason.
+/// A page on a foreign site can point its own host name at this machine and then read answers as its own (DNS rebinding). The `Host` header
+/// still has the foreign name. Ambiguous requests (two hosts, an absolute target) are refused because two programs could read them differently.
 public struct HostGuard: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
-    /// Longest request target, in bytes.
+    /// The maximum length of a request target, in bytes.
     static let targetLimit = 16 << 10
 
     private let trusted: TrustedSites
@@ -45,7 +44,7 @@ public struct HostGuard: RouterMiddleware {
 
     private func checkHost(of request: Request) throws {
         guard let host = request.head.authority else { throw malformed("The Host header is missing") }
-        // The first Host header became the authority; any other is still among the headers.
+        // The first Host header became the authority. Any other one is still among the headers.
         if let name = HTTPField.Name("Host"), request.headers.contains(name) { throw malformed("There is more than one Host header") }
         guard trusted.trusts(authority: host) else {
             throw Refusal(
@@ -58,7 +57,7 @@ public struct HostGuard: RouterMiddleware {
         Refusal(.badRequest, .badRequest, reason, endsConnection: true)
     }
 
-    /// Whether a target holds only visible ASCII, no fragment, and a percent sign only before two hexadecimal digits.
+    /// True if the target has only visible ASCII, no fragment, and valid percent-encoding.
     private static func isWellFormed(_ target: String) -> Bool {
         var digitsDue = 0
         for byte in target.utf8 {

@@ -3,30 +3,30 @@ internal import Hummingbird
 internal import NIOCore
 internal import Records
 
-/// The body of a request as it comes over the wire, watched for size and speed.
+/// The body of a request as it arrives, with checks of its size and rate.
 struct IncomingBody {
     enum Coding {
         case identity
         case gzip
     }
 
-    /// A body must come at this rate, in bytes per second, in each stretch of ten seconds that are waited for it, or it is given up.
+    /// The minimum rate in bytes per second. It is checked after every ten seconds of waiting.
     private static let slowestRate = 1024.0
 
     private let limit: Int64
-    /// How long is waited for a body from one look at its rate to the next.
+    /// The waiting time between two checks of the rate.
     private let watch: Duration
     private let offered: Result<Coding, Refusal>
     private var parts: RequestBody.AsyncIterator
-    /// How long was waited for what came since the last look at the rate.
+    /// The waiting time since the last check of the rate.
     private var waited = Duration.zero
     private var arrived: Int64 = 0
     private var isBegun = false
-    /// Bytes that the head says are to come.
+    /// The declared size in bytes.
     let declared: Int64?
     private(set) var received: Int64 = 0
 
-    /// - Parameter limit: bytes that the body may have without its coding.
+    /// - Parameter limit: the maximum size of the decoded body in bytes.
     init(_ body: RequestBody, headers: HTTPFields, limit: Int64, watch: Duration = .seconds(10)) {
         self.limit = limit
         self.watch = watch
@@ -35,7 +35,7 @@ struct IncomingBody {
         parts = body.makeAsyncIterator()
     }
 
-    /// - Throws: ``Refusal`` 415 for what can't be read.
+    /// - Throws: ``Refusal`` 415 for an unsupported coding.
     var coding: Coding {
         get throws { try offered.get() }
     }
@@ -55,15 +55,16 @@ struct IncomingBody {
         }
     }
 
-    /// The next bytes, still in their coding.
-    /// - Throws: ``Refusal`` 413 when there are too many, before any is read if the head says so; 408 when they come too slowly.
+    /// The next bytes, before content decoding.
+    /// - Throws: ``Refusal`` 413 if there are too many, without reading any if the
+    ///   head declares so; 408 if they arrive too slowly; 415 for an unsupported coding.
     mutating func next() async throws -> ByteBuffer? {
         if !isBegun { _ = try acceptableSize() }
         let start = ContinuousClock.now
         guard let part = try await parts.next() else { return nil }
         received += Int64(part.readableBytes)
         if received > (try sentLimit) { throw Self.tooLarge(limit) }
-        // What the server itself takes its time for is not counted.
+        // Only counts the time of waiting for the client, not that of the server's own work.
         waited += ContinuousClock.now - start
         arrived += Int64(part.readableBytes)
         if waited > watch {
@@ -75,8 +76,8 @@ struct IncomingBody {
         return part
     }
 
-    /// How many bytes the head says are to come; 0 where it doesn't.
-    /// - Throws: ``Refusal`` 413 when they are too many, 415 for what can't be read.
+    /// The declared size in bytes; 0 if the head has none.
+    /// - Throws: ``Refusal`` 413 if the size exceeds the limit, 415 for an unsupported coding.
     mutating func acceptableSize() throws -> Int {
         isBegun = true
         guard let declared else { return 0 }
@@ -84,7 +85,7 @@ struct IncomingBody {
         return Int(clamping: declared)
     }
 
-    /// Bytes that the body may have in its coding: what does not compress grows a little when it is compressed.
+    /// The maximum size of the encoded body in bytes. Incompressible data grows slightly when compressed.
     private var sentLimit: Int64 {
         get throws { try coding == .gzip ? limit.addingSaturated(limit / 1000 + 1024) : limit }
     }

@@ -1,19 +1,18 @@
 internal import CZlib
 internal import NIOCore
 
-/// Restores bytes from gzip format (RFC 1952) as they come, never more of them at a time than asked for: a few bytes can stand for a
-/// thousand times as many.
+/// Decompresses a gzip stream (RFC 1952). The caller limits the output of each call, because a few bytes can expand a thousandfold.
 final class Inflater {
     enum Failed: Error {
-        /// zlib could not get the memory it needs.
+        /// zlib could not allocate its memory.
         case memory
-        /// The bytes are no gzip, or damaged.
+        /// The input is not gzip, or is damaged.
         case malformed
     }
 
-    /// zlib keeps the address of its state, so the state must not move.
+    /// zlib keeps a pointer to its state, so the state must not move.
     private let stream: UnsafeMutablePointer<z_stream>
-    /// Whether what came so far is whole: some members, none of them begun only.
+    /// True if the input so far consists of complete gzip members.
     private(set) var isComplete = false
 
     init() throws(Failed) {
@@ -30,16 +29,16 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Takes bytes from the input and writes what they stand for.
+    /// Decompresses input and appends the output.
     ///
-    /// Call it again as long as it fills the space, even with no input left.
-    /// - Parameter space: most bytes to write.
-    /// - Returns: how many were written.
+    /// Call it again as long as it fills the space, even without further input.
+    /// - Parameter space: the maximum number of bytes to write.
+    /// - Returns: the number of bytes written.
     func inflate(_ input: inout ByteBuffer, into output: inout ByteBuffer, atMost space: Int) throws(Failed) -> Int {
         var written = 0
         repeat {
             if isComplete {
-                // Files put one behind the other are one file.
+                // A gzip file may consist of several concatenated members.
                 guard input.readableBytes > 0 else { break }
                 guard inflateReset(stream) == Z_OK else { throw .malformed }
                 isComplete = false
@@ -61,7 +60,7 @@ final class Inflater {
             switch code {
             case Z_STREAM_END: isComplete = true
             case Z_OK: break
-            // Nothing could be done: there is no input, or no space.
+            // No progress is possible without more input or more space.
             case Z_BUF_ERROR where (input.readableBytes, written) == before: return written
             case Z_MEM_ERROR: throw .memory
             default: throw .malformed

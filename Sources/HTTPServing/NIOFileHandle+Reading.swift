@@ -10,9 +10,9 @@ internal import NIOCore
 #endif
 
 extension NIOFileHandle {
-    /// Reads some bytes from an offset, on the calling thread, which this blocks.
-    /// - Returns: exactly that many bytes.
-    /// - Throws: `FileEndedEarly` when they are not there, `IOError` when they can't be read.
+    /// Reads bytes at an offset. Blocks the calling thread.
+    /// - Returns: exactly the requested number of bytes.
+    /// - Throws: `FileEndedEarly` if the file is too short, `IOError` if reading fails.
     func read(_ count: Int, from offset: Int64) throws -> ByteBuffer {
         try withUnsafeFileDescriptor { descriptor in
             var buffer = ByteBufferAllocator().buffer(capacity: count)
@@ -32,10 +32,10 @@ extension NIOFileHandle {
         }
     }
 
-    /// Reads some bytes from an offset if the system holds them in memory, so that nothing is waited for.
-    /// - Returns: exactly that many bytes, or `nil`.
+    /// Reads bytes at an offset without blocking, if the page cache has them.
+    /// - Returns: exactly the requested number of bytes, or `nil`.
     func readCached(_ count: Int, from offset: Int64) -> ByteBuffer? {
-        // Who gets nothing reads the file in the usual way, and meets the error there.
+        // On failure the caller reads the file the regular way, which reports the error.
         try? withUnsafeFileDescriptor { descriptor in
             var buffer = ByteBufferAllocator().buffer(capacity: count)
             buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
@@ -45,7 +45,7 @@ extension NIOFileHandle {
         }
     }
 
-    /// How many bytes a file has now.
+    /// The current size of a file in bytes.
     static func size(of descriptor: CInt) throws -> Int64 {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw IOError(errnoCode: errno, reason: "fstat") }

@@ -3,19 +3,19 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-// The one place that knows how a file gets to the socket without passing through the process (sendfile). Hummingbird writes buffers only,
-// so regions of the file are handed past it to the handler behind the HTTP/1 encoder, between the head and the end that Hummingbird writes.
+// Sends files with sendfile, without copying them through the process. Hummingbird only writes buffers, so file regions
+// bypass it: they go directly to the handler behind the HTTP/1 encoder, between the head and the end that Hummingbird writes.
 
 extension NIOFileHandle {
-    /// Bytes handed to the event loop at a time. To send them takes as long as the client does; what has to end sooner
-    /// (a cancelled task, a client that is gone or stands still) closes the connection.
+    /// The number of bytes to pass to the event loop at a time. Sending them takes as long as
+    /// the client needs; cancelled tasks and stalled clients end it by closing the connection.
     private static let regionSize = 4 << 20
-    /// Bytes that are held in memory for a connection where the file has to pass through it.
+    /// The number of bytes per connection to hold in memory if the file must be copied.
     private static let chunkSize = 64 << 10
 
-    /// Sends bytes of the file as the body of an answer, or a part of it, as fast as the client takes them.
+    /// Sends a range of the file as the body of an answer, as fast as the client takes it.
     func send(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
-        // Below this the way through memory is as fast.
+        // For small ranges, copying is as fast.
         guard bytes.count > Self.chunkSize, await channel.takesFileRegions else { return try await sendThroughMemory(bytes, over: channel, to: &writer) }
         try await withTaskCancellationHandler {
             try await sendRegions(bytes, over: channel)
@@ -24,11 +24,11 @@ extension NIOFileHandle {
         }
     }
 
-    /// Two regions are with the event loop at a time: while this task hears of one, the other is being sent.
+    /// Keeps two regions with the event loop, so that one is being sent while this task handles the completion of the other.
     ///
-    /// Whatever fails, this returns when none is left: whoever holds the file may close it then, and to send from a closed one is fatal.
+    /// Returns only when no region is pending, even after a failure: the owner may then close the file, and sending from a closed file is fatal.
     private func sendRegions(_ bytes: Range<Int64>, over channel: any Channel) async throws {
-        // The event loop uses the handle meanwhile, which can't be used by two at once; to look at the size takes the descriptor alone.
+        // The event loop uses the handle meanwhile, and a handle must not be used twice at a time. The file size only needs the descriptor.
         let descriptor = try withUnsafeFileDescriptor { $0 }
         var underWay: EventLoopFuture<Void>?
         var result = Result<Void, any Error>.success(())
@@ -36,7 +36,7 @@ extension NIOFileHandle {
             let end = min(start + Int64(Self.regionSize), bytes.upperBound)
             let before = underWay
             do {
-                // A region that ends beyond the file would never be sent and never fail.
+                // A region beyond the end of the file would neither be sent nor fail.
                 let size = try Self.size(of: descriptor)
                 guard end <= size else { throw FileEndedEarly(size: size, expected: bytes.upperBound) }
                 underWay = channel.begin(FileRegion(fileHandle: self, readerIndex: Int(start), endIndex: Int(end)))
@@ -50,7 +50,7 @@ extension NIOFileHandle {
         try result.get()
     }
 
-    /// To encrypt takes longer than to read, so what is read is paced.
+    /// Encryption is slower than reading, so the reads are paced.
     private func sendThroughMemory(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
         writer = PacedWriter(writer, on: channel.eventLoop)
         for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.chunkSize) {
@@ -61,18 +61,18 @@ extension NIOFileHandle {
 }
 
 extension Channel {
-    /// Whether a file can be sent without passing through memory: the handler that does it is there, and nobody encrypts behind it.
+    /// True if the pipeline can send files without copying: it has the guard handler and no encryption.
     fileprivate var takesFileRegions: Bool {
         get async {
             let answer = eventLoop.submit {
                 try self.pipeline.syncOperations.handler(type: ConnectionGuardHandler.self).takesFileRegions
             }
-            // A connection without the handler, or one that is closed: what is sent there goes through memory, or nowhere.
+            // The handler is missing or the connection is closed. Copying is correct in both cases.
             return (try? await answer.get()) ?? false
         }
     }
 
-    /// - Returns: when the region was sent.
+    /// - Returns: a future that completes when the region was sent.
     fileprivate func begin(_ region: FileRegion) -> EventLoopFuture<Void> {
         let sent = eventLoop.makePromise(of: Void.self)
         triggerUserOutboundEvent(SentFileRegion(region: region), promise: sent)
@@ -80,7 +80,7 @@ extension Channel {
     }
 }
 
-/// Sent down the channel in place of a part of the body.
+/// An outbound event that replaces a part of the body.
 struct SentFileRegion: Sendable {
     let region: FileRegion
 

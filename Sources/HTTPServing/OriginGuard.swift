@@ -2,13 +2,12 @@ internal import HTTPTypes
 public import Hummingbird
 internal import Records
 
-/// Refuses what pages of foreign sites send.
+/// Refuses requests of pages on foreign sites.
 ///
-/// Browsers name the sending site in `Origin` on every request that could change something, and in `Sec-Fetch-Site` even on the ones that
-/// pages make by embedding something. Clients that are no browsers send neither. A change that a browser says is another site's, be it another
-/// port's, needs the origin that tells which. Links from foreign sites may be followed to the
-/// console, whose GETs make nothing; the web services make a container at its first use, whatever the method, and nobody links to them.
-/// Assets are there to be linked to, and pages of trusted sites may show them. Which sites those are, ``PageOrigins`` says.
+/// Browsers send `Origin` with every request that may change data, and `Sec-Fetch-Site` even with requests for embedded content. Other
+/// clients send neither. A change from another site, or from another port, must have an accepted origin. Links from foreign sites may
+/// lead to the console, whose GETs change nothing. They may not lead to the web services, which create a container on first use with
+/// any method. Assets may be linked to, and trusted pages may embed them. ``PageOrigins`` decides which origins are accepted.
 public struct OriginGuard: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
@@ -28,14 +27,14 @@ public struct OriginGuard: RouterMiddleware {
             return try await next(request, context)
         }
         let isReading = request.method == .get
-        // Files and sandboxed frames have the origin null; what they read without CORS headers they can't see.
+        // Files and sandboxed frames have the origin null. Without CORS headers they cannot see the answers.
         let isAllowed = origin == "null" ? isReading && !request.isCrossSite : self.origins.admits(origin, for: request)
         guard isAllowed, origins.count == 1 else { throw refusal("the origin '\(origin.prefix(200))'") }
         return try await next(request, context)
     }
 
-    /// Whether a link to an asset was followed, or a page of a trusted site shows it as an image, say. Of what pages load so the browser tells
-    /// no origin, but the address of the page, in `Referer`.
+    /// True if a link to an asset was followed, or if a page of an accepted origin embeds it, for example as
+    /// an image. Browsers send no origin for embedded content, only the address of the page in `Referer`.
     private func mayReadAsset(_ request: Request) -> Bool {
         guard request.uri.path.hasPrefix("/assets/"), request.method == .get else { return false }
         if !request.isEmbeddedInForeignPage { return true }
@@ -51,15 +50,15 @@ public struct OriginGuard: RouterMiddleware {
 }
 
 extension Request {
-    /// Whether a browser says that a page of another site loads this as a part of itself: as an image, a script, a frame.
+    /// True if a page of another site embeds this content, for example as an image, a script or a frame.
     fileprivate var isEmbeddedInForeignPage: Bool {
         isCrossSite && !(fetchMetadata("Mode") == "navigate" && fetchMetadata("Dest") == "document")
     }
 
-    /// Whether a browser says that a page of another site is behind this, be it by a link.
+    /// True if the request comes from a page of another site, including by a link.
     fileprivate var isCrossSite: Bool { fetchMetadata("Site") == "cross-site" }
 
-    /// Whether a browser says that a page elsewhere changes something, and nothing says where. Other ports and neighbouring names are elsewhere too.
+    /// True if a page elsewhere sends a change without an origin. Other ports and subdomains count as elsewhere.
     fileprivate var isNamelessChange: Bool {
         guard ![.get, .options].contains(method), let site = fetchMetadata("Site") else { return false }
         return !["same-origin", "none"].contains(site)

@@ -2,15 +2,15 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Hands on what is written no faster than the client takes it.
+/// Forwards writes no faster than the client takes them.
 ///
-/// The writer below waits while the connection is full, but hears of that from the event loop alone: until the loop has come to what was written,
-/// everything else is let through, and gathers before it. So this waits until the loop has come to what was written before the last part. At the end
-/// all is with the connection, and no more of it waits there than a connection takes for itself.
+/// The parent writer blocks while the connection is full, but it learns that from the event loop. Until the loop has
+/// processed earlier writes, all further writes pass and pile up. So this writer waits until the loop has processed the write
+/// before the last one. At the end all bytes are with the connection, with no more than one connection's buffer waiting.
 struct PacedWriter: ResponseBodyWriter {
     private var parent: any ResponseBodyWriter
     private let loop: any EventLoop
-    /// When the loop has come to the last part.
+    /// Completes when the event loop has processed the last write.
     private var reached: EventLoopFuture<Void>?
 
     init(_ parent: any ResponseBodyWriter, on loop: any EventLoop) {

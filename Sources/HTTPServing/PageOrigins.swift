@@ -4,26 +4,26 @@ internal import HTTPTypes
 public import Hummingbird
 internal import Records
 
-/// Which sites' pages may send which requests: those that the server trusts all of them, and those that an API token lists what is asked with
-/// that token of its own container and environment, and the files that its answers lead to.
+/// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
+/// API token lists may send requests with that token to its own container and environment, and may use asset addresses.
 ///
-/// Who is let in by a token alone may ask for nothing that is the owner's: not to be held to no roles, and no rehearsals.
+/// The origins of a token give no owner rights: such pages cannot request unrestricted access or fault injection.
 public struct PageOrigins: Sendable {
-    /// What is for the owner of the data, whatever it says. In small letters.
+    /// The headers that are reserved for the owner of the data, in lower case.
     private static let ownersHeaders: Set<String> = ["x-skylight-access", "x-skylight-rehearse"]
     private static let ownersParameter = "skylightRehearse"
 
     private let trusted: TrustedSites
     private let accounts: Accounts?
 
-    /// - Parameter accounts: where API tokens are known; `nil` where no token lets a page in.
+    /// - Parameter accounts: the accounts with the API tokens; `nil` to ignore the origins of tokens.
     public init(trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil) {
         self.trusted = trusted
         self.accounts = accounts
     }
 
-    /// Whether pages of a site may send a request.
-    /// - Parameter origin: as browsers write it in `Origin`.
+    /// True if pages of the origin may send the request.
+    /// - Parameter origin: the value of the `Origin` header.
     public func admits(_ origin: String, for request: Request) -> Bool {
         trusted.trusts(origin: origin) || isListed(origin, for: request)
     }
@@ -31,17 +31,17 @@ public struct PageOrigins: Sendable {
     private func isListed(_ origin: String, for request: Request) -> Bool {
         guard let accounts else { return false }
         let path = request.uri.path
-        // The address of a file is itself what lets somebody in.
+        // The address of a file carries a ticket, which is a credential of its own.
         if path.hasPrefix("/assets/") { return accounts.isOriginOfToken(origin) }
         guard path.hasPrefix("/database/") || path.hasPrefix("/device/"), !Self.asksAsOwner(request) else { return false }
         guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
-        // Its container and environment, as `WebServicePath` reads them.
+        // The container and environment of the path, decoded as in `WebServicePath`.
         let parts = path.split(separator: "/").dropFirst(2).prefix(2).map { String($0).removingPercentEncoding }
         guard parts == [token.container.description, token.environment.rawValue] else { return false }
         return token.isLive && !token.allowedOrigins.isEmpty && token.allows(origin: origin)
     }
 
-    /// Whether a request asks for what is the owner's, or asks for leave to.
+    /// True if the request, or the request behind a preflight, asks for owner rights.
     private static func asksAsOwner(_ request: Request) -> Bool {
         let asked = (request.headers[.accessControlRequestHeaders] ?? "").split(separator: ",").map { name in
             name.trimmingCharacters(in: .whitespaces).lowercased()

@@ -1,18 +1,18 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What a request for a file makes depend on the state in which the client knows it (RFC 9110, 13).
+/// The conditional headers of a file request (RFC 9110, 13).
 struct Preconditions {
     enum Outcome {
         case met
-        /// The client has what it asks for.
+        /// The client already has the current file.
         case notModified
-        /// The file is not the one that the client means.
+        /// The client means another version of the file.
         case failed
     }
 
     private let request: Request
-    /// The strong tag, in its quotes.
+    /// The strong entity tag, in quotes.
     private let tag: String
     private let lastModified: Int64
 
@@ -22,7 +22,7 @@ struct Preconditions {
         self.lastModified = lastModified
     }
 
-    /// Weighed in the order of 13.2.2: tags beat dates.
+    /// Evaluated in the order of 13.2.2: entity tags take precedence over dates.
     var outcome: Outcome {
         if let tags = tags(.ifMatch) {
             if !tags.contains(where: { $0 == "*" || $0 == tag }) { return .failed }
@@ -30,7 +30,7 @@ struct Preconditions {
             return .failed
         }
         if let tags = tags(.ifNoneMatch) {
-            // Weak tags will do: what is compared is a copy that the client holds whole.
+            // Weak tags suffice, because the client compares a complete copy.
             let isHeld = tags.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
             return isHeld ? .notModified : .met
         }
@@ -38,12 +38,12 @@ struct Preconditions {
         return .met
     }
 
-    /// Whether a part may be sent: the client holds other parts of the same file (13.1.5).
+    /// True if a range may be sent, because the client has other ranges of the same file (13.1.5).
     var allowsPart: Bool {
         let values = request.headers[values: .ifRange]
         guard let value = values.first else { return true }
         guard values.count == 1 else { return false }
-        // Parts are put together byte by byte: a weak tag is none. A date must be the very one.
+        // Ranges are combined byte by byte, so a weak tag never matches, and a date must be equal.
         return value.hasPrefix("\"") ? value == tag : HTTPDate.seconds(value) == lastModified
     }
 
@@ -52,7 +52,7 @@ struct Preconditions {
         return values.count == 1 ? values.first.flatMap(HTTPDate.seconds) : nil
     }
 
-    /// The members of a list of tags, which may have commas within their quotes.
+    /// The entity tags of a list. A quoted tag may contain commas.
     private func tags(_ name: HTTPField.Name) -> [Substring]? {
         let values = request.headers[values: name]
         guard !values.isEmpty else { return nil }

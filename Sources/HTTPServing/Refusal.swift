@@ -4,19 +4,19 @@ internal import JSON
 internal import NIOCore
 public import Records
 
-/// A request that is not answered, for a reason that lies below the protocol: the connection, the head, the size, the address.
+/// A request that is refused below the protocol: for its connection, head, size or address.
 ///
-/// Clients of the web services, and of the addresses of assets, get it in the protocol's form, everybody else as plain text.
+/// Clients of the web services and of asset addresses get it in the protocol's JSON format, all others as plain text.
 public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     public let status: HTTPResponse.Status
-    /// The nearest of the protocol's codes.
+    /// The closest protocol error code.
     public let code: ServerErrorCode
-    /// What is wrong and what would be right.
+    /// The problem and its solution.
     public let reason: String
     public let headers: HTTPFields
-    /// Seconds after which the same request can succeed; `nil` where it can't, or nobody knows.
+    /// The time in seconds after which the same request can succeed; `nil` if it cannot, or if the time is unknown.
     public let retryAfter: Int?
-    /// Whether the connection ends with the answer: what comes after on it can't be trusted, or is not wanted.
+    /// True if the connection ends with the answer, because its further input is untrusted or unwanted.
     public let endsConnection: Bool
 
     public init(
@@ -42,17 +42,17 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
         return response.endingConnection(of: context)
     }
 
-    /// What clients of the web services are told.
-    /// - Parameter id: of the request.
+    /// The body for clients of the web services.
+    /// - Parameter id: the identifier of the request.
     public func body(id: String) -> [UInt8] {
         Self.body(id: id, code: code, reason: reason, retryAfter: retryAfter)
     }
 
-    /// The body of a whole-request failure: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error Codes").
+    /// The body of a failed request: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error Codes").
     /// - Parameters:
-    ///   - id: of the request.
-    ///   - retryAfter: seconds after which the same request can succeed.
-    ///   - redirectURL: where a user signs in who is asked for.
+    ///   - id: the identifier of the request.
+    ///   - retryAfter: the time in seconds after which the same request can succeed.
+    ///   - redirectURL: the sign-in page, if the request needs a user.
     public static func body(
         id: String, code: ServerErrorCode, reason: String, retryAfter: Int? = nil, redirectURL: String? = nil
     ) -> [UInt8] {
@@ -69,7 +69,7 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
 }
 
 extension Request {
-    /// Whether the path belongs to the web services, whose clients read nothing but JSON, and the bytes of assets.
+    /// True for the paths of the web services and of assets. Clients of the web services only read JSON.
     public var isWebServiceRequest: Bool {
         ["/assets", "/database", "/device", "/skylight"].contains { uri.path == $0 || uri.path.hasPrefix($0 + "/") }
     }

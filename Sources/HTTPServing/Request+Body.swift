@@ -3,13 +3,13 @@ public import Hummingbird
 internal import NIOCore
 
 extension Request {
-    /// Bytes that a body may have unless a handler says otherwise: 32 MiB, room for 200 operations of usual size.
+    /// The default size limit of a body in bytes: 32 MiB, enough for 200 operations of usual size.
     public static let bodyLimit = 32 << 20
 
-    /// The whole body, without its content coding.
-    /// - Parameter limit: how many bytes it may have without the coding. A body that says it has more is refused before any of it is read.
-    /// - Throws: ``Refusal`` 413 when the body is too large, 415 when it is in another coding than gzip, 400 when the coding is damaged, 408
-    ///   when it comes too slowly, 503 when there is no room for it; all end the connection.
+    /// The whole body after content decoding.
+    /// - Parameter limit: the maximum decoded size in bytes. A body whose declared size exceeds it is refused unread.
+    /// - Throws: ``Refusal`` 413 if the body is too large, 415 for a coding other than gzip, 400 if the coding
+    ///   is damaged, 408 if it arrives too slowly, 503 if there is no memory for it; all end the connection.
     public func bodyBytes(limit: Int = bodyLimit) async throws -> [UInt8] {
         var incoming = IncomingBody(body, headers: headers, limit: Int64(limit))
         if try incoming.coding == .gzip { return try await Self.inflatedBytes(&incoming, limit: limit) }
@@ -17,7 +17,7 @@ extension Request {
         return try await Self.collectedBytes(&incoming)
     }
 
-    /// The whole body as it was sent, in its content coding. Whoever reads it next finds it unread.
+    /// The whole body as sent, before content decoding. It can be read again.
     /// - Throws: ``Refusal`` as ``bodyBytes(limit:)``.
     public mutating func readSentBody(limit: Int = bodyLimit) async throws -> [UInt8] {
         if let kept = RequestMemory.current?.keptBody, kept.count <= limit { return kept }
@@ -27,7 +27,7 @@ extension Request {
         return bytes
     }
 
-    /// Takes the place of a body that was read as ``bodyBytes(limit:)``, for who reads it next.
+    /// Replaces a body that was read with ``bodyBytes(limit:)``, so that it can be read again.
     public mutating func replaceBody(with bytes: [UInt8]) {
         var head = head
         head.headerFields[.contentEncoding] = nil
@@ -37,14 +37,14 @@ extension Request {
         self = replaced
     }
 
-    /// Bytes that room is made for at a time, where the head doesn't say how many will come.
+    /// The step in bytes for reserving memory if the head has no length.
     private static let step = 1 << 20
 
-    /// The bytes as they come.
+    /// Collects the bytes as they arrive.
     ///
-    /// Room for all that are declared is made at once, when more have come than need none: a head alone holds nothing, and whoever is let in need not
-    /// wait in the middle of a body, where several would wait for each other.
-    /// - Parameter look: is given each part.
+    /// Memory for the declared size is reserved at once, but only after more than the uncounted size has arrived. So a
+    /// head alone reserves nothing, and a body never waits for memory halfway, where several could block each other.
+    /// - Parameter look: receives each part.
     private static func collectedBytes(_ incoming: inout IncomingBody, _ look: (ByteBuffer) async throws -> Void = { _ in }) async throws -> [UInt8] {
         let declared = try incoming.acceptableSize()
         var bytes: [UInt8] = []
@@ -62,7 +62,7 @@ extension Request {
         return bytes
     }
 
-    /// What the bytes stand for is counted while they come and kept only when it is known to fit.
+    /// Measures the decompressed size while the compressed bytes arrive. Decompresses only when the result is known to fit.
     private static func inflatedBytes(_ incoming: inout IncomingBody, limit: Int) async throws -> [UInt8] {
         do {
             let meter = try GzipMeter(limit: limit)
@@ -76,10 +76,10 @@ extension Request {
         }
     }
 
-    /// Bytes that are restored at a time, so that neither side is held twice.
+    /// The number of bytes to decompress at a time, so that no full copy of either side is made.
     private static let pieceSize = 64 << 10
 
-    /// - Parameter size: bytes that the compressed ones stand for.
+    /// - Parameter size: the decompressed size in bytes.
     private static func inflated(_ compressed: [UInt8], size: Int) throws -> [UInt8] {
         let inflater = try Inflater()
         var bytes: [UInt8] = []

@@ -1,11 +1,11 @@
 public import Hummingbird
 
 extension Request {
-    /// The origin that the request was sent to, `http://localhost:8080`; empty when it names no host. The host is one that the guards trust.
+    /// The origin that the request was sent to, such as `http://localhost:8080`; empty if it names no host. The guards have checked the host.
     public var ownOrigin: String {
         head.authority.map { "\(head.scheme ?? "http")://\($0)" } ?? ""
     }
 
-    /// Whether the request came over TLS.
+    /// True if the request came over TLS.
     public var isSecure: Bool { head.scheme == "https" }
 }

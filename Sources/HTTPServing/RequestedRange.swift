@@ -1,17 +1,17 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What part of a file a request asks for (RFC 9110, 14.1.2).
+/// The byte range of a file request (RFC 9110, 14.1.2).
 enum RequestedRange: Equatable {
-    /// All of it: no part is asked for, or in a form that is to be ignored, or several at once.
+    /// The whole file: the request has no range, one that must be ignored, or several.
     case whole
-    /// These bytes: at least one, and all of them there.
+    /// A non-empty range within the file.
     case part(Range<Int64>)
-    /// Nothing that is there.
+    /// A range outside the file.
     case unsatisfiable
 
     init(_ request: Request, size: Int64) {
-        // Parts are of the answers to GET alone (14.2).
+        // Ranges apply to GET only (14.2).
         guard request.method == .get, case let values = request.headers[values: .range], values.count == 1, let value = values.first,
             let parts = Self.parse(value, size: size)
         else {
@@ -23,16 +23,16 @@ enum RequestedRange: Equatable {
         case 0: self = .unsatisfiable
         case 1 where satisfiable[0].isEmpty: self = .whole
         case 1: self = .part(satisfiable[0])
-        // Several parts would be sent in an envelope, which hardly anybody reads; all is allowed too.
+        // Several ranges would need a multipart answer, which few clients read. The whole file is allowed too.
         default: self = .whole
         }
     }
 
-    /// - Returns: the bytes that each part means, `nil` for a part beyond the end; `nil` for what is malformed or counts in another unit.
+    /// - Returns: the byte ranges, `nil` for a range beyond the end; `nil` overall if the value is malformed or has another unit.
     private static func parse(_ value: String, size: Int64) -> [Range<Int64>?]? {
         let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
-        // Empty elements of a list are to be skipped (5.6.1).
+        // Empty list elements are skipped (5.6.1).
         let parts = halves[1].split(separator: ",").map { $0.trimming(while: { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
         guard !parts.isEmpty else { return nil }
         var ranges: [Range<Int64>?] = []
@@ -43,7 +43,7 @@ enum RequestedRange: Equatable {
             case (nil, nil):
                 return nil
             case (nil, let length?):
-                // The last bytes; of an empty file that is nothing, and all of it.
+                // The last bytes. For an empty file the range is empty but satisfiable.
                 ranges.append(length == 0 ? nil : max(0, size - length)..<size)
             case (let first?, let last):
                 if let last, last < first { return nil }
@@ -53,7 +53,7 @@ enum RequestedRange: Equatable {
         return ranges
     }
 
-    /// - Returns: `.some(nil)` where nothing stands, `nil` for what is no number. A number too large to be held is the largest.
+    /// - Returns: `.some(nil)` for an empty text, `nil` for an invalid number. A number that is too large becomes the maximum.
     private static func number(_ text: Substring) -> Int64?? {
         if text.isEmpty { return .some(nil) }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }

@@ -3,7 +3,7 @@ public import Hummingbird
 internal import NIOCore
 
 extension Response {
-    /// The same answer as the last one on its connection: nothing more is let in, see ``ConnectionGuardHandler``.
+    /// The same answer, as the last one on its connection. No further input is read, see ``ConnectionGuardHandler``.
     public func endingConnection(of context: ServingRequestContext) -> Response {
         var response = self
         response.headers[.connection] = "close"

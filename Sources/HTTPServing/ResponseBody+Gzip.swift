@@ -4,18 +4,18 @@ internal import NIOPosix
 internal import Synchronization
 
 extension ResponseBody {
-    /// A file compressed while it is sent, for clients that take nothing else. Its length is not known before.
+    /// A file that is compressed while it is sent, for clients that only accept gzip. Its length is unknown in advance.
     /// - Parameters:
-    ///   - handle: the file, open for reading. Whoever holds it closes it; nobody else may read through it meanwhile.
-    ///   - size: how many bytes it has.
-    ///   - level: from 1, the fastest, to 9, the smallest.
+    ///   - handle: the file, open for reading. The owner closes it; nobody else may read from it meanwhile.
+    ///   - size: the size of the file in bytes.
+    ///   - level: the compression level, from 1 (fastest) to 9 (smallest).
     ///   - owner: kept alive until the last byte is sent or the client is gone.
     public static func gzip(of handle: NIOFileHandle, size: Int64, level: Int, holding owner: any Sendable) -> ResponseBody {
         ResponseBody { writer in
             let file = try CompressedFile(handle, size: size, level: level)
             var piece = try await file.next()
             while let ready = piece {
-                // While the client takes one piece the next one is made.
+                // Makes the next piece while the client takes this one.
                 async let following = file.next()
                 try await writer.write(ready)
                 piece = try await following
@@ -26,11 +26,11 @@ extension ResponseBody {
     }
 }
 
-/// The pieces of a file that is compressed. They are made on threads that may block and compute for long.
+/// The compressed pieces of a file. They are made on threads that may block.
 private final class CompressedFile: Sendable {
-    /// Bytes that are read at a time, and about as many as wait to be sent.
+    /// The number of bytes to read at a time.
     private static let chunkSize = 64 << 10
-    /// Bytes that are worth sending.
+    /// The minimum size in bytes of a piece, except the last one.
     private static let pieceSize = 32 << 10
 
     private struct State {

@@ -1,12 +1,12 @@
 public import Hummingbird
 internal import NIOCore
 
-/// Bytes that are handed to the connection at a time.
+/// The number of bytes to write to the connection at a time.
 private let pieceSize = 64 << 10
 
 extension ResponseBody {
-    /// Bytes that are all there. The connection is given no more of them than the client takes: what it was given is held once more, and to compress or
-    /// encrypt much of it at once would keep others waiting.
+    /// A body of bytes in memory, written in pieces as fast as the client takes them. The connection
+    /// copies each write, and compressing or encrypting a large one would block other clients.
     public static func pieces(of bytes: [UInt8]) -> ResponseBody {
         if bytes.count <= pieceSize { return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)) }
         return ResponseBody(contentLength: bytes.count) { writer in
@@ -17,7 +17,7 @@ extension ResponseBody {
 }
 
 extension ResponseBodyWriter {
-    /// Writes bytes as ``HummingbirdCore/ResponseBody/pieces(of:)`` sends them.
+    /// Writes bytes in pieces, like ``HummingbirdCore/ResponseBody/pieces(of:)``.
     public mutating func write(piecesOf bytes: [UInt8]) async throws {
         for start in stride(from: 0, to: bytes.count, by: pieceSize) {
             try await write(ByteBuffer(bytes: bytes[start..<min(start + pieceSize, bytes.count)]))

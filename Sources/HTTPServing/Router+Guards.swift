@@ -2,14 +2,13 @@ public import Accounts
 public import Hummingbird
 
 extension Router where Context == ServingRequestContext {
-    /// Adds everything that stands before every route: timing, security headers, compression, the count of memory, answers for errors, and the guards of
-    /// host and origin.
+    /// Adds the middleware of all routes: timing, security headers, compression, memory limits, error answers, and the guards of host and origin.
     ///
-    /// To be called before any route is added. Goes with ``responder()`` and ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1()``.
+    /// Call it before any route is added. For use with ``responder()`` and ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1()``.
     /// - Parameters:
-    ///   - accounts: whose API tokens let in pages of the origins that they list; `nil` where no token does.
-    ///   - isSecure: whether connections are encrypted.
-    ///   - memory: what requests and answers may take together.
+    ///   - accounts: the accounts whose API tokens list accepted origins; `nil` to accept none from tokens.
+    ///   - isSecure: true if connections are encrypted.
+    ///   - memory: the memory limit of all requests and answers together.
     public func addGuards(
         trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false, memory: MemoryBudget = MemoryBudget()
     ) {

@@ -1,6 +1,6 @@
 public import Hummingbird
 
-/// Says of requests that came over TLS that they did, so that addresses that are made from them begin with `https`.
+/// Sets the scheme of requests that came over TLS to `https`, so that addresses made from them are correct.
 public struct SecureScheme: RouterMiddleware {
     public typealias Context = ServingRequestContext
 

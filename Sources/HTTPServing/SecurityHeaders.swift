@@ -1,13 +1,13 @@
 internal import HTTPTypes
 public import Hummingbird
 
-/// Tells browsers what answers may do: no scripts or styles but the server's own files, no frames, no guessing of types.
+/// Restricts pages in browsers: only the server's own scripts and styles, no frames, no content sniffing.
 ///
-/// Headers that a handler set itself are left as they are.
+/// Headers that a handler set stay unchanged.
 public struct SecurityHeaders: RouterMiddleware {
     public typealias Context = ServingRequestContext
 
-    /// Nothing inline and nothing from elsewhere.
+    /// Forbids inline code and content from other origins.
     public static let contentSecurityPolicy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; font-src 'self'; connect-src 'self'; "
         + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

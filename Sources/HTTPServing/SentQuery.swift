@@ -1,13 +1,13 @@
 public import Hummingbird
 
-/// The query of a request's target, exactly as it was sent: a plus is a plus here, and no space.
+/// The query of a request target exactly as sent: a plus sign stays a plus sign instead of a space.
 ///
-/// Base64 has plus signs, and clients that encode their tokens too little send them bare.
+/// Base64 has plus signs, and some clients do not percent-encode those in their tokens.
 public struct SentQuery: Sendable {
     public struct Parameter: Sendable, Hashable {
-        /// As it stands in the target.
+        /// The value as sent.
         public let sent: String
-        /// Without its percent-encoding.
+        /// The percent-decoded value.
         public let value: String
     }
 
@@ -17,7 +17,7 @@ public struct SentQuery: Sendable {
         self.init(target: request.head.path ?? "")
     }
 
-    /// - Parameter target: a path, and a query after the first question mark.
+    /// - Parameter target: a path, with an optional query after the first question mark.
     public init(target: String) {
         guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
             parameters = []
@@ -30,12 +30,12 @@ public struct SentQuery: Sendable {
         }
     }
 
-    /// The first parameter of a name that is not empty.
+    /// The first parameter of this name with a non-empty value.
     public subscript(name: String) -> Parameter? {
         parameters.first { $0.name == name && !$0.parameter.value.isEmpty }?.parameter
     }
 
-    /// A text without its percent-encoding; as it is where it encodes what is not UTF-8.
+    /// The percent-decoded text; unchanged if it does not decode to UTF-8.
     private static func decoded(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         var bytes: [UInt8] = []

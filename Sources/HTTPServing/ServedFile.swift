@@ -4,12 +4,12 @@ internal import Logging
 public import NIOCore
 internal import Records
 
-/// A file to be sent to a client, whole or in parts (RFC 9110, 13 and 14).
+/// A file to send to a client, whole or as a range (RFC 9110, 13 and 14).
 ///
-/// The bytes go from the file to the socket without passing through the process wherever the connection allows it, and never faster than
-/// the client takes them, so that neither large files nor slow clients cost memory.
+/// If the connection allows it, the bytes go from the file to the socket without a copy in the process. They
+/// are sent as fast as the client takes them, so that neither large files nor slow clients cost memory.
 public struct ServedFile: Sendable {
-    /// Up to this many bytes a copy costs less than what a region of a file takes to be sent.
+    /// Up to this size in bytes, a copy is cheaper than a file region.
     private static let smallSize = 64 << 10
 
     let handle: NIOFileHandle
@@ -20,11 +20,11 @@ public struct ServedFile: Sendable {
     let owner: any Sendable
 
     /// - Parameters:
-    ///   - handle: the file, open for reading. Whoever holds it closes it; nobody else may read through it meanwhile.
-    ///   - size: how many bytes it has. One that turns out shorter ends the connection.
-    ///   - etag: the entity tag without its quotes. It stands for these very bytes: another coding of them has another one.
+    ///   - handle: the file, open for reading. The owner closes it; nobody else may read from it meanwhile.
+    ///   - size: the size of the file in bytes. If the file turns out shorter, the connection ends.
+    ///   - etag: the entity tag without quotes. It identifies these exact bytes; another coding needs another tag.
     ///   - lastModified: seconds since 1970.
-    ///   - headers: what else is said of the file: type, coding, disposition, caching, and `Vary` where the coding was chosen.
+    ///   - headers: further headers of the file: type, coding, disposition, caching, and `Vary` if the coding was negotiated.
     ///   - owner: kept alive until the last byte is sent or the client is gone.
     public init(
         handle: NIOFileHandle, size: Int64, etag: String, lastModified: Int64, headers: HTTPFields, holding owner: any Sendable
@@ -37,8 +37,8 @@ public struct ServedFile: Sendable {
         self.owner = owner
     }
 
-    /// The answer to GET: 200 or 206 with the bytes, 304 where the client has them, 412 where it means another file, 416 where it
-    /// asks for a part that is not there. Of several parts asked for at once, all of the file is sent.
+    /// The answer to GET: 200 or 206 with the bytes, 304 if the client has them, 412 if a precondition
+    /// failed, 416 for a range outside the file. If the request has several ranges, the whole file is sent.
     public func response(to request: Request, in context: ServingRequestContext) -> Response {
         let conditions = Preconditions(request, tag: tag, lastModified: lastModified)
         switch conditions.outcome {
@@ -77,7 +77,7 @@ public struct ServedFile: Sendable {
 
     private func body(_ bytes: Range<Int64>, in context: ServingRequestContext) -> ResponseBody {
         if bytes.isEmpty { return ResponseBody() }
-        // What is small and at hand goes out with its head in one write.
+        // A small file in the page cache goes out with its head in one write.
         if bytes.count <= Self.smallSize, let buffer = handle.readCached(bytes.count, from: bytes.lowerBound) { return ResponseBody(byteBuffer: buffer) }
         return ResponseBody(contentLength: bytes.count) { [handle, owner, channel = context.channel, logger = context.logger] writer in
             do {
@@ -91,7 +91,7 @@ public struct ServedFile: Sendable {
         }
     }
 
-    /// What the client may keep and compare later, and nothing about bytes that are not there.
+    /// Keeps the headers for caching and drops those about the missing content.
     private func notModified() -> Response {
         var headers = headers
         for name in [HTTPField.Name.contentType, .contentEncoding, .contentDisposition, .contentLength, .contentLanguage] { headers[name] = nil }
@@ -101,7 +101,7 @@ public struct ServedFile: Sendable {
     }
 }
 
-/// A file that has fewer bytes than were promised.
+/// The file has fewer bytes than announced.
 struct FileEndedEarly: Error {
     let size: Int64
     let expected: Int64

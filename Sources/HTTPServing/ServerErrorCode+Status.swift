@@ -14,7 +14,7 @@ extension ServerErrorCode {
         case .notFound, .zoneNotFound: .notFound
         case .quotaExceeded: .contentTooLarge
         case .throttled: .tooManyRequests
-        // No page lists the status of ZONE_BUSY; with this one a client that doesn't know the code still knows that it may try again.
+        // No page lists the status of ZONE_BUSY. With this one, clients that do not know the code still know that they may try again.
         case .tryAgainLater, .zoneBusy: .serviceUnavailable
         case .validatingReferenceError: .preconditionFailed
         }

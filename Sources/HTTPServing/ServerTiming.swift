@@ -1,7 +1,7 @@
 internal import HTTPTypes
 public import Hummingbird
 
-/// Says in `Server-Timing` how long the server worked on an answer, in milliseconds; browsers show it in their network view.
+/// Reports the server's processing time in `Server-Timing`, in milliseconds. Browsers show it in their network view.
 public struct ServerTiming: RouterMiddleware {
     public typealias Context = ServingRequestContext
 

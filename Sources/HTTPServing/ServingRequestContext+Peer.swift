@@ -3,16 +3,15 @@ public import Hummingbird
 internal import NIOCore
 
 extension ServingRequestContext {
-    /// Whether a request comes from this machine: the other end of the connection is here, and hands on nothing for somebody elsewhere, as a
-    /// reverse proxy does (RFC 7239).
+    /// True if the request comes from this machine: the connection is local, and no reverse proxy forwarded the request (RFC 7239).
     public func isFromThisMachine(_ request: Request) -> Bool {
         Self.isThisMachine(channel.remoteAddress) && !request.isForwarded
     }
 
-    /// Where the request comes from: the address of the other end of the connection, without its port.
+    /// The IP address of the client, without a port; empty if there is none.
     public var peer: String { channel.remoteAddress?.ipAddress ?? "" }
 
-    /// Whether an address is this machine's own: loopback (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3), or a socket in the file system.
+    /// True if an address is local: loopback (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3) or a Unix domain socket.
     static func isThisMachine(_ address: SocketAddress?) -> Bool {
         switch address {
         case .v4?, .v6?:
@@ -25,7 +24,7 @@ extension ServingRequestContext {
 }
 
 extension Request {
-    /// Whether a proxy says that it handed the request on.
+    /// True if a proxy's header says that it forwarded the request.
     fileprivate var isForwarded: Bool {
         ["Forwarded", "X-Forwarded-For"].contains { HTTPField.Name($0).map { headers.contains($0) } ?? false }
     }

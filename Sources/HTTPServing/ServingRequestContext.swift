@@ -2,16 +2,16 @@ internal import Foundation
 public import Hummingbird
 public import NIOCore
 
-/// What travels with a request through guards, web services and console.
+/// The context of a request on its way through guards, web services and console.
 public struct ServingRequestContext: RequestContext {
     public var coreContext: CoreRequestContextStorage
-    /// The connection the request came on: what closes when a request is refused.
+    /// The connection of the request. It is closed after some refusals.
     public let channel: any Channel
-    /// When the head of the request had arrived.
+    /// The time at which the head of the request arrived.
     public let started: ContinuousClock.Instant
-    /// What the request is known by, a UUID in small letters: the `uuid` of its error if it fails.
+    /// The identifier of the request, a lower-case UUID. Error answers return it as `uuid`.
     public let requestID: String
-    /// Whether HEAD was sent, which is answered as GET is.
+    /// True for HEAD, which is answered like GET.
     public internal(set) var isHead = false
 
     public init(source: ApplicationRequestContextSource) {

@@ -1,16 +1,16 @@
 internal import NIOCore
 
-/// Closes a connection whose client has taken nothing for a long time though something is there for it.
+/// Closes a connection whose client has taken nothing for a long time although output is waiting.
 ///
-/// A client that takes a little every now and then is never cut off, however long an answer takes at its pace. So what counts is not when
-/// a part of an answer has gone out but whether anything arrives: what waits in the process grows less, or the other side acknowledges.
+/// Clients that take a little now and then are never cut off, however long an answer takes. So the measure
+/// is progress, not the completion of a write: the pending output shrinks, or the peer acknowledges bytes.
 final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
 
     private struct Progress: Equatable {
         let waiting: Int
-        /// What the other side has acknowledged; 0 where the system doesn't tell.
+        /// The number of bytes that the peer has acknowledged; 0 if the system does not tell.
         var acknowledged: UInt64 = 0
     }
 
@@ -62,16 +62,16 @@ final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private static func waiting(_ context: ChannelHandlerContext) -> Int {
-        // A channel that can't tell is closed, or a test's: nobody waits on it.
+        // The channel is closed, or a test channel. Nothing waits on it.
         (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
-    /// How many bytes the other side has acknowledged since the connection began.
+    /// The number of bytes that the peer has acknowledged since the connection began.
     private static func acknowledged(_ context: ChannelHandlerContext, _ use: @escaping (UInt64) -> Void) {
         #if os(Linux)
             guard let provider = context.channel as? any SocketOptionProvider else { return use(0) }
             let info: EventLoopFuture<LinuxTCPInfo> = provider.unsafeGetSocketOption(level: .tcp, name: .tcp_info)
-            // A connection that just ended says nothing more.
+            // A connection that just ended has no such information.
             info.assumeIsolated().whenComplete { result in use((try? result.get())?.bytesAcknowledged ?? 0) }
         #else
             use(0)
@@ -80,10 +80,10 @@ final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 #if os(Linux)
-    /// The kernel's `struct tcp_info` (linux/tcp.h) up to the field that is needed, which the C library's declaration lacks.
+    /// The kernel's `struct tcp_info` (linux/tcp.h) up to the required field, which the C library's declaration lacks.
     private struct LinuxTCPInfo: Sendable {
         private let before: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
-        /// `tcpi_bytes_acked`: 0 from kernels that don't count them.
+        /// `tcpi_bytes_acked`; 0 on kernels that do not count them.
         let bytesAcknowledged: UInt64
     }
 #endif

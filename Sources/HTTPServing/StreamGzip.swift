@@ -2,11 +2,10 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Compresses an answer that is made while it is sent, so that the client sees how far it is: what was written goes out when enough has
-/// gathered, or when it has waited for a tenth of a second though nothing more is written.
+/// Compresses a streamed answer so that the client sees its progress: output is written when
+/// enough has gathered, or a tenth of a second after the input if nothing else follows.
 ///
-/// The answer is made in a task of its own, which hands over one piece at a time and goes on when that is on its way: it never runs ahead
-/// of the client.
+/// The answer is made in its own task, which hands over one piece at a time and waits until it is written. It never runs ahead of the client.
 enum StreamGzip {
     private static let patience = Duration.milliseconds(100)
 
@@ -31,7 +30,7 @@ enum StreamGzip {
                 return .answer
             }
             var isTimed = false
-            // Whoever hands something over waits for an answer: after a failure too.
+            // Every piece must be acknowledged, even after a failure, because its sender waits.
             var failure: (any Error)?
             for await event in events {
                 switch event {
@@ -48,7 +47,7 @@ enum StreamGzip {
                     if !isTimed {
                         isTimed = true
                         group.addTask {
-                            // Cancelled when the answer is over: nobody listens then.
+                            // The sleep is cancelled when the answer is complete. Nothing reads this event then.
                             try? await Task.sleep(for: patience)
                             source.yield(.patienceIsOver)
                             return .patience
@@ -74,7 +73,7 @@ enum StreamGzip {
                     source.finish()
                 }
             }
-            // What went wrong with the answer is told; patience is not needed any more.
+            // Waits for the answer, whose errors propagate. The timer is no longer needed.
             while let job = try await group.next(), job != .answer {}
             group.cancelAll()
             if let failure { throw failure }
@@ -82,7 +81,7 @@ enum StreamGzip {
     }
 }
 
-/// Hands what is written over to the task that compresses it.
+/// Hands written pieces to the compressing task.
 private struct HandOver: ResponseBodyWriter {
     let source: AsyncStream<StreamGzip.Event>.Continuation
 
@@ -96,7 +95,7 @@ private struct HandOver: ResponseBodyWriter {
 
     private func hand(_ event: (CheckedContinuation<Void, any Error>) -> StreamGzip.Event) async throws {
         try await withCheckedThrowingContinuation { taken in
-            // Nobody listens any more when the task that sends the answer is cancelled.
+            // The compressing task ends early when the answer is cancelled.
             if case .terminated = source.yield(event(taken)) { taken.resume(throwing: CancellationError()) }
         }
     }

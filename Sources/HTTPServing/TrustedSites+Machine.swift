@@ -2,15 +2,15 @@ internal import Foundation
 internal import NIOCore
 
 extension TrustedSites {
-    /// The names of a server that listens on an address.
+    /// The host names of a server that listens on an address.
     ///
-    /// Of an address that stands for all of the machine's (`0.0.0.0`, `::`) they are the addresses that it has, and the names that it calls itself. An
-    /// address in `Host` is no rebinding: no foreign page can have that for its name. Loopback names are always among them.
+    /// For a wildcard address (`0.0.0.0`, `::`) they are the machine's addresses and host names. An IP address in
+    /// `Host` cannot be DNS rebinding, because no foreign page has it as its name. Loopback names are always included.
     /// - Parameters:
-    ///   - hostname: what the server listens on.
-    ///   - hosts: further names, as ``init(hosts:origins:)`` takes them.
-    ///   - addresses: of this machine; asked of the system where they are not given.
-    ///   - machineName: what this machine calls itself; asked likewise.
+    ///   - hostname: the address that the server listens on.
+    ///   - hosts: further names, as for ``init(hosts:origins:)``.
+    ///   - addresses: the addresses of this machine; `nil` to ask the system.
+    ///   - machineName: the host name of this machine; `nil` to ask the system.
     public init(
         listeningOn hostname: String, hosts: [String] = [], origins: [String] = [], addresses: [String]? = nil, machineName: String? = nil
     ) {
@@ -26,12 +26,12 @@ extension TrustedSites {
         self.init(hosts: names, origins: origins)
     }
 
-    /// Whether listening on an address means to listen on all that the machine has.
+    /// True if the address means all addresses of the machine.
     public static func isWildcard(_ hostname: String) -> Bool {
         ["0.0.0.0", "::", "[::]"].contains(hostname)
     }
 
-    /// An address or a name as it stands in `Host`: IPv6 in brackets, without the name of an interface.
+    /// An address or a name in the form of a `Host` header: IPv6 in brackets, without an interface name.
     public static func asHost(_ address: String) -> String {
         guard address.contains(":"), !address.hasPrefix("[") else { return address }
         return "[\(address.prefix { $0 != "%" })]"
@@ -39,7 +39,7 @@ extension TrustedSites {
 
     /// The addresses of this machine's interfaces.
     public static func machineAddresses() -> [String] {
-        // Where the devices can't be listed the server answers to the names that it was given.
+        // Without the list, the server only answers to the names that it was given.
         ((try? System.enumerateDevices()) ?? []).compactMap { $0.address?.ipAddress }
     }
 }

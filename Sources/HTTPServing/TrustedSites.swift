@@ -1,32 +1,32 @@
-/// The names under which a server may be addressed, and the sites whose pages may call it.
+/// The host names of a server, and the sites whose pages may call it.
 ///
-/// A server on one's own machine is reached by every page the browser shows. What protects it is that the browser tells the truth in two
-/// headers: `Host` (a foreign name means that a foreign site points its name at this machine: DNS rebinding) and `Origin` (the site
-/// whose page sends the request). Loopback names are always trusted, with any port.
+/// Every page in a browser can reach a server on the same machine. Two headers that browsers set truthfully
+/// protect it: `Host` (a foreign name means DNS rebinding: a foreign site points its name at this machine)
+/// and `Origin` (the site of the sending page). Loopback names are always trusted, with any port.
 public struct TrustedSites: Sendable {
-    /// Only this machine.
+    /// Trusts only this machine.
     public static let loopback = TrustedSites()
 
     private let authorities: [Authority]
     private let origins: Set<String>
 
     /// - Parameters:
-    ///   - hosts: names or addresses besides loopback, each for any port (`skylight.local`) or for one (`skylight.local:8080`).
-    ///     What is not a name or an address is left out.
-    ///   - origins: sites besides those on the hosts, as browsers write them: `https://app.example.com`.
+    ///   - hosts: names or addresses besides loopback, for any port (`skylight.local`)
+    ///     or for one (`skylight.local:8080`). Invalid ones are ignored.
+    ///   - origins: sites besides those on the hosts, as origins: `https://app.example.com`.
     public init(hosts: [String] = [], origins: [String] = []) {
         authorities = hosts.compactMap { Authority($0) }
         self.origins = Set(origins.map { $0.lowercased() })
     }
 
-    /// Whether the server may be addressed so.
+    /// True if the server has this host name.
     /// - Parameter authority: the value of a `Host` header: a name or an address, with or without a port.
     public func trusts(authority: String) -> Bool {
         guard let asked = Authority(authority) else { return false }
         return asked.isLoopback || authorities.contains { $0.host == asked.host && ($0.port == nil || $0.port == asked.port) }
     }
 
-    /// Whether pages of a site may call the server. `null`, the origin of files and sandboxes, is never trusted.
+    /// True if pages of the origin may call the server. `null`, the origin of files and sandboxes, is never trusted.
     public func trusts(origin: String) -> Bool {
         let origin = origin.lowercased()
         if origins.contains(origin) { return true }
@@ -38,10 +38,10 @@ public struct TrustedSites: Sendable {
 }
 
 extension TrustedSites {
-    /// Whether a text is a name or an address, with or without a port, as ``init(hosts:origins:)`` takes them.
+    /// True if a text is a name or an address, with or without a port, as for ``init(hosts:origins:)``.
     public static func isHost(_ text: String) -> Bool { Authority(text) != nil }
 
-    /// Whether a text is a site as browsers write it: scheme, host, perhaps a port, and nothing behind.
+    /// True if a text is an origin: scheme, host, an optional port, and nothing after it.
     public static func isOrigin(_ text: String) -> Bool {
         ["http://", "https://"].contains { text.lowercased().hasPrefix($0) && isHost(String(text.dropFirst($0.count))) }
     }
@@ -52,7 +52,7 @@ private struct Authority: Sendable {
     let host: String
     let port: Int?
 
-    /// - Returns: `nil` for what is neither a name nor an address, or has a port that is none.
+    /// - Returns: `nil` if the text is no name or address, or has an invalid port.
     init?(_ text: String) {
         let text = text.lowercased()
         let portText: Substring?

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// `changes/database`: in which zones something happened since a token (Apple's reference page "Fetching Database Changes").
+/// `changes/database`: returns the zones that changed since a token (Apple's reference page "Fetching Database Changes").
 struct DatabaseChanges: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = DatabaseChangesRequest(since: try call.body.token(), limit: try call.body.resultsLimit() ?? RequestObject.pageLimit)
@@ -12,8 +12,8 @@ struct DatabaseChanges: Endpoint {
     }
 }
 
-/// `zones/changes`: the same under an older name. Its tokens are called `metaSyncToken`, a `syncToken` is ignored, and without a token it
-/// lists zones that are gone as well (Apple's reference page "Fetching Zone Changes").
+/// `zones/changes`: an older name of `changes/database`. Its tokens are called `metaSyncToken`, and it ignores a
+/// `syncToken`. Without a token it lists deleted zones as well (Apple's reference page "Fetching Zone Changes").
 struct ZonesChanges: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = DatabaseChangesRequest(
@@ -39,7 +39,7 @@ extension JSONWriter {
         object { writer in
             writer.name("zoneID")
             writer.value(change.zoneID)
-            // A purge looks to clients like a deletion.
+            // Clients see a purge as a deletion.
             if change.kind != .changed { writer.member("deleted", true) }
             if let token = change.syncToken { writer.member("syncToken", token.text) }
         }

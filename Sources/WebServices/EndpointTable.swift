@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Records
 
-/// Which service answers at which path.
+/// Maps paths to services.
 enum EndpointTable {
     static let database: [String: any Endpoint.Type] = [
         "records/query": RecordsQuery.self,
@@ -25,7 +25,7 @@ enum EndpointTable {
         "users/lookup/id": UsersLookupID.self,
     ]
 
-    /// The addresses of all services of a container, the nearest to a path first: what else a client can have meant.
+    /// The addresses of all services of a container, the closest to the path first. Used to guess the target that a wrong signature was made for.
     static func targets(near path: WebServicePath) -> [String] {
         let environments = [path.environment] + Environment.allCases.filter { $0 != path.environment }
         let scopes = DatabaseScope.allCases.filter { path.root == .database($0) } + DatabaseScope.allCases.filter { path.root != .database($0) }
@@ -35,7 +35,7 @@ enum EndpointTable {
         }
     }
 
-    /// Services of CloudKit that this version does not have, with the methods that they answer to.
+    /// CloudKit services that this version does not support, with their methods.
     static let missing: [String: [HTTPRequest.Method]] = [
         "records/resolve": [.post], "records/accept": [.post],
         "subscriptions/list": [.get, .post], "subscriptions/lookup": [.post], "subscriptions/modify": [.post],
@@ -43,19 +43,19 @@ enum EndpointTable {
 
     static let missingOnDevices: [String: [HTTPRequest.Method]] = ["tokens/create": [.post], "tokens/register": [.post]]
 
-    /// Whether CloudKit has a service of this name.
+    /// True if CloudKit has a service of this name.
     static func knows(_ action: String) -> Bool {
         database[action] != nil || missing[action] != nil || missingOnDevices[action] != nil
     }
 
-    /// - Throws: `RecordError` NOT_FOUND where CloudKit has no service, BAD_REQUEST where only this server has none; ``Refusal`` 405 when
-    ///   the service answers to other methods, be it here or only in CloudKit.
+    /// - Throws: `RecordError` NOT_FOUND if CloudKit has no such service, BAD_REQUEST if only this
+    ///   server lacks it; ``Refusal`` 405 for a wrong method, even if only CloudKit has the service.
     static func endpoint(at path: WebServicePath, method: HTTPRequest.Method) throws -> any Endpoint {
         guard path.root != .device else {
             throw refusal(of: path.action, in: missingOnDevices, method: method)
         }
         guard let endpoint = database[path.action] else {
-            // The live service answers so: the documented path of these two is not the one that works.
+            // The live service answers 405 too: the documented path of these two services is not the one that works.
             if missingOnDevices[path.action] != nil {
                 throw notAllowed(method, allowed: "", hint: "'\(path.action)' stands at /device/1/{container}/{environment}/\(path.action)")
             }
@@ -65,7 +65,7 @@ enum EndpointTable {
         return endpoint.init()
     }
 
-    /// - Throws: ``Refusal`` 405 when the service answers to other methods.
+    /// - Throws: ``Refusal`` 405 for an unsupported method.
     static func check(_ method: HTTPRequest.Method, of action: String, for endpoint: any Endpoint.Type) throws {
         guard method == .post || method == .get && endpoint.allowsGET else {
             throw wrongMethod(method, of: action, allowed: endpoint.allowsGET ? ["GET", "POST"] : ["POST"])
@@ -78,7 +78,7 @@ enum EndpointTable {
         return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' answers to \(list)")
     }
 
-    /// What to say of a service that is not there: CloudKit has it and answers to other methods, only this version lacks it, or nobody has it.
+    /// The error for a missing service: a wrong method, a CloudKit service that this version lacks, or an unknown service.
     private static func refusal(of action: String, in services: [String: [HTTPRequest.Method]], method: HTTPRequest.Method) -> any Error {
         guard let methods = services[action] else { return RecordError(.notFound, "There is no service '\(action)'") }
         guard methods.contains(method) else { return wrongMethod(method, of: action, allowed: methods.map(\.rawValue)) }

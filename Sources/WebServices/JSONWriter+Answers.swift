@@ -2,10 +2,10 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// What answers are made of (Apple's reference page "Types and Dictionaries").
+// Parts of answers (Apple's reference page "Types and Dictionaries").
 
 extension JSONWriter {
-    /// A record that is gone.
+    /// A deleted record.
     mutating func deletion(of recordName: Name) {
         object { writer in
             writer.member("recordName", recordName)
@@ -13,7 +13,7 @@ extension JSONWriter {
         }
     }
 
-    /// A record that could not be read or saved.
+    /// The error for a record that could not be read or saved.
     mutating func value(_ error: RecordError, recordName: Name?) {
         object { writer in
             if let recordName { writer.member("recordName", recordName) }
@@ -21,7 +21,7 @@ extension JSONWriter {
         }
     }
 
-    /// A zone that could not be read or changed.
+    /// The error for a zone that could not be read or changed.
     mutating func value(_ error: RecordError, zoneID: ZoneID) {
         object { writer in
             writer.name("zoneID")
@@ -30,7 +30,7 @@ extension JSONWriter {
         }
     }
 
-    /// The members that say what went wrong.
+    /// The members of an error.
     mutating func members(of error: RecordError) {
         member("reason", error.reason)
         member("serverErrorCode", error.code.rawValue)

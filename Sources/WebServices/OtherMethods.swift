@@ -2,11 +2,11 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Answers requests whose method has no route, such as PROPFIND and TRACE: the router would say that there is nothing at their address.
+/// Answers requests whose method has no route, such as PROPFIND and TRACE. The router itself would answer that the address does not exist.
 struct OtherMethods: RouterMiddleware {
     typealias Context = ServingRequestContext
 
-    /// The answer; `nil` where nothing is at the address.
+    /// The answer; `nil` if nothing exists at the address.
     let answer: @Sendable (Request, ServingRequestContext) async throws -> Response?
 
     func handle(

@@ -2,8 +2,8 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `records/changes`: what happened to the records of one custom zone since a token. Older than `changes/zone`, and still in use
-/// (Apple's reference page "Fetching Record Changes").
+/// `records/changes`: returns the changes to the records of one custom zone since a token. It is
+/// older than `changes/zone`, and still in use (Apple's reference page "Fetching Record Changes").
 struct RecordsChanges: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body

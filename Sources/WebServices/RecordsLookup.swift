@@ -2,17 +2,17 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `records/lookup`: records by their names, one item for each name, in the order of the request
-/// (Apple's reference page "Fetching Records by Record Name").
+/// `records/lookup`: returns records by name, one item per name, in the order
+/// of the request (Apple's reference page "Fetching Records by Record Name").
 struct RecordsLookup: Endpoint {
     private struct Item {
         let recordID: RecordID
         let desiredKeys: Set<Name>?
     }
 
-    /// Bytes of fields in an answer: what a request may have too. CloudKit names no limit, and 200 records of 160 kB are within this one.
+    /// The maximum size in bytes of the fields in an answer, equal to the limit of a request. CloudKit documents no limit; 200 records of 160 kB fit.
     static let bytesLimit = 32 << 20
-    /// Bytes of fields that are read for items that want fields of their own.
+    /// The maximum size in bytes of the fields to read if items request different fields.
     private static let readLimit = 4 * bytesLimit
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
@@ -32,7 +32,7 @@ struct RecordsLookup: Endpoint {
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
         try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })
         call.note?.items(records) { items[$0].recordID.recordName }
-        // An item that failed has no assets to fetch; its error is written below.
+        // Failed items have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(in: records.lazy.compactMap { try? $0.get() })
         try writer.object { writer in
             writer.name("records")
@@ -49,7 +49,7 @@ struct RecordsLookup: Endpoint {
         }
     }
 
-    /// The records with the fields that are wanted of each, as many as an answer has room for.
+    /// The records with the requested fields of each, up to the size limit of an answer.
     private static func records(
         _ wanted: [(recordID: RecordID, keys: Set<Name>?)], in database: any RecordDatabase
     ) async throws -> [Result<StoredRecord, RecordError>] {
@@ -57,7 +57,7 @@ struct RecordsLookup: Endpoint {
         if wanted.allSatisfy({ $0.keys == wanted.first?.keys }) {
             return try await database.fetch(recordIDs, desiredKeys: wanted.first?.keys, bytesLimit: bytesLimit)
         }
-        // What any of them wants is fetched, and each keeps its part.
+        // Reads the union of all requested fields, then reduces each record to its own.
         let all: Set<Name>? = wanted.contains { $0.keys == nil } ? nil : wanted.reduce(into: []) { $0.formUnion($1.keys ?? []) }
         var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
         return try await zip(wanted, database.fetch(recordIDs, desiredKeys: all, bytesLimit: readLimit)).map { item, result in

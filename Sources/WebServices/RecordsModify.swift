@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `records/modify`: up to 200 saves and deletions, one item in the answer for each (Apple's reference page "Modifying Records").
+/// `records/modify`: saves and deletes up to 200 records, with one answer item per operation (Apple's reference page "Modifying Records").
 struct RecordsModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -16,7 +16,7 @@ struct RecordsModify: Endpoint {
         try await Self.answer(call, restores: false, into: &writer)
     }
 
-    /// - Parameter restores: whether records keep the `created` and `modified` that they come with.
+    /// - Parameter restores: true if records keep the `created` and `modified` values of the request.
     static func answer(_ call: EndpointCall, restores: Bool, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID() ?? .default
@@ -30,7 +30,7 @@ struct RecordsModify: Endpoint {
         let outcomes = try await database.modify(request)
         call.note?.items(outcomes) { items[$0].operation.recordName }
         let token = try await call.syncToken(of: zoneID, in: database)
-        // An item that failed has no assets to fetch; its error is written below.
+        // Failed items have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(in: outcomes.lazy.compactMap { try? $0.get().record })
         try writer.object { writer in
             writer.name("records")
@@ -73,7 +73,7 @@ struct RecordsModify: Endpoint {
         return operation
     }
 
-    /// Fields, wrapped or raw; what clients send of a deletion is left unread.
+    /// The fields of a save, wrapped or raw. Deletions are not checked for fields.
     private static func fields(of record: RequestObject) throws -> [Name: FieldInput] {
         guard let fields = try record.object("fields") else { return [:] }
         return Dictionary(
@@ -84,12 +84,12 @@ struct RecordsModify: Endpoint {
         guard let json = record.members["parent"] else { return .unchanged }
         if json == .null { return .cleared }
         let parent = try record.required("parent", "an object", record.object("parent"))
-        // As serializers write it that drop what is null.
+        // Some serializers omit null members and send an empty object instead.
         if parent.members.members.allSatisfy({ $0.value == .null }) { return .cleared }
         return .record(try parent.required("recordName", "a string", parent.name("recordName")))
     }
 
-    /// Who made and changed a record that is restored; `nil` where the request says neither.
+    /// The creator and last modifier of a restored record; `nil` if the request has neither.
     private static func provenance(of record: RequestObject) throws -> Provenance? {
         let (created, modified) = (try record.object("created"), try record.object("modified"))
         if created == nil, modified == nil { return nil }

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// `records/query`: one page of the records of a type that match filters, in an order (Apple's reference page "Querying Records").
+/// `records/query`: returns one page of the records of a type that match filters, in sorted order (Apple's reference page "Querying Records").
 struct RecordsQuery: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let limit = PageLimit(records: try call.body.resultsLimit() ?? RequestObject.pageLimit)
@@ -15,7 +15,7 @@ struct RecordsQuery: Endpoint {
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         call.note?.update { $0.note(request) }
         let database = try await call.database()
-        // Taken before the records are read: a change in between is then pulled twice rather than never.
+        // The token is read before the records. A change in between is then pulled twice instead of being missed.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)
         try call.makeRoom(for: page.records)
@@ -37,7 +37,7 @@ struct RecordsQuery: Endpoint {
         }
     }
 
-    /// What a body asks for.
+    /// Parses the body of a query.
     static func request(_ body: RequestObject, limit: PageLimit) throws -> QueryRequest {
         let query = try query(body.required("query", "an object", body.object("query")))
         let zoneID = try body.zoneID()
@@ -75,7 +75,7 @@ struct RecordsQuery: Endpoint {
         return Query.Sort(fieldName, ascending: try object.bool("ascending") ?? true, relativeLocation: location)
     }
 
-    /// The field that a filter or a sort names, either as one of the type's own or as a system field.
+    /// The field of a filter or a sort, given by its own name or as a system field.
     private static func fieldName(of object: RequestObject) throws -> Name {
         if let name = try object.name("fieldName") { return name }
         let name = try object.required("fieldName", "a string (or 'systemFieldName')", object.name("systemFieldName"))

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// Where something is, as the requests of Skylight's own services name it: each part by itself, and left out where it does not matter.
+/// The location in requests of Skylight's own services. Each part is optional.
 extension RequestObject {
     func container() throws -> ContainerID? {
         guard let text = try string("container") else { return nil }

@@ -2,38 +2,38 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// Members that mean the same wherever they stand.
+// Members that have the same meaning in all requests.
 
 extension RequestObject {
-    /// Most records in an answer, and items in a request.
+    /// The maximum number of records in an answer and of items in a request.
     static let pageLimit = 200
-    /// Most that a page of Skylight's own services holds.
+    /// The page limit of Skylight's own services.
     private static let widePageLimit = PageLimit(records: 10_000, bytes: 64 << 20)
 
-    /// The zone that a member names, `nil` when there is none.
+    /// The zone in a member, `nil` if the member is absent.
     func zoneID(_ name: Name = "zoneID") throws -> ZoneID? {
         try object(name)?.zoneIDItself()
     }
 
-    /// This object as a zone ID. A zone without a name is the default zone (Apple's reference page "Types and Dictionaries").
+    /// This object as a zone ID. Without a name, it is the default zone (Apple's reference page "Types and Dictionaries").
     private func zoneIDItself() throws -> ZoneID {
         ZoneID(zoneName: try self.name("zoneName") ?? ZoneID.defaultZoneName, ownerRecordName: try self.name("ownerRecordName"))
     }
 
-    /// The zone that an item of zones/lookup or the zone of an operation means: `{"zoneID":{…}}`, or the zone ID itself.
+    /// The zone of a `zones/lookup` item or of a zone operation: `{"zoneID":{…}}`, or the zone ID itself.
     func zoneIdentity() throws -> ZoneID {
         try zoneID() ?? zoneIDItself()
     }
 
-    /// The same for Skylight's own services, where nobody means the default zone by saying nothing.
-    /// - Throws: `RecordError` BAD_REQUEST when no zone is named.
+    /// The zone for Skylight's own services, which do not default to the default zone.
+    /// - Throws: `RecordError` BAD_REQUEST if the request names no zone.
     func namedZone() throws -> ZoneID {
         if let zoneID = try zoneID() { return zoneID }
         _ = try required("zoneName", "a string", string("zoneName"))
         return try zoneIDItself()
     }
 
-    /// The fields to return: `nil` for all, empty for none but the system fields.
+    /// The fields to return: `nil` for all, empty for only the system fields.
     func desiredKeys() throws -> Set<Name>? {
         try names("desiredKeys").map { Set($0) }
     }
@@ -46,20 +46,19 @@ extension RequestObject {
         try bool("numbersAsStrings")
     }
 
-    /// A token. The empty one means: from the start.
+    /// A change token; `nil` if it is absent or empty, which means from the start.
     func token(_ name: Name = "syncToken") throws -> ChangeToken? {
         try string(name).flatMap { $0.isEmpty ? nil : ChangeToken(text: $0) }
     }
 
-    /// How many items a page may hold: at most 200, whatever is asked; `nil` when nothing is.
-    /// - Throws: `RecordError` BAD_REQUEST for what is not a whole number above 0.
+    /// The page size, at most 200; `nil` if the request has none.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not a positive whole number.
     func resultsLimit() throws -> Int? {
         try wholeNumber("resultsLimit", from: 1).map { min($0, Self.pageLimit) }
     }
 
-    /// How much a page of Skylight's own services may hold: `resultsLimit` records, 200 unless it says otherwise, and `bytesLimit` bytes of
-    /// fields.
-    /// - Throws: `RecordError` BAD_REQUEST for what is not a whole number.
+    /// The page limit of Skylight's own services: `resultsLimit` records, 200 by default, and `bytesLimit` bytes of fields.
+    /// - Throws: `RecordError` BAD_REQUEST if a value is not a whole number in range.
     func widePageLimit() throws -> PageLimit {
         var limit = PageLimit(records: min(try wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widePageLimit.records))
         if let bytes = try wholeNumber("bytesLimit", from: 0) { limit.bytes = min(bytes, Self.widePageLimit.bytes) }
@@ -77,8 +76,8 @@ extension RequestObject {
         }
     }
 
-    /// The items of a request.
-    /// - Throws: `RecordError` BAD_REQUEST when the member is missing, or has more items than a request may hold.
+    /// The items of a batch request.
+    /// - Throws: `RecordError` BAD_REQUEST if the member is missing or exceeds ``pageLimit``.
     func items(_ name: Name) throws -> [RequestObject] {
         let items = try required(name, "an array", objects(name))
         guard items.count <= Self.pageLimit else {

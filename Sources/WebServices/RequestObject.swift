@@ -2,12 +2,12 @@ internal import HTTPServing
 internal import JSON
 internal import Records
 
-/// An object of a request, read member by member. What is not as expected is reported with its place: `operations[3].record.fields`.
+/// Reads an object of a request member by member. Errors name the path of the member, such as `operations[3].record.fields`.
 ///
-/// `null` counts as absent, as clients write it for what they don't set. Members that nobody reads are ignored.
+/// `null` counts as absent, because clients send it for unset members. Unknown members are ignored.
 struct RequestObject: Sendable {
     let members: JSONObject
-    /// Where the object stands in the body, empty for the body itself.
+    /// The path of the object in the body, empty for the body itself.
     let place: String
 
     init(_ members: JSONObject, at place: String = "") {
@@ -15,14 +15,14 @@ struct RequestObject: Sendable {
         self.place = place
     }
 
-    /// Reads a body, on a thread where that may take its time if it is large.
-    /// - Throws: as ``init(_:)``; `RecordError` TRY_AGAIN_LATER when the server has too much to do.
+    /// Parses a body. Large bodies are parsed on a worker thread.
+    /// - Throws: the errors of ``init(_:)``; `RecordError` TRY_AGAIN_LATER if the server is overloaded.
     static func reading(_ body: [UInt8]) async throws -> RequestObject {
         try await WorkPool.prompt.run(on: body.count) { try RequestObject(body) }
     }
 
-    /// Reads a body. No body at all is an empty object.
-    /// - Throws: `RecordError` BAD_REQUEST when it is not JSON or not an object.
+    /// Parses a body. An empty body is an empty object.
+    /// - Throws: `RecordError` BAD_REQUEST if the body is not a JSON object.
     init(_ body: [UInt8]) throws {
         guard !body.isEmpty else {
             self.init(JSONObject())
@@ -40,7 +40,7 @@ struct RequestObject: Sendable {
         self.init(members)
     }
 
-    /// A member that is there and not `null`.
+    /// The value of a member; `nil` if it is absent or `null`.
     func value(_ name: Name) -> JSONValue? {
         guard let value = members[name], value != .null else { return nil }
         return value
@@ -111,7 +111,7 @@ struct RequestObject: Sendable {
         }
     }
 
-    /// What a member must be.
+    /// Unwraps a required member, and names its expected kind in the error.
     func required<Value>(_ name: Name, _ kind: String, _ value: Value?) throws -> Value {
         guard let value else { throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found nothing") }
         return value

@@ -1,9 +1,8 @@
 internal import Records
 
-/// The path of a web service, taken apart.
+/// The parsed path of a web service.
 struct WebServicePath: Sendable {
-    /// What stands under `/database/1` and `/skylight/1`, and what has no database: `/device/1`, and under `/skylight/1` what is about a
-    /// whole environment.
+    /// The first part of the path: a database under `/database/1` and `/skylight/1`, a whole environment under `/skylight/1`, or `/device/1`.
     enum Root: Sendable, Hashable {
         case database(DatabaseScope)
         case environment
@@ -13,10 +12,10 @@ struct WebServicePath: Sendable {
     let root: Root
     let container: ContainerID
     let environment: Environment
-    /// `records/query`, `tokens/create`…
+    /// The service, such as `records/query` or `tokens/create`.
     let action: String
 
-    /// - Throws: `RecordError` NOT_FOUND for a path that no service could have, BAD_REQUEST for a part that is wrong.
+    /// - Throws: `RecordError` NOT_FOUND if the path cannot be a service, BAD_REQUEST for an invalid part.
     init(_ path: String) throws {
         let parts = try path.split(separator: "/", omittingEmptySubsequences: true).map { part in
             guard let decoded = part.removingPercentEncodingStrictly else {
@@ -50,7 +49,7 @@ struct WebServicePath: Sendable {
         }
         self.container = container
         self.environment = environment
-        // `users/lookup/email` has three parts.
+        // The action may have several parts, as in `users/lookup/email`.
         action = parts.dropFirst(isDevice || root == .environment ? 4 : 5).joined(separator: "/")
     }
 }

@@ -9,14 +9,13 @@ public import RecordStore
 internal import Records
 public import Traffic
 
-/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1`
-/// (Apple: "CloudKit Web Services Reference"); under `/skylight/1` what Skylight has beyond them (docs/services.md); and under `/assets` the
-/// bytes of files (docs/assets.md).
+/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1` (Apple: "CloudKit
+/// Web Services Reference"). Also Skylight's own services under `/skylight/1` (docs/services.md) and the files under `/assets` (docs/assets.md).
 ///
-/// Every answer below these paths but a file is the protocol's JSON, whatever was asked. A request that fails as a whole has the HTTP status of its
-/// `serverErrorCode`; an item that fails alone stands as an error among the others, in an answer with status 200.
+/// All answers below these paths, except files, are JSON in the protocol's format. A request that fails as a whole
+/// has the HTTP status of its `serverErrorCode`. Items that fail alone are errors in an answer with status 200.
 public struct WebServices: Sendable {
-    /// With what is rehearsed.
+    /// The engine with fault injection.
     private let engine: any RecordEngine
     let assets: AssetStores
     private let access: AccessControl
@@ -29,15 +28,15 @@ public struct WebServices: Sendable {
     let log: RequestLog
 
     /// - Parameters:
-    ///   - engine: where the containers are.
-    ///   - accounts: who the users are.
-    ///   - assets: where the files of the same engine's records are.
+    ///   - engine: the storage interface to the containers.
+    ///   - accounts: the users.
+    ///   - assets: the files of the same engine's records.
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
-    ///   - rehearsals: what clients are tried against (docs/rehearsals.md).
-    ///   - log: where what was asked and answered is noted.
-    ///   - access: whether requests need credentials; `nil` for nobody needs any. Its accounts are the same.
-    ///   - throttle: how many requests a second whoever asks may make of the protocol's services; `nil` for as many as there are.
-    ///   - instance: what `health` tells this server apart from others by; `nil` when nobody needs to.
+    ///   - rehearsals: the active fault injection (docs/rehearsals.md).
+    ///   - log: the request log.
+    ///   - access: the access control; `nil` if no credentials are required. It must use the same accounts.
+    ///   - throttle: the rate limit for protocol requests per client; `nil` for no limit.
+    ///   - instance: an identifier of this server in the answer of `health`; `nil` for none.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
         rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
@@ -55,7 +54,7 @@ public struct WebServices: Sendable {
         rehearsalServices = RehearsalServices(engine: engine, rehearsals: rehearsals, callers: callers, crossOrigin: crossOrigin)
     }
 
-    /// Answers everything below `/database`, `/device`, `/skylight` and `/assets`.
+    /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
     public func addRoutes(to router: Router<ServingRequestContext>) {
         router.add(middleware: RequestNoting(log: log, believesNames: access.mode == .open))
         router.add(middleware: AdministratorGate(access: access, crossOrigin: crossOrigin, routes: Set(Self.roots + ofServer.map { $0.path })))
@@ -79,10 +78,10 @@ public struct WebServices: Sendable {
         }
     }
 
-    /// Of what is told apart by more than its route.
+    /// The route patterns of the paths that the services parse themselves.
     private static let roots = ["/database/**", "/device/**", "/skylight/**", "/assets/**"]
 
-    /// Says of a method without a route which ones the service answers to; `nil` where there is no service, or it says so itself.
+    /// The 405 error for a method without a route. `nil` if there is no service, or if the service answers such methods itself.
     private func answerOtherMethod(_ request: Request, _ context: ServingRequestContext) async throws -> Response? {
         if request.uri.path == RehearsalServices.path { return nil }
         if request.isWebServiceRequest { return try await respond(to: request, context: context) }
@@ -108,7 +107,7 @@ public struct WebServices: Sendable {
         return try await ofProtocol(request, context)
     }
 
-    /// A service of the protocol. Whatever becomes of a request that came with a good web auth token, its answer carries the next one.
+    /// Answers a protocol service. If the request has a valid web auth token, even an error answer carries the next one.
     private func ofProtocol(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         var session: WebAuthSession?
         var response = try await guarded(request, context) {
@@ -129,7 +128,7 @@ public struct WebServices: Sendable {
         return response
     }
 
-    /// What Skylight has beyond the protocol, under a path of its own (docs/services.md).
+    /// Answers Skylight's own services (docs/services.md).
     private func skylight(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         let action = String(request.uri.path.dropFirst(SkylightServices.root.count))
         if TrafficServices.has(action) { return try await TrafficServices(log: log).answer(action, to: request) }
@@ -176,7 +175,7 @@ public struct WebServices: Sendable {
         let body = request.method == .post ? try await RequestObject.reading(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
             path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
-            // Python clients write True.
+            // Python clients send True.
             wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
             assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
         let answer = try await written(call, with: endpoint)
@@ -184,7 +183,7 @@ public struct WebServices: Sendable {
         return .json(answer)
     }
 
-    /// The body of an answer. Records for which there is no room at the moment are dropped, and read again when there is.
+    /// The body of an answer. If memory is short, the records are dropped and read again later.
     private func written(_ call: EndpointCall, with endpoint: any Endpoint) async throws -> [UInt8] {
         try await RequestMemory.makeAnswer {
             var writer = JSONWriter(capacity: 4096)
@@ -198,7 +197,7 @@ public struct WebServices: Sendable {
         }
     }
 
-    /// An answer, or the protocol's words for why there is none.
+    /// Runs a service, and converts its errors to the protocol's error answers.
     func guarded(
         _ request: Request, _ context: ServingRequestContext, _ answer: () async throws -> Response
     ) async throws -> Response {
@@ -236,13 +235,13 @@ public struct WebServices: Sendable {
         return refusal.response(from: request, context: context)
     }
 
-    // MARK: Of the server
+    // MARK: The server
 
     private func serverCall(_ request: Request, _ context: ServingRequestContext) -> ServerCall {
         ServerCall(engine: engine, callers: callers, access: access, peer: context.peer, request: request, instance: instance)
     }
 
-    /// What stands beside the services: it is of the whole server, and answers to GET.
+    /// The paths outside the services. They are about the whole server and take GET.
     private var ofServer: [(path: String, answer: @Sendable (Request, ServingRequestContext) async throws -> Response)] {
         [
             ("/health", { try await health($0, $1) }), ("/metrics", { _, _ in await metrics() }),
@@ -250,14 +249,14 @@ public struct WebServices: Sendable {
         ]
     }
 
-    /// The same as `/skylight/1/health`, where those look who watch servers.
+    /// The same answer as `/skylight/1/health`, at the path that monitoring tools expect.
     private func health(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         var writer = JSONWriter()
         let status = try await HealthService.answer(serverCall(request, context), into: &writer)
         return .json(writer.bytes, status: status)
     }
 
-    /// The numbers of the web services, for Prometheus.
+    /// The metrics for Prometheus.
     private func metrics() async -> Response {
         let stores = await (engine as? any StoreHealthReporting)?.health() ?? []
         return await Metrics.response(log, stores: stores, storage: storage.reading())
@@ -265,13 +264,13 @@ public struct WebServices: Sendable {
 }
 
 extension Response {
-    /// The protocol's words for why a request failed.
-    /// - Parameter redirectURL: where a user signs in who is asked for.
+    /// An error answer in the protocol's format.
+    /// - Parameter redirectURL: the sign-in page, if the request needs a user.
     static func failure(_ error: RecordError, of requestID: String, noting note: RequestNote?, redirectURL: String? = nil) -> Response {
         func bytes(_ redirectURL: String?) -> [UInt8] {
             Refusal.body(id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter, redirectURL: redirectURL)
         }
-        // Whoever has the ticket of a sign-in may sign in: it is not noted.
+        // The sign-in ticket is a credential, so it is not logged.
         note?.failed(error, bytes(redirectURL.map(NotedTarget.withoutTicket(ofRedirect:))))
         var response = Response.json(bytes(redirectURL), status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
@@ -279,19 +278,19 @@ extension Response {
     }
 }
 
-/// The request did not arrive as a whole: nobody is left to answer, and Hummingbird knows what to do with the cause.
+/// The client disconnected before the request was complete. There is no client left to answer, so Hummingbird handles the cause.
 struct ConnectionLost: Error {
     let cause: any Error
 
-    /// What a body is read as.
-    /// - Throws: ``Refusal`` and `RecordError` as the reading does, and otherwise that the connection is lost.
+    /// Runs a read of the request body.
+    /// - Throws: ``Refusal`` and `RecordError` unchanged, and all other errors as ``ConnectionLost``.
     static func reading<Value>(_ read: () async throws -> Value) async throws -> Value {
         do {
             return try await read()
         } catch let refusal as Refusal {
             throw refusal
         } catch let error as RecordError {
-            // The server has too much to do to restore the body.
+            // The server was too busy to decompress the body.
             throw error
         } catch {
             throw ConnectionLost(cause: error)

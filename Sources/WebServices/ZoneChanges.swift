@@ -2,10 +2,10 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `changes/zone`: what happened to the records of custom zones, each since its own token. A zone that fails does so alone
-/// (Apple's reference page "Fetching Record Zone Changes").
+/// `changes/zone`: returns the changes to the records of custom zones, each since its own token. An
+/// error in one zone does not affect the others (Apple's reference page "Fetching Record Zone Changes").
 struct ZoneChanges: Endpoint {
-    /// Bytes of fields in one answer, over all its zones. When they are used up, the zones that follow get a record each and go on later.
+    /// The maximum size in bytes of the fields in one answer, over all zones. After that, each remaining zone gets one record and continues later.
     private static let answerLimit = 16 << 20
 
     fileprivate struct Pull {
@@ -29,9 +29,9 @@ struct ZoneChanges: Endpoint {
                 pages.append(.failure(error))
             }
         }
-        // Records were counted pull by pull.
+        // The records were already counted per pull.
         call.note?.items(pages, areRecords: false) { pulls[$0].request.zoneID.zoneName }
-        // A pull that failed has no assets to fetch; its error is written below.
+        // Failed pulls have no assets; their errors are written below.
         let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.map(\.record) })
         try writer.object { writer in
             writer.name("zones")
@@ -41,7 +41,7 @@ struct ZoneChanges: Endpoint {
         }
     }
 
-    /// What is asked of a zone: its own words, else those for all zones.
+    /// The request for a zone. Its own options take precedence over those for all zones.
     private static func pull(_ zone: RequestObject, in body: RequestObject) throws -> Pull {
         Pull(
             request: ZoneChangesRequest(

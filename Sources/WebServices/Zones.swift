@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `zones/list`: all zones of the database (Apple's reference page "Fetching Zones").
+/// `zones/list`: lists all zones of the database (Apple's reference page "Fetching Zones").
 struct ZonesList: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.changing
@@ -18,7 +18,7 @@ struct ZonesList: Endpoint {
     }
 }
 
-/// `zones/lookup`: zones by their identities (Apple's reference page "Fetching Zones by Identifier").
+/// `zones/lookup`: looks zones up by ID (Apple's reference page "Fetching Zones by Identifier").
 struct ZonesLookup: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -41,7 +41,7 @@ struct ZonesLookup: Endpoint {
     }
 }
 
-/// `zones/modify`: creates and deletes custom zones; every operation is attempted (Apple's reference page "Modifying Zones").
+/// `zones/modify`: creates and deletes custom zones. Every operation is attempted (Apple's reference page "Modifying Zones").
 struct ZonesModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 

@@ -9,7 +9,7 @@ import Testing
 struct AdministratorTests {
     private let start = ContinuousClock.now
     private let password = "correct horse battery"
-    /// What a hash costs is not what most of these are about.
+    /// A cheap hash, because most of these tests are not about its cost.
     private let cheap = PasswordHashing.Cost(rounds: 1 << 10, blockSize: 8, parallelism: 1)
 
     @Test("A password is known again, also after a new start, and stands nowhere")
@@ -34,7 +34,7 @@ struct AdministratorTests {
         }
         #expect(try Data(contentsOf: file).range(of: Data(password.utf8)) == nil)
         let session = accounts.openConsoleSession(at: start)
-        // The same one again signs nobody out, another does.
+        // Setting the same password again keeps all sessions; another password ends them.
         try await accounts.setAdministratorPassword(password)
         #expect(accounts.consoleSession(token: session.token, at: start) != nil)
         try await accounts.setAdministratorPassword("another password")
@@ -43,7 +43,7 @@ struct AdministratorTests {
         #expect(try await accounts.checkAdministrator(password: "another password", from: "a", at: start) == .accepted)
     }
 
-    /// Too long to be hashed, so that this doesn't take long.
+    /// Too long to be hashed, so that the check is fast.
     private let wrong = String(repeating: "x", count: 2000)
 
     @Test("After a few wrong ones a place's passwords are looked at one after the other, and a long line takes no more")
@@ -59,7 +59,7 @@ struct AdministratorTests {
         // Another place need not wait.
         #expect(try await accounts.checkAdministrator(password: wrong, from: "b", at: start) == .refused)
         #expect(waits.all.count == 16)
-        // The right one takes its turn in the same line, and begins anew.
+        // The right password waits its turn like the wrong ones, and then resets the count.
         #expect(try await accounts.checkAdministrator(password: password, from: "a", at: start + .seconds(1)) == .accepted)
         #expect(waits.all.last == .seconds(16))
         #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start + .seconds(1)) == .refused)
@@ -71,7 +71,7 @@ struct AdministratorTests {
         let waits = Waits()
         let accounts = try Accounts(file: nil) { waits.note($0) }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        // As many at a time as programs for guessing send, again and again.
+        // As many tries at a time as guessing programs send, again and again.
         for second in 0..<600 {
             for _ in 0..<(second == 0 ? 16 : 1) { _ = try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start + .seconds(second)) }
         }
@@ -84,7 +84,7 @@ struct AdministratorTests {
     func guessesAreBounded() {
         var tries = FailedTries()
         tries.compared("proxy", at: start)
-        /// Whether a password that comes at a millisecond is compared at once, and whether it gets its turn.
+        /// Tells if a password that arrives at a millisecond is checked at once, and if it gets its turn.
         func comes(from place: String, at milliseconds: Int) -> [Bool] {
             let moment = start.advanced(by: .milliseconds(milliseconds))
             let isCompared = tries.mayCompare(place, at: moment)
@@ -94,7 +94,7 @@ struct AdministratorTests {
         let looks = known.count { $0[1] }
         let comparisons = known.count { $0[0] }
         #expect(looks <= 5 + 16 + 60 && comparisons <= 5 + 20 + 120)
-        // A place that never sent the right one has no comparisons but with its turns.
+        // A client address that never sent the right password only gets checks in its turns.
         let others = (0..<60_000).count { comes(from: "elsewhere", at: $0)[0] }
         #expect(others <= 5 + 60)
     }
@@ -110,7 +110,7 @@ struct AdministratorTests {
         waits.clear()
         for place in ["proxy", "elsewhere"] { #expect(try await accounts.checkAdministrator(password: password, from: place, at: start) == .accepted) }
         #expect(waits.all.isEmpty, "the right one of before is known at once")
-        // The right one gives those who guess from there no more tries.
+        // The right password gives guessers from the same address no additional tries.
         #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
     }
 
@@ -201,7 +201,7 @@ struct AdministratorTests {
     }
 }
 
-/// The waits that passwords were asked to take in line.
+/// Records how long password checks had to wait.
 private final class Waits: Sendable {
     private let noted = Mutex<[Duration]>([])
 

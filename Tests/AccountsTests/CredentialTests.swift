@@ -31,7 +31,7 @@ struct CredentialTests {
         #expect(!accounts.isOriginOfToken("http://example.com") && !accounts.isOriginOfToken("https://example.com.evil.org") && !accounts.isOriginOfToken("null"))
         #expect(token.allows(origin: "http://localhost:3000") && !token.allows(origin: "http://localhost:3001") && !token.allows(origin: "null"))
         #expect(accounts.apiToken(secret: secret)?.id == token.id)
-        // Being looked up is no use of it: pages that it doesn't let in are looked up, too.
+        // A lookup does not count as use, because pages that are refused are looked up too.
         #expect(accounts.apiTokens().first?.lastUsed == nil)
         accounts.noteUse(of: token)
         #expect(accounts.apiTokens().first?.lastUsed != nil)
@@ -49,7 +49,7 @@ struct CredentialTests {
             #expect(!accounts.isOriginOfToken("https://example.com"))
         }
         await #expect(throws: RecordError.self) { _ = try await accounts.revokeAPIToken("00000000") }
-        // Nothing of the secret is in the file.
+        // The file contains no part of the secret.
         let bytes = try Data(contentsOf: file)
         #expect(bytes.range(of: Data(secret.utf8)) == nil)
     }
@@ -152,7 +152,7 @@ struct CredentialTests {
                 (error as? RecordError)?.code == .badRequest && (error as? RecordError)?.reason.contains(says) == true
             })
         }
-        // Whatever is done to a key, it is that key, another, or refused.
+        // A damaged key is parsed as the same key or another one, or is refused.
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             var bytes = Array(pem.utf8)

@@ -5,7 +5,7 @@ import JSON
 import Records
 import Testing
 
-/// Each mistake that is known is made, and must be found for certain.
+/// Makes each known mistake. Each must be diagnosed with certainty.
 @Suite("Mistakes of clients that sign")
 struct SignatureMistakeTests {
     struct Mistake: Sendable, CustomStringConvertible {
@@ -14,7 +14,7 @@ struct SignatureMistakeTests {
         let message: String
         var body = TestSigner.body
         var target = TestSigner.target
-        /// What the sentence must say.
+        /// A text that the explanation must contain.
         let says: String
     }
 
@@ -109,7 +109,7 @@ struct SignatureMistakeTests {
     func forms() async throws {
         let signer = try await TestSigner()
         let message = TestSigner.message()
-        // One whose base64 has a digit that is another one in URLs.
+        // A signature whose base64 has a digit that differs in the URL alphabet.
         var signature = try signer.signature(message)
         while !signature.derRepresentation.base64EncodedString().contains(where: { "+/".contains($0) })
             || !signature.derRepresentation.base64EncodedString().hasSuffix("=")
@@ -126,7 +126,7 @@ struct SignatureMistakeTests {
             ("\"\(right)\"", "quotation marks"), (right.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "", "percent-encoded"),
         ]
         for (text, says) in written {
-            // Each server looks for ten mistakes a second.
+            // Each server diagnoses at most ten mistakes per second.
             let signer = try await TestSigner(privateKey: signer.privateKey)
             let problem = try signer.problem(signer.request(signature: text))
             #expect(problem.kind == .form && problem.isCertain && problem.sentence.contains(says), "\(says): \(problem)")

@@ -103,7 +103,7 @@ struct SigningTests {
             #expect(kinds.contains(problem.kind), "\(problem)")
             count += 1
         }
-        // The signature was accepted before, so what differs is known for certain.
+        // The signature was accepted before, so the differing part is known for certain.
         for body in flipped(body) { try refuse(signer.request(signature: header, body: body, target: path), [.body]) }
         for target in flipped(Array(path.utf8)) { try refuse(signer.request(signature: header, body: body, target: text(target)), [.target]) }
         for date in flipped(Array(TestSigner.date.utf8)) {
@@ -132,7 +132,7 @@ struct SigningTests {
         let several = try signer.problem(
             signer.request(signature: header, date: "2026-11-22T12:00:07Z", body: [], target: TestSigner.path + "?other=1"))
         #expect(several.kind == .several && several.isCertain && several.parts.map(\.state) == [.differs, .differs, .differs])
-        // Another request's parts, in a message that is signed for this one.
+        // Parts of another request in a message that is signed for this one.
         let stale = try signer.header(TestSigner.message("2026-11-22T12:00:05Z", TestSigner.body, TestSigner.path))
         let forgotten = try signer.problem(signer.request(signature: stale, date: "2026-11-22T12:00:05Z", body: [1, 2], target: TestSigner.path))
         #expect(forgotten.kind == .body && forgotten.isCertain && forgotten.sentence.contains("an earlier request's body"))
@@ -159,7 +159,7 @@ struct SigningTests {
         #expect(later.kind == .body && !later.isCertain && later.sentence.contains("Most likely the body hash differs"))
         #expect(later.parts.map(\.state) == [.unknown, .differs, .unknown])
         #expect(try foreign([]).kind == .target)
-        // A body that was changed, and never seen as it was signed.
+        // A changed body whose signed version the server never saw.
         let changed = try signer.header(TestSigner.message(TestSigner.date, Array("{\"secret\":2}".utf8)))
         #expect(try signer.problem(signer.request(signature: changed, body: Array("{\"secret\":3}".utf8))).kind == .body)
     }
@@ -206,7 +206,7 @@ struct SigningTests {
         var style = 0
         for bytes in JSONStyle.all.map({ $0.bytes(of: .array([.array([.array([.string(text)])])]), limit: 100) }) { style += (bytes ?? []).count }
         #expect(style <= 100 * JSONStyle.all.count)
-        // Of larger ones nothing is written.
+        // Larger bodies are not rewritten.
         var large = BodyWork()
         #expect(SignatureVariation.rewrittenBodies(insteadOf: Array(repeating: 0x5B, count: BodyWork.bodyLimit + 1), &large).isEmpty && large.wasCut)
         #expect(large.left == BodyWork.limit)
@@ -228,7 +228,7 @@ struct SigningTests {
         for sentence in [sentence(signature.rawRepresentation.base64EncodedString(), []), sentence(der, Array(repeating: 0x20, count: 100_000))] {
             #expect(sentence.contains("not all that there are were tried") && !sentence.contains("so it is not the usual path"))
         }
-        // Of a signature with two readings two mistakes are still found.
+        // Two mistakes are found even in a signature with two readings.
         let message = "\(TestSigner.date):\(TestSigner.hash(TestSigner.body)):\(TestSigner.path)\n"
         let raw = try signer.signature(message).rawRepresentation.base64EncodedString()
         let problem = try signer.problem(signer.request(signature: raw))
@@ -245,7 +245,7 @@ struct SigningTests {
         let problem = diagnosis.problem(remembered: nil, otherKeys: [], earlier: []) { false }
         #expect(problem.kind == .undetermined && !problem.isCertain && problem.sentence.contains("not looked for"))
         #expect(problem.expected == TestSigner.message())
-        // With everything that there is to try, it ends within its limit.
+        // The diagnosis stays within its limit even with the maximum number of candidates.
         let others = (0..<SignatureDiagnosis.otherKeyLimit).map { _ in (key: signer.key, publicKey: P256.Signing.PrivateKey().publicKey) }
         let known = (0..<200).map { "/database/1/iCloud.com.example.Signing/development/public/service/\($0)" }
         let large = SignatureDiagnosis(

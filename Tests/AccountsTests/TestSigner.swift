@@ -5,7 +5,7 @@ import JSON
 import Records
 import Testing
 
-/// A client with a registered key. It signs what it is told to, also what is wrong.
+/// A client with a registered key. It signs any message, including wrong ones.
 struct TestSigner {
     static let container = ContainerID("iCloud.com.example.Signing")
     static let path = "/database/1/iCloud.com.example.Signing/development/public/records/query"
@@ -55,12 +55,12 @@ struct TestSigner {
     private static let start = ContinuousClock.now
 
     func verdict(_ request: SignedRequest, now: Date = now) -> SignatureVerdict {
-        // What is measured goes on as the date does.
+        // The monotonic clock advances with the date.
         let moment = Self.start + .seconds(now.timeIntervalSince(Self.now))
         return accounts.verify(request, knownTargets: Self.knownTargets, now: now, at: moment)
     }
 
-    /// Why a request is refused.
+    /// The reason why a request is refused.
     func problem(_ request: SignedRequest, now: Date = now) throws -> SignatureProblem {
         guard case .refused(let problem) = verdict(request, now: now) else {
             Issue.record("The signature was accepted")

@@ -34,7 +34,7 @@ struct UserAdmissionTests {
             #expect(try await code { _ = try await accounts.makeUser(displayName: "One more", emailAddress: nil, for: signIn) } == .throttled)
             #expect(try await code { _ = try await accounts.existingOrNewUser(named: "one-more", for: signIn) } == .throttled)
         }
-        // Others are not held up: another address, an app with its token, who administers, and who is there already.
+        // Other clients are not limited: another address, an app with its token, the administrator, and existing users.
         _ = try await accounts.makeUser(displayName: "Elsewhere", emailAddress: nil, for: UserSignIn(apiTokenID: nil, peer: "10.0.0.1"))
         _ = try await accounts.makeUser(displayName: "App", emailAddress: nil, for: UserSignIn(apiTokenID: "0123abcd", peer: "2001:db8::1"))
         _ = try await accounts.makeUser(displayName: "Admin", emailAddress: nil)
@@ -64,11 +64,11 @@ struct UserAdmissionTests {
         let stranger = UserSignIn(apiTokenID: nil, peer: "10.0.0.1")
         #expect(made(100, stranger, at: 0) == 10 && made(100, stranger, at: 600) == 1 && made(100, stranger, at: 1200) == 1)
         #expect(made(100, UserSignIn(apiTokenID: "a", peer: "10.0.0.1"), at: 0) == 30)
-        // From wherever they come, the token has an end, too, and what it refuses is not counted for the address.
+        // The token has a limit over all addresses, and requests it refuses do not count for the address.
         let byToken = (2..<20).reduce(0) { $0 + made(30, UserSignIn(apiTokenID: "a", peer: "10.0.0.\($1)"), at: 0) }
         #expect(byToken == 70)
         #expect(made(100, UserSignIn(apiTokenID: "b", peer: "10.0.0.19"), at: 0) == 30)
-        // How many there are counts as well.
+        // The total number of users is limited as well.
         for number in 0..<UserAdmission.strangerLimit { users.insert(User(handle: "s\(number)", maker: .stranger)) }
         #expect(made(1, UserSignIn(apiTokenID: nil, peer: "10.1.0.1"), at: 0) == 0 && made(1, UserSignIn(apiTokenID: "c", peer: "10.1.0.1"), at: 0) == 1)
         for number in 0..<UserAdmission.tokenLimit { users.insert(User(handle: "t\(number)", maker: .apiToken("c"))) }
@@ -102,12 +102,12 @@ struct UserAdmissionTests {
             if case .valid = accounts.webAuth(other, container: container, environment: .development, now: now) {} else { Issue.record("bert is signed out") }
         }
         #expect(try await code { _ = try await accounts.removeUser(anna.userRecordName) } == .notFound)
-        // Somebody new of the same name is somebody else, with the address that is free again.
+        // A new user with the same name is a different user, and may take the address that is free again.
         let stranger = UserSignIn(apiTokenID: nil, peer: "10.0.0.1")
         let new = try await accounts.makeUser(displayName: "Anna", emailAddress: "anna@example.com", for: stranger)
         #expect(new.userRecordName != anna.userRecordName && new.handle == "anna-2")
         #expect(try await code { _ = try await accounts.existingOrNewUser(named: "anna", for: stranger) } == .badRequest)
-        // Whoever administers the server brings the user back, to what was left.
+        // The administrator restores the user, with the remaining data.
         #expect(try accounts.caller(named: "anna", deviceID: nil).userRecordName == anna.userRecordName)
         #expect(!accounts.wasRemoved(anna.userRecordName))
         try await accounts.writeUses()
@@ -150,7 +150,7 @@ struct UserAdmissionTests {
         for _ in 0..<3 {
             for number in 0..<500 { _ = try accounts.caller(named: "user-\(number)", deviceID: nil) }
         }
-        // The writer that comes some seconds later may have come already.
+        // The delayed writer may have run already.
         #expect(accounts.userCount == 501 && commits.count <= 1)
         try await accounts.writeUses()
         #expect(commits.count <= 2)
@@ -174,7 +174,7 @@ struct UserAdmissionTests {
         await #expect(throws: DatabaseError.self) { _ = try await accounts.existingOrNewUser(named: "anna") }
         await #expect(throws: DatabaseError.self) { _ = try await accounts.removeUser(caller.userRecordName) }
         #expect(accounts.user(handle: "anna") != nil && accounts.users().count == 2)
-        // When there is room again, what waited is written.
+        // The pending changes are written once there is room again.
         try await accounts.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 0") }
         try await accounts.writeUses()
         let again = try Accounts(file: file)

@@ -42,7 +42,7 @@ struct WebAuthTests {
         #expect(token.utf8.count == 72 && token.hasSuffix("="))
         #expect(name(verdict(token, after: life)) == "expired")
         #expect(name(verdict(token, after: life - 0.001)) == "valid")
-        // Being used makes it no younger; only a new one is.
+        // Use does not extend the lifetime of a token; only a new token does.
         #expect(name(verdict(token, after: life + 1)) == "expired")
         let next = accounts.nextToken(of: session, now: start + life - 1)
         #expect(name(verdict(next, after: 2 * life - 2)) == "valid")
@@ -56,13 +56,13 @@ struct WebAuthTests {
         let second = accounts.nextToken(of: session, now: start + 1)
         let third = accounts.nextToken(of: session, now: start + 2)
         #expect(Set([first, second, third]).count == 3)
-        // That newer ones were made changes nothing: a client may never have seen them.
+        // Newer tokens do not invalidate the older one, because the client may never have received them.
         #expect(name(verdict(first, after: 1000)) == "valid")
         #expect(name(verdict(third, after: 1001)) == "valid")
         #expect(name(verdict(first, after: 1300)) == "valid" && name(verdict(second, after: 1300)) == "valid")
         #expect(name(verdict(first, after: 1301)) == "expired" && name(verdict(second, after: 1301)) == "expired")
         #expect(name(verdict(third, after: 1301)) == "valid")
-        // An older one within its grace replaces nobody.
+        // An older token within its grace time replaces no newer one.
         let fourth = accounts.nextToken(of: session, now: start + 1301)
         #expect(name(verdict(fourth, after: 1302)) == "valid" && name(verdict(third, after: 1400)) == "valid")
         #expect(name(verdict(fourth, after: 1650)) == "valid" && name(verdict(third, after: 1650)) == "expired")
@@ -79,7 +79,7 @@ struct WebAuthTests {
         }
         let end = 359.9
         for (index, token) in tokens.enumerated() where index % 7 == 0 && index < 3590 {
-            // Uses within the same second are held together.
+            // Uses within the same second are stored together.
             let replaced = Double(index + 1) / 10
             let verdict = name(verdict(token, after: end))
             if replaced + 300 > end { #expect(verdict == "valid") }
@@ -105,7 +105,7 @@ struct WebAuthTests {
         for text in ["", "=", token + "=", token + "\n", " " + token, String(token.dropLast()), String(repeating: "A", count: 5000), "ü"] {
             #expect(verdict(text, after: 1) == .unknown)
         }
-        // Of another server, though its session had the same id.
+        // A token of another server, even with the same session id.
         #expect(verdict(token, after: 1, in: try Accounts(file: nil)) == .unknown)
         #expect(name(verdict(token, after: 1)) == "valid")
     }
@@ -142,7 +142,7 @@ struct WebAuthTests {
     @Test("Nobody signs in as a server key, nor stays signed in as one")
     func serverKeys() async throws {
         let pem = P256.Signing.PrivateKey().publicKey.pemRepresentation
-        // What the key's user will be called is no secret.
+        // The user record name of a key is not secret.
         let userRecordName = try await Accounts(file: nil).registerServerKey(
             pem: pem, named: "", container: container, environment: .development
         ).userRecordName
@@ -250,7 +250,7 @@ struct WebAuthTests {
                 #expect(accounts.signInRequest(ticket: String(decoding: changed, as: UTF8.self), now: start) == nil)
             }
         }
-        // What is no origin is left out, whatever it holds.
+        // An invalid origin is dropped.
         let odd = SignInRequest(container: container, environment: .development, origin: "https://a.example\nx\ny")
         #expect(accounts.signInRequest(ticket: accounts.signInTicket(for: odd, now: start), now: start)?.origin == nil)
         for text in ["", "x", String(repeating: "A", count: 10_000), "ü=+/"] { #expect(accounts.signInRequest(ticket: text, now: start) == nil) }

@@ -91,19 +91,19 @@ struct AssetFixture {
         try await store.open(ticket(bytes.checksum, size: Int64(bytes.count)), coding: coding)
     }
 
-    // MARK: What is on the disk
+    // MARK: The files on disk
 
     var assets: URL { folder.url.appending(path: "iCloud.com.example.Test/development.assets") }
 
     func url(of bytes: [UInt8]) -> URL { assets.appending(path: AssetFolder.name(of: bytes.checksum)) }
     func compressedURL(of bytes: [UInt8]) -> URL { assets.appending(path: AssetFolder.name(of: bytes.checksum) + ".gz") }
 
-    /// Paths of the files, below the folder of assets; not of their compressed forms.
+    /// Paths of the files below the folder of assets, without their compressed forms.
     func files() async throws -> Set<String> {
         try await allFiles().filter { !$0.hasSuffix(".gz") }
     }
 
-    /// Once nothing is left to compress.
+    /// All files, after pending compression has finished.
     func allFiles() async throws -> Set<String> {
         await store.compressor.finishWaiting()
         guard let walk = FileManager.default.enumerator(atPath: assets.path(percentEncoded: false)) else { return [] }
@@ -115,7 +115,7 @@ struct AssetFixture {
     }
 }
 
-/// The present, which can be moved on.
+/// The current time with an adjustable offset.
 final class MovingClock: Sendable {
     private let ahead = Mutex<Int64>(0)
 
@@ -123,7 +123,7 @@ final class MovingClock: Sendable {
     func advance(_ duration: Duration) { ahead.withLock { $0 += duration.components.seconds * 1000 } }
 }
 
-/// A number that several tasks count up.
+/// A thread-safe counter.
 final class Tally: Sendable {
     private let atomic = Atomic(0)
     var count: Int { atomic.load(ordering: .relaxed) }
@@ -141,7 +141,7 @@ extension [UInt8] {
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 
-    /// Text that becomes much smaller.
+    /// Text that compresses well.
     static func text(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var bytes: [UInt8] = []
@@ -151,7 +151,7 @@ extension [UInt8] {
 }
 
 extension AssetFile {
-    /// All of it.
+    /// The whole content.
     func bytes() throws -> [UInt8] {
         try handle.withUnsafeFileDescriptor { descriptor in
             var bytes = [UInt8](repeating: 0, count: Int(size))

@@ -85,7 +85,7 @@ import Testing
         let text = Array("naïve 🌍".utf8)
         for cut in 0..<4 { #expect(Self.type(Array(text.dropLast(cut)), isWhole: false) == .text) }
         #expect(Self.type(Array(text.dropLast(2)), isWhole: true) == .bytes)
-        // Of what goes on nobody knows how it ends.
+        // An incomplete file may still end as valid JSON.
         #expect(Self.type(Array("{\"open\": ".utf8), isWhole: false) == .json)
     }
 

@@ -106,7 +106,7 @@ import Testing
         try whole.dropLast(100).write(to: before.compressedURL(of: bytes))
         let after = try await AssetFixture(.sqlite, in: folder)
         #expect(try await after.open(bytes, .gzip).bytes() == Array(whole))
-        // One that is whole is not made again.
+        // A complete compressed form is not made again.
         let made = try FileManager.default.attributesOfItem(atPath: after.compressedURL(of: bytes).path(percentEncoded: false))[.systemFileNumber] as? Int
         after.store.known.forget(bytes.checksum)
         try await after.upload(bytes)
@@ -143,7 +143,7 @@ import Testing
             try await fixture.upload(bytes)
             await fixture.store.compressor.finishWaiting()
         }
-        // As if it had been made when the file was damaged already.
+        // As if the file had been damaged before it was compressed.
         try Data(contentsOf: other.compressedURL(of: damaged)).write(to: fixture.compressedURL(of: bytes))
         try Data(damaged).write(to: fixture.url(of: bytes))
         let before = try await fixture.open(bytes, .gzip)

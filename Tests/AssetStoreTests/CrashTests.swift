@@ -10,11 +10,11 @@ import Testing
 
 @testable import AssetStore
 
-/// Every call of the disk recorded; then the files as a crash at any moment may leave them, with what was not synced lost or torn. Whatever
-/// was entered by then must be there.
+/// Records every disk call, and then reconstructs the files as a crash at any moment may leave
+/// them, with unsynced data lost or torn. Every file that was acknowledged by then must exist.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be recorded here"))
 struct CrashTests {
-    /// The calls of the disk that had been made when a file was entered, and when it was struck off.
+    /// The ranges of disk calls during which a file was entered in the ledger.
     private final class Notes: Sendable {
         struct Entry {
             var entry: AssetEntry
@@ -62,7 +62,7 @@ struct CrashTests {
         return notes
     }
 
-    /// Goes through every moment, each with all that was not synced lost, and with some of it lost in one of the other manners.
+    /// Checks every moment, with all unsynced data lost, and with another kind of loss.
     private static func problems(_ lie: Lie) async throws -> [String] {
         let ledger = DoctoredLedger()
         let fixture = try await DoctoredLedger.store(ledger)
@@ -70,7 +70,7 @@ struct CrashTests {
         disk.record()
         let notes = try await workload(fixture, ledger, on: disk, lie)
         var problems: [String] = []
-        // A lie shows soon enough.
+        // A disk that ignores syncs is detected with fewer crash points.
         for events in stride(from: 0, through: disk.events, by: lie == .none ? 1 : 3) {
             let other = WatchedFolder.Manner.allCases[1 + events % 4]
             for manner in lie == .none ? [.losesAll, other] : [.losesAll] {
@@ -94,7 +94,7 @@ struct CrashTests {
         #expect(try await Self.problems(.none) == [])
     }
 
-    /// Without this nobody would know whether the crashes above could show a loss.
+    /// Proves that the tests above can detect a loss.
     @Test func storesAndDisksThatLieAreCaught() async throws {
         for lie in Lie.allCases where lie != .none {
             #expect(try await !Self.problems(lie).isEmpty, "\(lie)")
@@ -110,7 +110,7 @@ struct CrashTests {
         let events: Int
     }
 
-    /// Uploads, saves, deletions and sweeps; nothing that a record refers to may be missing, and nothing that was acknowledged.
+    /// After a crash during uploads, saves, deletions and sweeps, no referenced and no acknowledged file may be missing.
     @Test func noRecordRefersToBytesThatAreGone() async throws {
         let folder = try TemporaryFolder()
         let disk = WatchedFolder(folder.url, below: true)
@@ -129,7 +129,7 @@ struct CrashTests {
                 let entry = try await fixture.store.ledger.entry(of: acknowledged.checksum)
                 #expect(entry?.useCount == 1, "after \(events) calls, \(manner), round \(round)")
             }
-            // And it goes on working.
+            // The store keeps working.
             try await fixture.save([UInt8].random(500, seed: 99), as: "new")
             _ = try await fixture.store.sweep(graceTime: .seconds(-7200), dryRun: false)
             #expect(try await fixture.store.verify { _ in }.problems == [])

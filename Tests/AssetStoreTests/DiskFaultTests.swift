@@ -7,7 +7,7 @@ import Testing
 
 @testable import AssetStore
 
-/// Calls of the disk that fail, one after the other, at every place: an honest error, nothing left, and the next one works.
+/// Fails each disk call in turn: every fault gives a clear error, leaves no files, and the next attempt works.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"))
 struct DiskFaultTests {
     private static let calls: [WatchedFolder.Calls] = [.opens, .writes, .syncs, .renames, .newFolders, .folderSyncs]
@@ -42,7 +42,7 @@ struct DiskFaultTests {
         #expect(places > 0, "\(calls) can fail")
     }
 
-    /// The same bytes again, which records use already.
+    /// Uploads the same bytes again while records already use them.
     @Test(arguments: calls + [.reads], errors)
     func whatIsThereOutlivesAnUploadThatFails(calls: WatchedFolder.Calls, error: Int32) async throws {
         let bytes = [UInt8].random(600_000)
@@ -66,7 +66,7 @@ struct DiskFaultTests {
 
     @Test(arguments: [WatchedFolder.Calls.opens, .writes, .syncs, .renames, .truncates, .reads], errors)
     func aCompressionThatFailsLeavesNothing(calls: WatchedFolder.Calls, error: Int32) async throws {
-        // One that is worth it, and one that is not.
+        // Bytes that are worth compressing, and bytes that are not.
         for bytes in [[UInt8].text(400_000), .random(5000)] {
             let ledger = DoctoredLedger()
             let fixture = try await DoctoredLedger.store(ledger)
@@ -83,7 +83,7 @@ struct DiskFaultTests {
                 do {
                     opened = try await fixture.store.open(ticket, coding: .gzip)
                 } catch let refused as RecordError {
-                    // The file itself could not be opened.
+                    // The original file could not be opened.
                     #expect(refused.code == Self.code(of: error))
                 }
                 hasFailed = disk.failed > 0
@@ -117,7 +117,7 @@ struct DiskFaultTests {
         let fixture = try await DoctoredLedger.store(ledger)
         let disk = WatchedFolder(fixture.folder.url, below: true)
         for number in 1...3 { try await fixture.upload([UInt8].random(100 * number)) }
-        // What is being compressed is not swept.
+        // Files that are being compressed are not swept.
         #expect(try await fixture.files().count == 3)
         disk.fail(.removals, of: [UInt8].random(200).checksum.description, failing: nil)
         let refused = await refusal { _ = try await fixture.store.sweep(graceTime: .seconds(-7200), dryRun: false) }
@@ -125,7 +125,7 @@ struct DiskFaultTests {
         #expect(try await fixture.files().count == 1)
         #expect(ledger.entries.isEmpty)
         disk.heal()
-        // No record can refer to it any more; the next sweep, also of the server's own accord, removes it.
+        // No record can refer to it any more. The next sweep removes it, including the automatic one.
         let sweep = try await fixture.store.sweepAgain(graceTime: .seconds(-7200))
         #expect(sweep.removed.map(\.checksum) == [[UInt8].random(200).checksum])
         #expect(try await fixture.files() == [])
@@ -140,7 +140,7 @@ struct DiskFaultTests {
         let refused = await refusal { try await fixture.upload([1, 2, 3]) }
         #expect(refused?.code == .quotaExceeded)
         #expect(try await fixture.files() == [])
-        // Unless it was entered before.
+        // A file that was entered before stays.
         ledger.refuse(nil)
         try await fixture.upload([1, 2, 3])
         ledger.refuse(RecordError(.quotaExceeded, "The disk is full"))
@@ -149,7 +149,7 @@ struct DiskFaultTests {
         #expect(try await fixture.problems() == [])
     }
 
-    /// When a commit's sync fails nobody knows whether it will be there: so the file stays until somebody knows.
+    /// After a failed sync it is unknown if the commit is durable, so the file must stay until that is known.
     @Test func whatMayBeEnteredStays() async throws {
         let ledger = DoctoredLedger()
         let fixture = try await DoctoredLedger.store(ledger)

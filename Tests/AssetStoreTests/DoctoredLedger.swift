@@ -6,14 +6,14 @@ import TestSupport
 @testable import AssetStore
 @testable import RecordStore
 
-/// A ledger that says what the test wants it to say.
+/// A ledger with answers that the test sets.
 final class DoctoredLedger: AssetLedger {
     struct State {
         var entries: [FileChecksum: AssetEntry] = [:]
         var recorded: [RecordedAsset] = []
-        /// What entering and striking fail with.
+        /// The error for entering and striking files.
         var refusal: RecordError?
-        /// Whether what is refused is done all the same.
+        /// True if refused operations take effect anyway.
         var entersRefused = false
     }
 
@@ -94,7 +94,7 @@ final class DoctoredLedger: AssetLedger {
             return store.ledger.tickets.seal(ticket)
         }
 
-        /// Paths of the files, not of their compressed forms, once nothing is left to compress.
+        /// Paths of the files without their compressed forms, after pending compression has finished.
         func files() async throws -> [String] {
             await store.compressor.finishWaiting()
             return try FileManager.default.subpathsOfDirectory(atPath: folder.url.path(percentEncoded: false)).filter { path in

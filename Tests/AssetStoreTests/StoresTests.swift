@@ -31,7 +31,7 @@ import Testing
         let ticket = try await fixture.ticket()
         let store = fixture.store
         let upload = Task { await refusal { _ = try await store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil) } }
-        // Half of it came, and the rest may never come.
+        // Half of the upload has arrived, and the rest may never come.
         sender.yield(ByteBuffer(repeating: 7, count: 1 << 20))
         while try await fixture.files().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         struct NotMoved: Error {}
@@ -46,7 +46,7 @@ import Testing
                 throw NotMoved()
             }
         }
-        // Whatever came of it, a new store is opened; the old one takes nothing any more.
+        // In either case a new store is opened, and the old one accepts nothing.
         let late = await refusal { _ = try await fixture.upload([1, 2, 3]) }
         #expect(late?.code == .tryAgainLater)
         let anew = try await fixture.stores.store(container, .development)

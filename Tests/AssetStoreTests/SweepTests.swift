@@ -34,7 +34,7 @@ import Testing
         #expect(try await fixture.allFiles().count == 2)
         #expect(try await fixture.store.ledger.entry(of: unused.checksum) == nil)
         #expect(try await fixture.open(used).bytes() == used)
-        // When the record is gone the other one's grace time begins.
+        // The grace time of the other file begins when the record is deleted.
         try await fixture.database().delete("used")
         #expect(try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false).waiting == 1)
         fixture.clock.advance(.seconds(90_000))
@@ -91,7 +91,7 @@ import Testing
         await fixture.close()
     }
 
-    /// A link to itself can't be looked at.
+    /// A symbolic link to itself cannot be inspected.
     @Test func whatCanNotBeLookedAtKeepsNothingElse() async throws {
         let fixture = try await AssetFixture(.sqlite)
         let files = (0..<6).map { [UInt8].random(100, seed: UInt64($0)) }.sorted { $0.checksum < $1.checksum }
@@ -157,7 +157,7 @@ import Testing
         await fixture.close()
     }
 
-    /// Uploads of the same bytes while everything that can go is swept: what an upload answered is there, and a record can be saved with it.
+    /// Uploads the same bytes during aggressive sweeps. Every acknowledged file exists, and a record can be saved with it.
     @Test(.timeLimit(.minutes(3)))
     func anUploadNeverLosesItsFileToASweep() async throws {
         let fixture = try await AssetFixture()
@@ -167,7 +167,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while uploaded.count < rounds {
-                    // With a moment far ahead even what was entered just now may go.
+                    // A cutoff far in the future makes even new entries removable.
                     let sweep = try await fixture.store.sweepAgain(graceTime: .seconds(-7200))
                     removed.add(sweep.removed.count)
                     await Task.yield()
@@ -197,9 +197,9 @@ import Testing
             let file = try await fixture.open(bytes)
             #expect(try file.bytes() == bytes, "round \(round)")
         } catch let error as RecordError where error.code == .notFound {
-            // Swept since, entry and all: nothing used it, as far as this sweep was told.
+            // The sweep removed the file and its entry, because it saw no use.
         }
-        // Whatever is entered is there: asked for while it is held, so that no sweep comes in between.
+        // Checked while the file is held, so that no sweep intervenes. Every entry must have its file.
         let hold = await fixture.store.holds.hold(bytes.checksum)
         if try await fixture.store.ledger.entry(of: bytes.checksum) != nil {
             #expect(try fixture.store.folder.status(of: bytes.checksum)?.size == Int64(bytes.count), "round \(round), \(String(describing: entry))")

@@ -82,7 +82,7 @@ import Testing
         await fixture.close()
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
     @Test func aTicketThatIsNotOurs() async throws {
         let fixture = try await AssetFixture()
@@ -185,7 +185,7 @@ import Testing
         await fixture.close()
     }
 
-    // MARK: What is left behind
+    // MARK: Leftovers
 
     @Test(arguments: AssetFixture.Engine.allCases)
     func whatAKilledProcessLeftIsRemoved(engine: AssetFixture.Engine) async throws {
@@ -226,7 +226,7 @@ import Testing
     }
 }
 
-/// A body that says how much of it was asked for.
+/// A body that counts how much of it was read.
 final class CountedBody: AsyncSequence, Sendable {
     private let count: Int
     private let part: ByteBuffer

@@ -48,7 +48,7 @@ import Testing
             ])
         #expect(result.problems.allSatisfy { $0.explanation.contains($0.checksum) })
         #expect(result.filesDone == 6 && result.bytesDone == 300_000)
-        // What is said to help helps.
+        // The recommended repairs work.
         for bytes in files.prefix(3) { try await fixture.upload(bytes) }
         for bytes in files[3...4] { try FileManager.default.removeItem(at: fixture.compressedURL(of: bytes)) }
         let mended = try await fixture.store.verify { _ in }
@@ -101,7 +101,7 @@ import Testing
         #expect(try await fixture.problems() == [.miscounted])
         ledger.recorded = []
         #expect(try await fixture.problems() == [.miscounted])
-        // Twice in one field is one use.
+        // Two references in one field count as one use.
         ledger.recorded = [recorded(sound.description), recorded(sound.description)]
         #expect(try await fixture.problems() == [])
     }

@@ -1,15 +1,15 @@
-"""What axe finds wrong with a page.
+"""The accessibility problems that axe finds on a page.
 
     assert not problems(page), problems(page)
 """
 
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 
-# The rules that look at colours. Light and dark differ in nothing else (test_styles.py), so where a page was looked at in one of them as a whole,
-# these are all that can find more in the other. They take half of the time.
+# The rules about colors. The themes differ in nothing else (test_styles.py), so after a complete run in one theme, only these can find more in the
+# other. They take half of the time.
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 
-# Only what is wrong comes back: the list of what is right is long. No rule that runs asks for the style sheets, which are not fetched again.
+# Only violations are returned, because the list of passes is long. No active rule needs the style sheets, so they are not loaded again.
 RUN = """async rules => {
   const { violations } = await axe.run({ resultTypes: ['violations'], preload: { assets: ['media'] }, ...(rules && { runOnly: { type: 'rule', values: rules } }) })
   return violations
@@ -17,7 +17,7 @@ RUN = """async rules => {
 
 
 def problems(page, colours_alone: bool = False) -> str:
-    """What is wrong, in words; nothing if nothing is."""
+    """The violations as text; empty if there are none."""
     # A page keeps the script until it is left.
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)

@@ -1,4 +1,4 @@
-"""The browser to look with."""
+"""The browser for the tests."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import pytest
 
 
 def chromium() -> str:
-    # The first one is Chromium without its windows: it makes of pages what the second one does, and opens them three times as fast.
+    # The first one is Chromium's headless shell. It renders pages like the second one, and opens them three times as fast.
     names = ["chromium-headless-shell", "chromium", "chromium-browser"]
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not path:

@@ -1,11 +1,11 @@
-"""A running server with demo data, and Chromium to look at it with."""
+"""A running server with demo data, and Chromium."""
 
 import pytest
 from chromium import chromium
 from page_server import Server
 from playwright.sync_api import expect, sync_playwright
 
-# Whoever waits goes on as soon as there is what was waited for; only a machine that is busy with other things takes so long.
+# Waits end as soon as their condition holds. Only a busy machine takes this long.
 expect.set_options(timeout=30_000)
 
 
@@ -37,7 +37,7 @@ def browser(playwright):
 
 
 def listen(page, address: str, complaints: list):
-    """What a page says to the console, or asks of another site, is an error."""
+    """Console messages of a page and its requests to other sites are errors."""
     page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -46,7 +46,7 @@ def listen(page, address: str, complaints: list):
 
 @pytest.fixture
 def open_page(browser, server):
-    """Opens pages in contexts of their own."""
+    """Opens pages in their own contexts."""
     contexts = []
     complaints = []
 
@@ -68,7 +68,7 @@ def open_page(browser, server):
 
 @pytest.fixture(scope="session")
 def window(browser, server):
-    """A page for all who only look, and its complaints: what it has once fetched and compiled serves them all."""
+    """A shared page for read-only tests, and its errors. The tests share its cached resources and scripts."""
     context = browser.new_context(base_url=server.address, reduced_motion="reduce")
     page = context.new_page()
     complaints = []
@@ -79,7 +79,7 @@ def window(browser, server):
 
 @pytest.fixture
 def look(window):
-    """Opens pages that are looked at and left as they are."""
+    """Opens pages for tests that do not change them."""
     page, complaints = window
     complaints.clear()
 

@@ -1,4 +1,4 @@
-"""A line to a server that can be cut."""
+"""A proxy to a server whose connections can be cut."""
 
 import contextlib
 import socket
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 class CutLine:
-    """A proxy on a port of its own, through which everything passes until it is cut; what comes after that passes again."""
+    """A proxy on its own port. It forwards everything until it is cut, and then accepts new connections."""
 
     def __init__(self, address: str):
         self.target = (urlsplit(address).hostname, urlsplit(address).port)
@@ -19,13 +19,13 @@ class CutLine:
         self._accepting.start()
 
     def cut(self):
-        """Breaks all that is open now."""
+        """Breaks all open connections."""
         for end in list(self._ends):
             _shut(end)
 
     def stop(self):
-        """Nothing is open after it."""
-        # What waits for a connection wakes up by this; closing alone leaves it waiting.
+        """Closes the proxy with all connections."""
+        # This wakes the thread that waits for connections; closing alone would leave it blocked.
         _shut(self._listener)
         self._accepting.join(10)
         self._listener.close()

@@ -1,11 +1,11 @@
-"""Whether a page is accessible and fits, in both lights and at each width."""
+"""Checks that a page is accessible and fits, in both themes and at each width."""
 
 from axe import problems
 from pictures import keep
 
 
 def check_looks(page, widths=(1440, 390), picture: str | None = None, height: int = 860):
-    """Axe finds nothing, and nothing sticks out. Pictures are kept under a name: light and wide, dark and narrow."""
+    """Axe finds nothing, and nothing overflows. Keeps screenshots under a name: light and wide, dark and narrow."""
     page.emulate_media(reduced_motion="reduce")
     for width in widths:
         page.set_viewport_size({"width": width, "height": height})
@@ -19,7 +19,7 @@ def check_looks(page, widths=(1440, 390), picture: str | None = None, height: in
 
 
 def check_fits(page, width: int):
-    """Nothing of a page sticks out of a window of a width, nor of its main part."""
+    """Nothing overflows a window of this width, nor the main part of the page."""
     assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url}, {width} wide"
     main = "document.querySelector('main')"
     assert page.evaluate(f"{main} ? {main}.scrollWidth - {main}.clientWidth : 0") <= 0, f"{page.url}, {width} wide"

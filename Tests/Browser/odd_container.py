@@ -1,17 +1,17 @@
-"""A container whose names and values are hard to write down, and questions about it."""
+"""A container with names and values that are hard to quote, and queries about it."""
 
 import urllib.parse
 
 import pytest
 
-# Names and values that end quotations, in a shell, in Swift or in a script, if anything does.
+# Names and values that could end a quotation in a shell, in Swift or in a script.
 ODD = "it's \"odd\" \\ $(date) `x` \u2028 é </script> '\u0301$(date)'\u0301"
 ODD_USER = "o'hara \"q\""
 
 
 @pytest.fixture
 def odd(server):
-    """A container whose names are hard to write down, and the path of its pages."""
+    """A container with names that are hard to quote, and the path of its pages."""
     container = "iCloud.com.example.Odd"
     user = urllib.parse.urlencode({"skylightUser": ODD_USER}, quote_via=urllib.parse.quote)
     path = f"/{container}/development/private"

@@ -1,4 +1,4 @@
-"""The server whose pages are looked at."""
+"""The server for the browser tests."""
 
 import json
 import os
@@ -22,10 +22,10 @@ def binary() -> str:
 
 
 class Server:
-    """A server that keeps nothing."""
+    """A server that stores nothing permanently."""
 
     def __init__(self, *arguments: str, **environment: str):
-        # Another folder than the package: pages and files are in the binary.
+        # Not the package's folder, because pages and files are in the binary.
         self.process = subprocess.Popen(
             [binary(), "serve", "--ephemeral", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True, cwd="/", env=os.environ | environment
         )
@@ -46,7 +46,7 @@ class Server:
             return json.load(answer)
 
     def save(self, container: str, zone: str, *records: dict) -> list:
-        """Saves records in a custom zone of the developer's private database, which is made if need be."""
+        """Saves records in a custom zone of the developer's private database, and creates the zone if necessary."""
         path = f"/{container}/development/private"
         self.ask(path + "/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}]})
         operations = [{"operationType": "forceReplace", "record": record} for record in records]
@@ -55,7 +55,7 @@ class Server:
         return answer["records"]
 
     def upload(self, container: str, zone: str, record_type: str, record_name: str, field: str, *files: tuple[str, bytes]) -> list:
-        """Uploads named files for a field of a record, and returns what the record is to hold."""
+        """Uploads named files for a field of a record, and returns the values to save."""
         token = {"recordType": record_type, "recordName": record_name, "fieldName": field}
         path = f"/{container}/development/private"
         self.ask(path + "/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}]})

@@ -1,4 +1,4 @@
-"""Pictures of pages, left behind by a run of the tests: nothing compares them, they are there to be looked at."""
+"""Screenshots of the pages, kept after a test run for viewing. They are not compared."""
 
 import os
 import pathlib
@@ -8,6 +8,6 @@ FOLDER = pathlib.Path(os.environ.get("SKYLIGHT_SCREENSHOTS") or pathlib.Path(__f
 
 
 def keep(page, name: str):
-    """Keeps what the window shows now under a name."""
+    """Saves a screenshot under a name."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=FOLDER / (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ".png"), animations="disabled")

@@ -1,4 +1,4 @@
-"""A line to a server on which assets travel slowly, and on which things go wrong when asked to."""
+"""A proxy that slows assets down, and injects faults on request."""
 
 import socket
 import threading
@@ -7,32 +7,32 @@ from urllib.parse import urlsplit
 
 
 class SlowLine:
-    """A proxy on a port of its own. Pages pass as fast as they come; only assets are held back."""
+    """A proxy on its own port. Only assets are delayed."""
 
     def __init__(self, address: str, rate: int | None = None):
         self.target = (urlsplit(address).hostname, urlsplit(address).port)
-        # Bytes a second of each asset, down and up; None for as fast as it goes.
+        # Bytes per second of each asset in each direction; None for no limit.
         self.rate = rate
-        # Heads of the requests for assets, in their order.
+        # The heads of the requests for assets, in order.
         self.requests = []
-        # The most assets that came down at the same time.
+        # The maximum number of assets downloaded at the same time.
         self.most = 0
-        # What goes wrong next: answers of the line itself, ranges that are not passed on, bytes that are not the server's.
+        # The next faults: own answers of the proxy, dropped ranges, altered bytes.
         self.answers = []
         self.drops_ranges = False
         self.flips = 0
-        # Whether assets find no way at all.
+        # True if no assets pass.
         self.is_down = False
         self._moving = {}
         self._assets = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        # Little is on the way between, so that who sends knows how much has arrived.
+        # Small buffers, so that the sender's progress is accurate.
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32_768)
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self):
-        """Breaks what is on its way now."""
+        """Breaks all current transfers."""
         for pair in list(self._assets):
             for end in pair:
                 try:
@@ -105,7 +105,7 @@ class SlowLine:
             part = data[start:start + step]
             to.sendall(part)
             now = time.monotonic()
-            # An answer without a body is not something that comes down.
+            # An answer without a body does not count as a download.
             if pair and len(part) > 1000:
                 self._moving[pair] = now
                 self.most = max(self.most, sum(1 for moment in self._moving.values() if now - moment < 0.12))

@@ -1,4 +1,4 @@
-"""Every kind of page, light and dark, wide and narrow: axe finds nothing, and nothing sticks out. A picture of each is kept."""
+"""Every kind of page in both themes and widths: axe finds nothing, and nothing overflows. Keeps a screenshot of each."""
 
 import pytest
 from playwright.sync_api import expect
@@ -25,7 +25,7 @@ def test_axe_finds_nothing_where_nothing_is_yet(open_page, empty_server):
     assert not problems(page)
 
 
-# Tables that are pushed sideways where they stand.
+# Tables that scroll horizontally.
 PUSHED = """
 [...document.querySelectorAll('main table')].filter(table => table.offsetWidth > table.parentElement.clientWidth + 1 && table.tHead?.rows[0].cells.length <= 16)
   .map(table => table.caption?.textContent ?? table.parentElement.getAttribute('aria-label') ?? table.className)
@@ -41,7 +41,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_pages_of_errors_are_pages_too(browser, server, name):
     path, status = REFUSED[name]
-    # A context of its own: the browser says in its console that the answer is an error.
+    # In its own context, because the browser logs the error status in its console.
     context = browser.new_context(base_url=server.address, reduced_motion="reduce")
     page = context.new_page()
     for scheme, width in [("light", 1440), ("dark", 390)]:
@@ -75,7 +75,7 @@ def test_cards_are_a_table_for_who_does_not_see_them(open_page):
     expect(table).to_have_class("cards")
     expect(table.get_by_role("rowheader")).to_have_count(25)
     card = table.get_by_role("row").nth(1)
-    # The name of a column stands before each value, and nothing is said of those that have none.
+    # Each value has its column's name before it; empty values are left out.
     said = card.locator("td:visible").evaluate_all("cells => cells.map(cell => [getComputedStyle(cell, '::before').content, cell.textContent.trim()])")
     assert ['"author "', "Person/ada"] in said and all(value not in ("", "–") for _, value in said)
     page.get_by_label("Pick all records of this page").check()
@@ -101,7 +101,7 @@ def test_open_menus_are_accessible_and_close(open_page):
     expect(container).not_to_have_attribute("open", "")
     expect(container.locator("summary")).to_be_focused()
     container.locator("summary").click()
-    # Each closes the one before.
+    # Opening one closes the others.
     before = container
     for name in ["all fields", "Saved queries", "Export", "Columns"]:
         menu = page.locator(".pick").filter(has=page.locator("summary", has_text=name))

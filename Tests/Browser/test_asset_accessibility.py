@@ -54,7 +54,7 @@ def test_files_on_their_way(open_page, server, files):
 
 
 def test_a_table_is_one_where_it_is_not_shown_as_one(open_page, files):
-    """Parts of a table that are laid out as blocks are no table to some readers unless they say so."""
+    """Table parts with block layout need explicit roles for some screen readers."""
     page = open_page(f"{THERE}/fetch?zone=Files&assets=with&names=several%0Arecord-1%0Anobody", viewport={"width": 400, "height": 860})
     expect(page.locator("[data-whole] [data-state]")).to_have_text("Fetched")
     assert page.locator("table.fetching").evaluate("it => getComputedStyle(it).display") == "block"
@@ -68,7 +68,7 @@ def test_a_table_is_one_where_it_is_not_shown_as_one(open_page, files):
 
 
 def test_progress_is_said_sparingly(open_page, server, files):
-    """What is said aloud are turning points; the numbers that run are for eyes, and for who asks the progress bars."""
+    """Screen readers announce milestones only. Running numbers are visible, and in the progress bars."""
     line = SlowLine(server.address, rate=200_000)
     page = open_page(f"{THERE}/fetch?zone=Files&assets=with&names=record-1%0Arecord-2", at=line)
     said = set()

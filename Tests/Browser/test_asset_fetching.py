@@ -1,4 +1,4 @@
-"""The tab Fetch with assets: every record's own progress, cancelled and resumed, and what is saved in the end."""
+"""The tab Fetch with assets: the progress of every record, cancelling and resuming, and the saved files."""
 
 import glob
 import hashlib
@@ -37,7 +37,7 @@ def received(row) -> int:
 
 
 def kept(page) -> list:
-    """Folders in the private file system of the pages' origin."""
+    """The folders in the private file system of the pages' origin."""
     return page.evaluate("(async () => { const names = []; for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name); return names })()")
 
 
@@ -285,7 +285,7 @@ def test_files_are_gone_when_the_page_is(open_page, files, line):
     other = page.context.new_page()
     other.goto(THERE + "/zones")
     other.wait_for_timeout(300)
-    # The page that fetched is still there, and so are its files.
+    # The page that fetched is still open, with its files.
     assert len(kept(other)) == 1
     with page.expect_download():
         page.get_by_role("button", name="Save part-1.bin").click()
@@ -324,7 +324,7 @@ def test_without_a_private_file_system_there_are_links(browser, server, files):
 
 
 def memory(folder: str) -> int:
-    """Bytes that the browser's processes with a profile folder have to themselves."""
+    """The private memory of the browser's processes with a profile folder, in bytes."""
     total = 0
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -339,7 +339,7 @@ def memory(folder: str) -> int:
 
 
 def test_a_large_file_is_not_held_in_memory(playwright, tmp_path):
-    """In a browser with a profile on disk: one without keeps its private file system in memory."""
+    """In a browser with a profile on disk, because without one the private file system is in memory."""
     size = int(os.environ.get("SKYLIGHT_LARGE_FILE", "300000000"))
     server = Server("--asset-size-limit", "2GB")
     try:

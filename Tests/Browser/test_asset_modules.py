@@ -1,4 +1,4 @@
-"""The scripts that compute: what they make of bytes is compared with what Python makes of them."""
+"""The scripts that compute: their results are compared with Python's."""
 
 import base64
 import hashlib
@@ -80,7 +80,7 @@ def test_json_that_would_grow_is_left(look, text):
 
 
 def property_list(objects: list[bytes]) -> bytes:
-    """A binary property list of objects that are encoded already; the first one is the top."""
+    """A binary property list of encoded objects; the first one is the root."""
     body, offsets = b"bplist00", []
     for item in objects:
         offsets.append(len(body))
@@ -96,7 +96,7 @@ def sized(kind: int, length: int) -> bytes:
     return bytes([kind << 4 | 15, 0x12]) + length.to_bytes(4, "big")
 
 
-# The text of what was read, or the error's, and how long it took.
+# The displayed text or the error, and the time taken.
 TIMED = """async base64 => {
   const { propertyListText } = await import('/static/plist.js')
   const bytes = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0))
@@ -118,13 +118,13 @@ def test_a_text_that_is_referred_to_often_is_read_once(look):
     text = sized(5, 1_900_000) + b"x" * 1_900_000
     often = sized(10, 20_000) + (1).to_bytes(2, "big") * 20_000
     assert timed(page, property_list([often, text])) == "Laid out, the property list is longer than 1000000 letters"
-    # Many objects that are the same place.
+    # Many objects at the same position.
     body = b"bplist00" + sized(10, 20_000) + b"".join(number.to_bytes(2, "big") for number in range(1, 20_001))
     offsets = [8] + [len(body)] * 20_000
     body += text
     same = body + b"".join(offset.to_bytes(3, "big") for offset in offsets) + bytes(6) + trailer(len(offsets), len(body))
     assert timed(page, same) == "Laid out, the property list is longer than 1000000 letters"
-    # Many texts that are each other's ends.
+    # Many texts that overlap.
     inner = b"".join(sized(5, 1_800_000 - 6 * number) for number in range(100)) + b"x" * 1_800_000
     body = b"bplist00" + sized(10, 100) + b"".join(number.to_bytes(2, "big") for number in range(1, 101))
     offsets = [8] + [len(body) + 6 * number for number in range(100)]
@@ -144,7 +144,7 @@ def test_an_archive_that_would_grow_is_left(look):
     array = {"$class": reference(2)}
     objects = ["$null", array | {"NS.objects": [reference(3)] * 9_000}, {"$classname": "NSArray"}, array | {"NS.objects": [True] * 20_000}]
     assert timed(page, archived(objects)) == "Written out, the archive has more than 50000 elements"
-    # Each address is the one before it, twice.
+    # Each address refers to the previous one twice.
     urls = [{"$class": reference(2), "NS.base": reference(number + 1), "NS.relative": reference(number + 1)} for number in range(3, 15)]
     objects = ["$null", {"$class": reference(2), "NS.base": reference(3), "NS.relative": reference(3)}, {"$classname": "NSURL"}, *urls, "x" * 100_000]
     assert timed(page, archived(objects)) == "Written out, the archive's addresses have more than 1000000 letters"

@@ -1,4 +1,4 @@
-"""Previews of every kind, and files that would like to be more than files."""
+"""Previews of every kind, and malicious files."""
 
 import plistlib
 import struct
@@ -176,7 +176,7 @@ def test_hostile_files_do_nothing(open_page, server, name):
     page.wait_for_timeout(200)
     assert dialog.locator("script, iframe, object, embed, svg").count() == 0
     page.keyboard.press("Escape")
-    # Opened by itself it is a download and no page.
+    # Opened directly, it is a download instead of a page.
     with page.expect_download() as download:
         page.evaluate("url => { location.href = url }", url)
     with open(download.value.path(), "rb") as saved:

@@ -1,4 +1,4 @@
-"""Files put into a record on its page: chosen and dropped, replaced and removed, refused and cancelled."""
+"""Uploading files on a record's page: chosen and dropped, replaced and removed, refused and cancelled."""
 
 import json
 import random
@@ -52,8 +52,8 @@ def names(field: dict) -> list:
 
 
 def drop(page, field: str, *files: tuple[str, str]):
-    """Drops files onto a field, as the system does."""
-    # A page that was loaded anew after an upload takes files when its scripts are there.
+    """Drops files onto a field, like the system does."""
+    # After an upload the page reloads, and accepts files once its scripts are loaded.
     page.wait_for_load_state()
     transfer = page.evaluate_handle(
         "files => { const all = new DataTransfer(); for (const [name, text] of files) all.items.add(new File([text], name)); return all }", list(files)
@@ -140,7 +140,7 @@ def test_progress_grows_and_an_upload_is_cancelled(open_page, stage, line, tmp_p
     expect(bar).to_be_visible()
     seen = set()
     while len(seen) < 3:
-        # An error if the upload comes to its end before that.
+        # Fails if the upload finishes before that.
         seen.add(bar.evaluate("it => it.value", timeout=5000))
         page.wait_for_timeout(60)
     assert not problems(page)

@@ -1,4 +1,4 @@
-"""The tab Changes between two tokens, the timeline of a zone, what sets zones apart, and files in a feed."""
+"""The tab Changes between two tokens, the timeline of a zone, differences between zones, and files in a feed."""
 
 import pytest
 from playwright.sync_api import expect
@@ -44,7 +44,7 @@ def test_what_changed_between_two_tokens(open_page, stage, scripts):
     expect(again.locator("tbody th")).to_have_text(["between3"])
     expect(again.locator("tbody td").nth(1)).to_contain_text("created at")
     expect(again.locator("tbody td").nth(2)).to_contain_text("modified at")
-    # The question is the address.
+    # The address contains the query.
     page.goto(page.url)
     expect(changes.locator("tbody tr")).to_have_count(8)
     page.locator(".foot").get_by_role("link", name="Fetch what came after").click()
@@ -157,7 +157,7 @@ def test_files_in_a_feed_are_fetched_from_it(open_page, server):
     with page.expect_download() as download:
         live.get_by_role("link", name="b & c.txt").click()
     assert open(download.value.path(), "rb").read() == b"bc"
-    # Both kinds of rows read alike.
+    # Both kinds of rows look alike.
     text = live.locator("td").nth(3).inner_text()
     page.reload()
     expect(page.locator("tbody tr").nth(1).locator("td").nth(3)).to_have_text(text)

@@ -155,14 +155,14 @@ def test_a_zone_is_played_back_as_one_stream(open_page):
     assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
     done, total = (int(text.replace(",", "")) for text in feed.locator("[data-count]").inner_text().split(" of "))
     assert done == total > 600
-    # The page keeps the latest rows only, and the last change is on top.
+    # The page only keeps the latest rows, with the last change on top.
     expect(page.locator("tbody tr")).to_have_count(200)
     positions = [int(text.replace(",", "")) for text in page.locator("tbody td:first-child").all_inner_texts()]
     assert positions == sorted(positions, reverse=True)
     page.locator(".foot").get_by_role("link", name="Fetch again").click()
     expect(page.get_by_text("No changes since the token.")).to_be_visible()
     expect(page.locator(".told")).to_contain_text("still good")
-    # Since the token there is nothing to play back, and that is all of it.
+    # Since the token there are no changes, and the playback is complete.
     page.get_by_role("button", name="Play back").click()
     expect(feed).to_contain_text("0 of 0")
     assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
@@ -209,7 +209,7 @@ def test_changes_are_followed_and_none_is_missed(open_page, server):
     save("<b>first</b>")
     expect(live).to_have_count(1)
     expect(live.locator("th")).to_have_text("<b>first</b>")
-    # A row that came by itself reads like one that the server made.
+    # A live row looks like one that the server rendered.
     page_row = page.locator("tbody:not(.live) tr").locator("td, th").all_inner_texts()
     live_row = live.locator("td, th").all_inner_texts()
     assert [page_row[at].strip() for at in (1, 3, 4, 6)] == [live_row[at].strip() for at in (1, 3, 4, 6)] == ["created", "Note", "n", "Developer"]

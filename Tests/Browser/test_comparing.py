@@ -1,4 +1,4 @@
-"""Two records beside each other, and the ticks of the tab Fetch that lead there."""
+"""The comparison of two records, and the selection on the tab Fetch that leads there."""
 
 import csv
 import urllib.request
@@ -31,7 +31,7 @@ def test_a_record_is_found_to_compare_with(open_page):
     box.fill("Person/")
     options = page.locator("#names-of-other option")
     expect(options.first).to_have_attribute("value", "Person/ada")
-    # Names of this database are none of another's.
+    # Names of this database do not exist in the other one.
     place = page.locator("select[data-names-place][name=environment]")
     place.select_option("production")
     box.fill("Person/a")
@@ -50,7 +50,7 @@ def test_a_record_is_found_to_compare_with(open_page):
 def test_names_are_not_suggested_from_the_database_of_another_user(open_page, empty_server):
     container = "iCloud.com.example.Many"
     notes(empty_server, container)
-    # Where there are so many users, theirs is typed.
+    # With this many users, the user is typed instead of selected.
     for number in range(55):
         request = urllib.request.Request(
             f"{empty_server.address}/database/1/{container}/development/private/zones/list", headers={"X-Skylight-User": f"user-{number}"}
@@ -109,7 +109,7 @@ def test_mixed_types_stand_in_one_table(open_page):
     expect(table.locator("tr.group").last).to_contain_text("Not found")
     expect(table.locator("tr", has_text="Person/ada").locator("td.nofield").first).to_be_attached()
     assert not problems(page)
-    # What is ticked and fetched anew stays in this shape.
+    # The selection keeps the view when it is fetched again.
     page.get_by_label("Pick Person/ada").check()
     page.locator("[data-picking]").get_by_role("button", name="Fetch").click()
     expect(page.get_by_role("table", name="Records of Person: blank where a type has no such field")).to_be_visible()

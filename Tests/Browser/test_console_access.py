@@ -1,4 +1,4 @@
-"""The console of a server that wants credentials: signing in and out, and what a page of another port can't do."""
+"""The console of a server that requires credentials: signing in and out, and attacks from a page on another port."""
 
 import http.server
 import re
@@ -20,7 +20,7 @@ QUERY = CHAT + "/query?type=Message&zone=Chats"
 
 @pytest.fixture(scope="module")
 def closed():
-    """A server with the demo data that wants credentials."""
+    """A server with the demo data that requires credentials."""
     server = Server("--demo", "--auth", "required", SKYLIGHT_ADMIN_PASSWORD=PASSWORD)
     yield server
     server.stop()
@@ -28,7 +28,7 @@ def closed():
 
 @pytest.fixture
 def visit(browser, closed):
-    """A page in a context of its own."""
+    """A page in its own context."""
     contexts = []
 
     def visit(path="/", at=None, **options):
@@ -60,7 +60,7 @@ def test_signing_in_leads_back_to_the_page(visit, scripts):
     expect(page.get_by_text("You are signed out.")).to_be_visible()
     page.goto(QUERY)
     expect(page.get_by_role("heading", name="Sign in to the console")).to_be_visible()
-    # The way back shows nothing that was there.
+    # Navigating back shows no earlier content.
     page.go_back()
     assert page.locator("tbody th.name").count() == 0
 
@@ -85,20 +85,20 @@ def test_the_cookie_is_not_for_scripts_nor_for_other_sites(visit, closed):
 
 
 def test_pages_work_as_ever(visit):
-    """What is sent by forms, by scripts and by the web services' own requests."""
+    """Requests by forms, by scripts and by the pages' web service calls."""
     page = visit("/c/iCloud.com.example.Journal/development/private/zones")
     sign_in(page)
     page.get_by_label("New zone").fill("Signed in")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="Signed in")).to_be_visible()
-    # A form that scripts send, and the form that they put in its place.
+    # A form that scripts submit, and the form that replaces it.
     page.goto(QUERY)
     page.get_by_label("Field of filter 1").select_option("room")
     expect(page.get_by_label("Value of filter 1")).to_be_visible()
-    # The log asks for what is new by itself.
+    # The log polls for new requests by itself.
     page.goto(CHAT + "/requests")
     expect(page.get_by_text("Live", exact=True).first).to_be_visible()
-    # A stream of the services: the cookie goes with it.
+    # An event stream, which the cookie authenticates.
     page.goto(CHAT + "/changes?zone=Chats")
     page.get_by_role("button", name="Follow").click()
     expect(page.get_by_role("region", name="Feed")).to_contain_text("Live")
@@ -159,7 +159,7 @@ def test_a_session_that_ended_is_told_to_who_sends_a_form(visit):
 
 
 class OtherPage(http.server.BaseHTTPRequestHandler):
-    """A page on another port of the same machine, which browsers hold for the same site."""
+    """A page on another port of the same machine, which browsers treat as the same site."""
 
     def do_GET(self):
         self.send_response(200)
@@ -188,7 +188,7 @@ def test_a_page_of_another_port_can_use_no_session(visit, closed, other_port):
     read = "async url => { const answer = await fetch(url, { credentials: 'include' }); return [answer.status, await answer.text()] }"
     status, text = page.evaluate(read, closed.address + "/skylight/1/containers")
     assert status == 401 and "iCloud" not in text
-    # What the console shows can't be read at all.
+    # The page cannot read the console's content.
     assert page.evaluate(f"async url => {{ try {{ return await ({read})(url) }} catch {{ return 'unreadable' }} }}", closed.address + "/") == "unreadable"
     send = """async ([url, headers]) => {
       const answer = await fetch(url, { method: 'POST', credentials: 'include', headers, body: '{"operations":[]}' })
@@ -196,7 +196,7 @@ def test_a_page_of_another_port_can_use_no_session(visit, closed, other_port):
     }"""
     modify = "/database/1/iCloud.com.example.Journal/development/private/records/modify"
     assert page.evaluate(send, [closed.address + modify, {"X-Skylight-Access": "owner"}]) in (401, 421)
-    # A form, which needs no leave to be sent, takes the cookie along and changes nothing.
+    # A form needs no permission to be sent and carries the cookie, but changes nothing.
     page.evaluate("""url => {
       const form = document.createElement('form')
       form.method = 'post'

@@ -1,4 +1,4 @@
-"""Records that are copied one by one, and what users have."""
+"""Copying single records, and the data of users."""
 
 from playwright.sync_api import expect
 
@@ -20,7 +20,7 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     page.get_by_label("zone", exact=True).fill("Elsewhere")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("status")).to_contain_text("zone Elsewhere")
-    # Enter shows what another place comes to, and copies nothing.
+    # Enter previews another target, and copies nothing.
     page.get_by_label("zone", exact=True).fill("Copies")
     page.get_by_label("zone", exact=True).press("Enter")
     expect(page.get_by_role("status")).to_contain_text("zone Copies")
@@ -51,7 +51,7 @@ def test_ticked_records_are_copied_without_scripts(open_page, server):
     page.get_by_label("zone", exact=True).fill("Copies")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("status")).to_contain_text("2 records are copied. 1 is there already and is left as it is.")
-    # The preview has an address of its own, and what it leads to a tab.
+    # The preview has its own address, which can be opened in a new tab.
     page.goto("about:blank")
     page.go_back()
     with page.expect_popup() as popup:

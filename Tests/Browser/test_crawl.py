@@ -1,4 +1,4 @@
-"""Every page that links lead to: it is there without scripts, quick, small, and has nothing inline."""
+"""Every linked page works without scripts, is fast and small, and has no inline code."""
 
 import collections
 import html.parser
@@ -11,12 +11,12 @@ import pytest
 
 from page_server import Server
 
-# Pages that differ only in what they are about (which record, which token) are one kind; so many of a kind are visited.
+# Pages that only differ in their subject (record, token) are one kind. This many of each kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
 MILLISECONDS = 100
-# On a slow or busy machine, so many times what the start page takes there instead.
+# On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 20
-# Pages that say what every record of a type holds look at all of them.
+# Pages that read all records of a type.
 MEASURING = re.compile(r"/type\?.*usage=1|/(type|field)/remove\?|/reset\?.*count=1|/query\?.*count=all|/query\.[a-z]+\?.*all=1")
 BYTES_BEFORE_DATA = 100_000
 
@@ -45,14 +45,14 @@ def kind(url: str) -> tuple:
     if parts.path.startswith("/assets/"):
         return ("/assets", ())
     names = sorted({re.sub(r"\d+$", "", name) for name, _ in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)})
-    # A page of one container is made as that of another is; databases differ in what they can.
+    # Pages of containers are alike; databases differ in their capabilities.
     _, _, page = parts.path.removeprefix("/c/").partition("/")
     return (page if parts.path.startswith("/c/") and page else parts.path), tuple(names)
 
 
 @pytest.fixture
 def server():
-    """A server of its own: what other tests have left on the shared one is another thing each time."""
+    """A separate server, because other tests leave varying data on the shared one."""
     server = Server("--demo")
     yield server
     server.stop()
@@ -82,7 +82,7 @@ def test_every_page_that_links_lead_to(server):
             assert answer.headers["Content-Disposition"].startswith("attachment"), path
             assert len(body) == int(answer.headers["X-Skylight-Size"]), path
             continue
-        # A machine that is busy with other things gets more tries, and is measured by what the start page takes there.
+        # A busy machine gets more tries, and is measured relative to its start page.
         times, start = 40 if MEASURING.search(path) else 1, 0.0
         for _ in range(10):
             if milliseconds <= times * max(MILLISECONDS, START_PAGES * start):

@@ -1,4 +1,4 @@
-"""Schemas on their way: compared, deployed, exported, imported, reset."""
+"""Comparing, deploying, exporting, importing and resetting schemas."""
 
 import pytest
 from playwright.sync_api import expect
@@ -22,7 +22,7 @@ def test_from_development_to_production(open_page, server, scripts):
     expect(page.get_by_role("button", name="Deploy to production")).to_have_count(0)
     page.get_by_role("link", name="Compare").first.click()
     expect(page.locator("main")).to_contain_text("have the same schema")
-    # What production has can't go any more.
+    # A deployed type or field cannot be removed.
     page.goto(f"/c/{container}/development/private/schema")
     page.get_by_label("A schema in the schema language").fill("DEFINE SCHEMA\nRECORD TYPE Note (title STRING);")
     page.get_by_role("button", name="Show what would happen").click()
@@ -76,7 +76,7 @@ def test_a_wrong_line_has_its_place(open_page, server):
     expect(note).to_contain_text("line 3, column 15")
     assert note.locator("pre").inner_text() == "        title STRNG\n              ^"
     assert not problems(page)
-    # The text stays to be mended.
+    # The text stays in the form for correction.
     field = page.get_by_label("A schema in the schema language")
     field.fill(field.input_value().replace("STRNG", "STRING"))
     page.get_by_role("button", name="Show what would happen").click()

@@ -1,4 +1,4 @@
-"""Records made, changed and copied; conflicts; changes of many; files imported; containers renamed and deleted."""
+"""Creating, changing and copying records; conflicts; bulk changes; imports; renaming and deleting containers."""
 
 import json
 import re
@@ -14,7 +14,7 @@ BASE = "iCloud.com.example.Editing"
 
 @pytest.fixture
 def place(server, request):
-    """A container of the test's own, with a zone Notes and records that have a field of many types."""
+    """A container for one test, with a zone Notes and records with fields of many types."""
     container = BASE + re.sub(r"[^A-Za-z]", "", request.node.name)
     server.save(
         container, "Notes",
@@ -44,7 +44,7 @@ def box(page, name):
 
 
 def check(page, picture=None):
-    """A picture is kept of states that no address has."""
+    """Keeps screenshots of states without an address."""
     check_looks(page, picture=picture)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 860})
@@ -60,7 +60,7 @@ def test_a_record_is_edited(open_page, server, place, scripts):
     box(page, "data").fill("00ff")
     page.get_by_label("How data is written").select_option("hex")
     if scripts:
-        # The notation was changed behind what was typed, which was no base64 of what is meant.
+        # The notation was changed after typing, and the text is not valid base64.
         box(page, "data").fill("00ff")
     page.get_by_role("button", name="Remove value 1 of tags").click()
     page.get_by_role("button", name="+ value").first.click()
@@ -177,7 +177,7 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
     page = open_page(place + "/query?type=Item&zone=Notes&filter1=shelf&is1=EQUALS&value1=left")
     page.get_by_role("link", name="Change all that match…").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("shelf is left")
-    # A choice made before the scripts are there waits for the button Choose.
+    # A choice made before the scripts are loaded waits for the button Choose.
     page.wait_for_load_state()
     page.get_by_label("Field to change").select_option("n")
     box(page, "n").fill("-1")
@@ -240,7 +240,7 @@ def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp
     page.get_by_label("Zone", exact=True).select_option("Notes")
     page.get_by_role("button", name="Show what would happen").click()
     expect(page.get_by_role("heading", name="3 rows would become records")).to_be_visible()
-    # A column of numbers and one word is text: nothing is lost, and the preview shows it.
+    # A column of numbers and one word becomes text. Nothing is lost, and the preview shows it.
     expect(page.get_by_role("region", name="Fields and columns").locator("tr", has_text="elevation")).to_contain_text("STRING")
     page.get_by_label("record names").select_option("iata")
     page.get_by_role("button", name="Show it again").click()

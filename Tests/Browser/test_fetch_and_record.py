@@ -69,7 +69,7 @@ def test_what_refers_to_a_record_is_grouped_by_type_and_field(open_page, server)
         ("Note room", "is deleted with it DELETE_SELF", "20"), ("Note seenIn", "stays, and points to nothing NONE", "20"),
         ("Key opens", "keeps it from being deleted VALIDATE", "1"),
     }
-    # Each record once, however often it refers, and only some of many at first.
+    # Each referrer is listed once, and at first only a part of them.
     notes = page.get_by_role("list", name="Note records that refer to this one", exact=True)
     expect(notes.get_by_role("link")).to_have_count(12)
     page.get_by_text("8 more", exact=True).click()

@@ -1,4 +1,4 @@
-"""What stands around every page: colours by choice, keys, and columns that can be chosen and made wider."""
+"""The common parts of all pages: themes, keyboard shortcuts, and selectable and resizable columns."""
 
 import re
 
@@ -15,7 +15,7 @@ def paper(page):
 
 
 def press(page, *keys):
-    """Presses keys once the page listens to them."""
+    """Presses keys once the page's scripts are ready."""
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
     for key in keys:
         page.keyboard.press(key)

@@ -1,4 +1,4 @@
-"""What became of a record and the way back to it, and the check of all records: with scripts and without, light and dark, wide and narrow."""
+"""The history of a record, restoring a version, and the check of all records: with and without scripts, in both themes and widths."""
 
 import pytest
 from playwright.sync_api import expect
@@ -24,7 +24,7 @@ def delete(server, name):
 
 @pytest.fixture(scope="module")
 def plans(server):
-    """A record with four versions, one that is gone, and some that are not in order."""
+    """A record with four versions, a deleted one, and some with problems."""
     save(server, "house", {})
     save(server, "walls", {"title": {"value": "Walls", "type": "STRING"}, "cost": {"value": 1200, "type": "INT64"}})
     save(server, "walls", {"title": {"value": "Walls and a door", "type": "STRING"}, "notes": {"value": "timber " * 60, "type": "STRING"}}, parent="house")
@@ -65,7 +65,7 @@ def test_a_version_is_restored_without_scripts(open_page, plans):
 def test_what_somebody_else_saved_meanwhile_is_not_overwritten(browser, plans):
     save(plans, "window", {"title": {"value": "one", "type": "STRING"}})
     save(plans, "window", {"title": {"value": "two", "type": "STRING"}})
-    # A context of its own: Chromium says to its console that the answer is a conflict, as it should be.
+    # In its own context, because Chromium logs the expected conflict in its console.
     context = browser.new_context(base_url=plans.address, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{THERE}/record/history?zone=Plans&name=window")

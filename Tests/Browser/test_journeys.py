@@ -1,4 +1,4 @@
-"""The ways of a developer, each from the trouble to its end.
+"""Complete tasks of a developer, from the problem to the solution.
 
 Those that others' tests walk are not walked again here:
 
@@ -23,14 +23,14 @@ ZONE = {"zoneName": "Notes"}
 
 
 def notes(server, container: str, names, zone: str = "Notes") -> str:
-    """Saves notes, and returns the address of the pages of their database."""
+    """Saves notes, and returns the address of their database's pages."""
     server.save(container, zone, *[
         {"recordType": "Note", "recordName": name, "fields": {"title": {"value": f"About {name}"}, "rank": {"value": rank}}} for rank, name in enumerate(names)])
     return f"/c/{container}/development/private"
 
 
 class Phone:
-    """A client that keeps a change token, and what it made of the answers."""
+    """A client that keeps a change token and a copy of the zone."""
 
     def __init__(self, server, container: str):
         self.address = f"{server.address}/database/1/{container}/development/private"
@@ -38,7 +38,7 @@ class Phone:
         self.token = None
 
     def pull(self, zone: str = "Notes") -> dict:
-        """One pull to its end. Returns the last answer."""
+        """One complete pull. Returns the last answer."""
         while True:
             asked = {"zoneID": {"zoneName": zone}} | ({"syncToken": self.token} if self.token else {})
             request = urllib.request.Request(
@@ -76,14 +76,14 @@ def test_an_expired_token_from_the_error_to_a_pull_from_nothing(open_page, serve
     refused = phone.pull()
     assert refused["zones"][0]["serverErrorCode"] == "BAD_REQUEST"
 
-    # The error says what it is, and leads to the request that got it.
+    # The error explains itself, and links to the request that got it.
     page = open_page(there + "/errors", java_script_enabled=scripts)
     paste(page, "The error", json.dumps(refused))
     card = page.locator(".errorcard").first
     expect(card).to_contain_text("client knowledge differs from server knowledge")
     expect(card).to_contain_text("without a token")
     keep(page, f"journey broken sync, the error {'with' if scripts else 'without'} scripts")
-    # So does the list of requests: it is the one that failed, inside of a 200.
+    # So does the list of requests: the failed item is inside a 200.
     page.goto(there + "/requests?errors=1&client=Phone")
     page.locator("tbody tr").first.get_by_role("link", name="changes/zone").click()
     expect(page.locator("main")).to_contain_text("client knowledge differs from server knowledge")
@@ -98,7 +98,7 @@ def test_an_expired_token_from_the_error_to_a_pull_from_nothing(open_page, serve
     page.goto(there + "/clients")
     expect(page.get_by_role("region", name="Phone as Developer", exact=True)).to_contain_text("expired")
 
-    # Which is done: all of it anew, and what did not come is gone.
+    # The client starts over: it fetches everything again, and drops everything else.
     phone.token, phone.records = None, set()
     phone.pull()
     assert phone.records == {"d", "e"}
@@ -124,7 +124,7 @@ def test_a_token_of_another_zone_is_told_from_the_right_one(open_page, server):
     page = open_page(there + "/errors")
     paste(page, "The error", json.dumps(refused))
     expect(page.locator(".errorcard").first).to_contain_text("Unknown sync continuation type")
-    # Nothing is wrong with the token but where it was sent.
+    # The token is fine, but was sent to the wrong zone.
     page.goto(there + "/token")
     paste(page, "Token, archive, dump or JSON", wrong)
     expect(page.get_by_text("This token is good")).to_be_visible()
@@ -153,7 +153,7 @@ def test_what_another_process_saves_is_followed(open_page, server, tmp_path):
     subprocess.run(
         [binary(), "import", str(file), "--url", server.address, "--container", container, "--type", "Note", "--zone", "Notes", "--name-field", "name"],
         check=True, capture_output=True, timeout=60)
-    # A client of a few lines at the same time as the page, in a process of its own.
+    # A small client in its own process, at the same time as the page.
     program = """
 import json, sys, urllib.request
 for number in range(20):
@@ -164,14 +164,14 @@ for number in range(20):
     subprocess.run([sys.executable, "-c", program, f"{server.address}/database/1/{container}/development/private/records/modify"], check=True, timeout=60)
     names += [f"own {number:02}" for number in range(20)]
     expect(feed).to_contain_text("170 changes followed")
-    # Each once, in the order of the commits, the last one on top.
+    # Each once, in the order of the commits, with the last one on top.
     assert page.locator("tbody.live tr th").all_inner_texts() == names[::-1]
     keep(page, "journey live following")
 
 
 # MARK: By keyboard alone
 
-# What the focus is on, whether one sees it, and whether something lies over it.
+# The focused element, its visibility, and any element that covers it.
 FOCUS = """
 () => {
   const element = document.activeElement
@@ -190,7 +190,7 @@ FOCUS = """
 
 
 def tab_to(page, name: str, most: int = 90):
-    """Goes on with Tab until something of this name has the focus; what has it meanwhile can be seen, each time."""
+    """Presses Tab until the element with this name has the focus. Every focused element on the way must be visible."""
     passed = []
     for _ in range(most):
         page.keyboard.press("Tab")
@@ -210,7 +210,7 @@ def test_from_the_start_page_to_an_edited_record_without_a_mouse(open_page, serv
     page.keyboard.type(container)
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_be_visible()
-    # A type that saves have made can't be listed, as in CloudKit, until its recordName has an index.
+    # A type that a save created cannot be listed, as in CloudKit, until its recordName has an index.
     tab_to(page, "Add QUERYABLE to recordName")
     page.keyboard.press("Enter")
     expect(page.locator("tbody tr")).to_have_count(3)
@@ -226,7 +226,7 @@ def test_from_the_start_page_to_an_edited_record_without_a_mouse(open_page, serv
     rows = page.locator("tbody tr")
     count = rows.count()
     assert count >= 1
-    # From row to row, and into one.
+    # From row to row, and into a record.
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("j")
     assert page.evaluate(FOCUS)["problem"] is None
@@ -268,7 +268,7 @@ def test_the_main_ways(open_page, server, screen):
     visited = []
 
     def look(title: str):
-        """Each page one comes to is what it should be, and all of it is in sight."""
+        """Each page is the expected one, and fits the window."""
         visited.append(title)
         page.wait_for_load_state()
         if screen == "narrow":
@@ -281,7 +281,7 @@ def test_the_main_ways(open_page, server, screen):
 
     look("start")
     page.get_by_role("link", name=container, exact=True).click()
-    # A type that saves have made can't be listed, as in CloudKit, until its recordName has an index.
+    # A type that a save created cannot be listed, as in CloudKit, until its recordName has an index.
     expect(page.get_by_role("alert")).to_contain_text("not marked queryable")
     look("refused query")
     page.get_by_role("button", name="Add QUERYABLE to recordName").click()

@@ -41,7 +41,7 @@ class Key:
 
 
 def send(server, headers, target=TARGET, body=BODY):
-    """The status of a request, and what the log knows it by."""
+    """The status of a request, and its identifier in the log."""
     request = urllib.request.Request(server.address + target, body, headers)
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:
@@ -162,7 +162,7 @@ def test_the_commands_that_are_shown_sign_a_request(server, tmp_path):
 def test_a_refused_signature_is_explained_part_by_part(open_page, server, key):
     headers = key.headers()
     assert send(server, headers)[0] == 200
-    # The same signature with a body that differs by a byte, and one over the path without its query.
+    # The same signature with a changed byte in the body, and one over the path without its query.
     status, changed = send(server, headers, body=BODY.replace(b"Message", b"Massage"))
     assert status == 401
     status, bare = send(server, key.headers(target=TARGET.split("?")[0]))

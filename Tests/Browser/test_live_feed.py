@@ -1,4 +1,4 @@
-"""Following a zone through ten thousand saves: paused, cut off, and in two browsers. Nothing is missed or doubled, and pages stay small."""
+"""Follows a zone through ten thousand saves: paused, disconnected, and in two browsers. Nothing is missed or duplicated, and pages stay small."""
 
 import pytest
 from cut_line import CutLine
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 COUNT = 10_000
 BATCH = 200
 
-# Keeps the positions of all changes that an event source brings, beside what the page does with them.
+# Records the positions of all changes from an event source, independently of the page.
 LISTENING = """
 window.heard = []
 const Plain = window.EventSource
@@ -29,14 +29,14 @@ def line(server):
 
 @pytest.fixture
 def cut_page(browser, line):
-    """A page at the end of the line. What it says to the console when the line is cut is no error."""
+    """A page behind the proxy. Console messages about cut connections are not errors."""
     context = browser.new_context(base_url=line.address)
     yield context.new_page()
     context.close()
 
 
 def save(server, container, start, count):
-    """Saves records one after the other, and returns their positions, which their change tags are in base 36."""
+    """Saves records one by one, and returns their positions, which are their change tags in base 36."""
     positions = []
     for first in range(start, start + count, BATCH):
         names = [f"r{number:05}" for number in range(first, min(first + BATCH, start + count))]
@@ -47,7 +47,7 @@ def save(server, container, start, count):
 
 
 def weight(page):
-    """Nodes of the page, and bytes of its scripts, when what is not needed is gone."""
+    """The numbers of DOM nodes and of bytes used by scripts, after garbage collection."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     session.send("Performance.enable")
@@ -74,7 +74,7 @@ def test_ten_thousand_saves_are_followed_once_each(open_page, cut_page, server, 
     before = weight(paused)
     feed.get_by_role("button", name="Pause").click()
     expect(feed).to_contain_text("Paused")
-    # One browser is paused through all of it; the other is cut off in between, twice.
+    # One browser is paused all the time; the other is disconnected twice.
     for part in range(1, 4):
         start = 200 + (part - 1) * 3_200
         positions += save(server, container, start, 3_200 if part < 3 else COUNT - start)
@@ -91,14 +91,14 @@ def test_ten_thousand_saves_are_followed_once_each(open_page, cut_page, server, 
         expect(page.locator("tbody.live tr")).to_have_count(200)
         last = page.locator("tbody.live th")
         assert last.first.inner_text() == "r09999" and last.last.inner_text() == "r09800"
-    # As many rows as before, and far less than the changes that came in between would take.
+    # As many rows as before, and far less memory than the changes would take.
     nodes, heap = weight(paused)
     assert nodes < before[0] * 1.5 and heap < before[1] + 8_000_000
-    # Both go on, with what is new and nothing else.
+    # Both continue with new changes only.
     positions += save(server, container, COUNT, 1)
     for page in (paused, cut):
         expect(page.locator("[data-count]")).to_have_text("10,001 changes followed", timeout=60_000)
         assert page.evaluate("heard") == positions
-    # The token in the foot stands after all of it.
+    # The token in the footer is after all changes.
     paused.locator(".foot").get_by_role("link", name="Fetch again").click()
     expect(paused.get_by_text("No changes since the token.")).to_be_visible()

@@ -1,4 +1,4 @@
-"""What a page weighs before data, as it is sent, and how soon it is there."""
+"""The size of a page without data, as transferred, and its loading time."""
 
 import functools
 import gzip
@@ -13,12 +13,12 @@ from pages import PAGES
 
 BYTES = 100_000
 SECONDS = 0.1
-# On a slow or busy machine, so many times what the start page takes there instead.
+# On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 20
-# Pages that look at every record to say what they say, and so much more time they may take.
+# Pages that read every record, and the additional time they may take.
 MEASURING = re.compile(r"usage=1|/(type|field)/remove\?|dry=1|facet=")
 TIMES = 10
-# Below this nothing is compressed.
+# Smaller answers are not compressed.
 SMALL = 1024
 
 
@@ -34,7 +34,7 @@ def get(server, path: str) -> tuple[bytes, http.client.HTTPResponse]:
 
 @functools.cache
 def static_file(server, path: str) -> tuple[int, list[str]]:
-    """The bytes of a file as it is sent, and what it imports."""
+    """The transferred bytes of a file, and its imports."""
     body, answer = get(server, path)
     text = gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
     assert answer.headers["Content-Encoding"] == "gzip" or len(text) < SMALL, f"{path} is not compressed"

@@ -1,4 +1,4 @@
-"""Rows of a query's answer that are ticked: fetched, sent as a file, deleted."""
+"""Selected rows of a query's result: fetched, exported, deleted."""
 
 import csv
 
@@ -22,7 +22,7 @@ def test_rows_are_picked_and_deleted(open_page, server):
     bar.get_by_role("button", name="Fetch").click()
     expect(page.get_by_label("names")).to_have_value("note0\nnote1\nnote2\nnote3")
     page.go_back()
-    # A browser that comes back may have forgotten what was ticked.
+    # After navigating back, the browser may have lost the selection.
     page.get_by_label("Pick all records of this page").check()
     page.get_by_label("Pick note4").uncheck()
     with page.expect_download() as download:

@@ -1,4 +1,4 @@
-"""The tab Query: the sentence, the answer, and the way on when it is refused."""
+"""The tab Query: the sentence, the results, and the remedy for a refused query."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A refused query gets all its indexes with one click; a dear one is explained and gets the index it is advised."""
+"""A refused query gets all its indexes with one click; a slow one is explained and gets the recommended index."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def drop_all(page, there):
     while page.get_by_role("button", name="Drop ").count():
         name = page.get_by_role("button", name="Drop ").first.get_attribute("aria-label")
         page.get_by_role("button", name=name, exact=True).click()
-        # The answer is there, and not only the old page gone.
+        # Waits for the new page, not only for the end of the old one.
         added = name.replace("Drop ", "Add ").replace(" from ", " to ")
         expect(page.get_by_role("button", name=added, exact=True)).to_have_count(1)
 
@@ -55,12 +55,12 @@ def test_all_indexes_with_one_click(open_page, server, scripts):
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_the_answer_comes_when_the_index_is_built(open_page, server, scripts):
-    # More records than are indexed within a save.
+    # Too many records to be indexed within a save.
     there = items(server, f"iCloud.com.example.Built{int(scripts)}", count=5600)
     page = open_page(there + "/types", java_script_enabled=scripts)
     drop_all(page, there)
     page.goto(f"{there}/query?type=Item&sort1=title&zone=Items&filter1=year&is1=GREATER_THAN&value1=5")
-    # Entries that are still being taken away are no reason to be refused for good.
+    # Entries that are still being removed only delay the query.
     page.get_by_role("button", name="Add all 2 indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(50, timeout=60_000)
     expect(page.get_by_role("alert")).to_have_count(0)
@@ -126,7 +126,7 @@ def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server
 
     with pytest.raises(Exception):
         ask()
-    # Not by the Query page: the list that it is refused would be counted too.
+    # Not on the Query page, because the refusal of its list would count too.
     page.goto(there + "/types")
     page.get_by_role("link", name="Query advice").click()
     refused = page.get_by_role("region", name="Refused queries of late")

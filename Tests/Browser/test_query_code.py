@@ -1,4 +1,4 @@
-"""What a page asked as code: the commands give what the page gave, Swift parses, CloudKit JS runs."""
+"""Queries as code: the commands give the same results as the page, the Swift parses, and the CloudKit JS runs."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ CHAT_PAGES = {
     "changes backwards": CHAT + "/changes?zone=Chats&order=reverse&limit=50",
 }
 
-# The odd container is made of the fixture `odd`, whose pages are known only then.
+# The container is made by the fixture `odd`, so its pages are only known then.
 WAYS = ["query", "explain", "fetch", "changes of a zone", "changes of the database", "record", *CHAT_PAGES]
 
 
@@ -95,7 +95,7 @@ def test_the_commands_of_a_record(open_page, odd):
     before = run(fetch)["records"][0]
     saved = run(save)["records"][0]
     assert saved["fields"] == before["fields"] and saved["recordChangeTag"] != before["recordChangeTag"]
-    # The record is another one now: what the page said of it is refused.
+    # The record has changed meanwhile, so the old command is refused.
     assert run(save)["records"][0]["serverErrorCode"] == "CONFLICT"
     assert run(deletion)["records"][0]["serverErrorCode"] == "CONFLICT"
     page.reload()
@@ -119,7 +119,7 @@ def test_swift_parses(open_page, way, tmp_path):
         assert checked.returncode == 0 and "error:" not in checked.stderr, f"{text}\n{checked.stderr}"
 
 
-# Stands for CloudKit JS: its calls of the documentation become the requests that CloudKit JS sends.
+# A substitute for CloudKit JS: its documented calls become the requests that CloudKit JS sends.
 STAND_IN = """
 async ([code]) => {
   const asked = [], printed = []
@@ -163,7 +163,7 @@ def test_javascript_runs(open_page, way):
     shown = names(page)
     texts = [text for title, text in samples(page) if title == "CloudKit JS"]
     assert len(texts) in (1, 3)
-    # A page without the console's rules about scripts, of the same origin.
+    # A page of the same origin without the console's script restrictions.
     page.route("**/playground", lambda route: route.fulfill(body="<title>x</title>", content_type="text/html"))
     page.goto("/playground")
     for text in texts[:2]:

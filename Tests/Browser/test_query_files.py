@@ -1,4 +1,4 @@
-"""The answer of a query as a file: JSON, NDJSON and CSV, of this page and of all."""
+"""The result of a query as a file: JSON, NDJSON and CSV, for one page and for all."""
 
 import csv
 import io

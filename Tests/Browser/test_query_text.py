@@ -1,4 +1,4 @@
-"""A query as text, in step with its form."""
+"""The text form of a query stays in step with its form."""
 
 import pytest
 from playwright.sync_api import expect
@@ -34,7 +34,7 @@ def test_the_text_follows_the_form_as_it_changes(open_page):
     expect(page.get_by_label("as text")).to_have_value('room = "x y"')
     page.get_by_role("button", name="+ filter").click()
     page.get_by_label("Field of filter 2").select_option("sentAt")
-    # The form comes anew with the comparisons of the field.
+    # The form is replaced by one with the comparators of the field.
     expect(page.get_by_label("Comparison of filter 2")).to_have_value("GREATER_THAN")
     page.get_by_label("Value of filter 2").fill("2026-01-01")
     page.get_by_label("Field of sort 1").select_option("sentAt")

@@ -1,4 +1,4 @@
-"""The values of a field, counted, and narrowed to."""
+"""Counting the values of a field, and filtering by them."""
 
 import pytest
 from playwright.sync_api import expect

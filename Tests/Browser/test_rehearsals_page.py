@@ -1,4 +1,4 @@
-"""The page Rehearsals, and the banner that stands above every page while something is on."""
+"""The page Rehearsals, and the banner on every page while a fault is active."""
 
 import json
 import urllib.error
@@ -14,7 +14,7 @@ from pages import CHAT, PAGES
 
 @pytest.fixture(scope="module")
 def stage():
-    """A server of its own: what is rehearsed is on every page of it."""
+    """A separate server, because active faults show on all its pages."""
     server = Server("--demo")
     yield server
     server.stop()
@@ -142,7 +142,7 @@ def test_actions_need_a_post_from_here(stage):
         with pytest.raises(urllib.error.HTTPError) as error:
             urllib.request.urlopen(request)
         assert error.value.code == 403
-    # Whoever sends elsewhere by the name of the page before is not followed.
+    # A Referer from elsewhere is not followed.
     request = urllib.request.Request(stage.address + "/rehearsals/stop", b"", {"Referer": "https://example.com//example.com/c/"})
     assert urllib.request.urlopen(request).url == stage.address + "/"
     request = urllib.request.Request(stage.address + CHAT + "/rehearsals/start", b"start=throttled&count=x")

@@ -1,4 +1,4 @@
-"""What the server saw: Requests, Clients, and why a client never got a record. Clients here are a few lines of their own, each with a mistake."""
+"""The pages Requests and Clients, and why a client did not get a record. The clients here are a few lines each, with one mistake."""
 
 import concurrent.futures
 import contextlib
@@ -22,7 +22,7 @@ ZONE = {"zoneName": "Notes"}
 
 @pytest.fixture(scope="module")
 def watched():
-    """A server of its own: nobody else's requests are in its log."""
+    """A separate server, so that its log has no other requests."""
     server = Server()
     server.save(CONTAINER, "Notes", *[{"recordType": "Note", "recordName": f"note-{number}", "fields": {"title": {"value": f"text {number}"}}} for number in range(5)])
     yield server
@@ -65,7 +65,7 @@ def rows(page):
 
 
 def make_conflict(server) -> str:
-    """The name of a client that has just sent something of which a part is refused."""
+    """The name of a client whose last request was partly refused."""
     name = f"pyicloud-{uuid.uuid4()}"
     answer = Client(server, name).ask(
         "records/modify",
@@ -85,7 +85,7 @@ def make_conflict(server) -> str:
 def test_a_request_appears_within_a_second_with_its_item_errors(open_page, watched):
     page = open_page(f"{THERE}/requests", at=watched)
     expect(page.locator("[data-state]")).to_have_text("Live")
-    # A machine that is busy with other things gets more tries.
+    # A busy machine gets more tries.
     for _ in range(5):
         row = rows(page).filter(has_text=make_conflict(watched)).first
         with contextlib.suppress(AssertionError):
@@ -114,7 +114,7 @@ def test_a_replay_gives_the_same_answer(open_page, watched, scripts):
     page.get_by_role("link", name="records/lookup").click()
     page.get_by_role("button", name="Replay").click()
     expect(page.locator("main")).to_contain_text("The same answer.")
-    # Something else is stored now.
+    # The stored data has changed.
     watched.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": "note-1", "fields": {"title": {"value": "changed"}, "more": {"value": scripts}}})
     page.get_by_role("button", name="Replay").click()
     expect(page.locator("main")).to_contain_text("Another answer:")
@@ -198,13 +198,13 @@ def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
     first.get_by_role("button", name="Resume").click()
     expect(first.locator("[data-count]")).to_have_text("710 new requests")
     for page in (first, second):
-        # No more rows than a page can bear, each once.
+        # The number of rows is limited, and each request is there once.
         assert rows(page).count() == 500
         links = page.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")
         assert len(set(links)) == 500
     assert [row for row in first.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")] == links
     expect(first.locator("[data-shown]")).to_have_text("500 requests")
-    # What the table dropped is behind it, and nothing in between is left out.
+    # The requests that the table dropped are on the next page, without a gap.
     first.get_by_role("link", name="Older ›").click()
     first.wait_for_url("**before=**")
     older = first.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")
@@ -224,7 +224,7 @@ def forgetful():
 
 
 def look_up(server, count, connections=4):
-    """Asks for one record so often, on connections that are kept open. Saves and lookups alternate."""
+    """Requests one record repeatedly over keep-alive connections. Saves and lookups alternate."""
     place = urllib.parse.urlsplit(server.address)
     path = f"/database/1/{CONTAINER}/development/private/records/"
     lookup = json.dumps({"zoneID": ZONE, "records": [{"recordName": "note"}]})
@@ -246,7 +246,7 @@ def look_up(server, count, connections=4):
 
 
 def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, open_page):
-    """Two pages, one of them paused for two thousand saves and lookups: nothing is doubled, and what is missed is counted."""
+    """Two pages, one paused for two thousand saves and lookups: nothing is duplicated, and missed requests are counted."""
     paused = open_page(f"{THERE}/requests?client=many", at=forgetful)
     following = open_page(f"{THERE}/requests?client=many", at=forgetful)
     look_up(forgetful, 40)

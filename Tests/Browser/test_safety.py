@@ -1,4 +1,4 @@
-"""What users write is shown and never interpreted; nothing changes on GET or for other sites."""
+"""User content is displayed and never interpreted. GET requests and other sites change nothing."""
 
 import urllib.error
 import urllib.request
@@ -11,7 +11,7 @@ from pages import CHAT
 NASTY = [
     '"><script>alert(1)</script>',
     "'><img src=x onerror=alert(1)>",
-    # A quotation mark that is one character with the accent behind it.
+    # A quotation mark that forms one character with the accent after it.
     '"\u0301 autofocus onfocus=alert(1) x="',
     "<\u0301script>alert(1)</script>",
     "{{title}} {{{title}}} {{&title}}",
@@ -20,7 +20,7 @@ NASTY = [
     "line one\r\n   line two\u2028three\u202e",
 ]
 
-# The scripts of a page, and what can only have come from users.
+# The scripts of a page, and elements that can only come from user content.
 LOOK = """[
   [...document.scripts].map(script => script.getAttribute('src') ?? ''),
   [...document.querySelectorAll('main img, main script, [onfocus], [onerror], [autofocus]')].map(it => it.outerHTML)
@@ -54,7 +54,7 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
     page = open_page("/")
     for url in urls:
         page.goto(there + url)
-        # Both are ours: the one that sets colours, and the modules.
+        # Both are the console's own: the theme script and the modules.
         scripts, strange = page.evaluate(LOOK)
         assert [source.split("?")[0] for source in scripts] == ["/static/theme.js", "/static/skylight.js"] and strange == [], url
     page.goto(f"{there}/record?zone={quoted}&name={quoted}")

@@ -1,4 +1,4 @@
-"""Queries kept under a name, and those that this browser asked of late."""
+"""Queries saved under a name, and the recent ones of this browser."""
 
 from playwright.sync_api import expect
 
@@ -22,7 +22,7 @@ def test_queries_are_saved_and_remembered(open_page, server):
     page.get_by_role("link", name="All <of> them").click()
     expect(page.get_by_label("Value of filter 1")).to_have_value("0")
     assert names(page) == [f"note{number}" for number in range(5)]
-    # In production the same question is asked.
+    # The same query in production.
     page.goto("/c/iCloud.com.example.Saved/production/private/query?type=Note")
     page.locator("summary", has_text="Saved queries").click()
     expect(page.get_by_role("link", name="All <of> them")).to_have_attribute("href", first.replace("development", "production").replace("type=Note&zone=Notes", "zone=Notes&type=Note"))

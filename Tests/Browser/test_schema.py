@@ -13,7 +13,7 @@ BOTH = pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "w
 
 @pytest.fixture(scope="module")
 def stage():
-    """A server of its own: each test makes a container."""
+    """A separate server; each test creates a container."""
     server = Server()
     yield server
     server.stop()
@@ -26,7 +26,7 @@ def open_here(open_page, stage):
 
 @pytest.fixture
 def there(stage, request):
-    """A container of the test's own, with a few notes."""
+    """A container for one test, with a few notes."""
     container = "iCloud.com.example." + re.sub(r"[^A-Za-z0-9]", "", request.node.name)
     stage.save(
         container, "Notes",
@@ -186,7 +186,7 @@ def test_production_is_shown_and_left_alone(open_here, there):
 
 
 def working(page, steps, path="/indexes"):
-    """Puts work on indexes on the page: one look after the other sees the next step, and after the last one none."""
+    """Simulates index builds on the page: each request sees the next step, and after the last one none."""
     looks = []
 
     def answer(route):

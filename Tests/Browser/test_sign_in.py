@@ -1,4 +1,4 @@
-"""The page on which users of an app sign in, on a server that requires credentials, and the ways that the token goes back to the app."""
+"""The sign-in page for users of an app, on a server that requires credentials, and how the token gets back to the app."""
 
 import http.server
 import json
@@ -19,7 +19,7 @@ from pictures import keep
 PASSWORD = "correct horse battery"
 DATABASE = "/database/1/iCloud.com.example.Chat/development"
 
-# An app as a page of another origin: it asks, opens the window that it is told of, and asks again with what that window says.
+# An app on a page of another origin: it sends a request, opens the sign-in window it is told, and repeats the request with the window's token.
 APP = """<!doctype html><title>App</title><button>Sign in</button><output></output>
 <script>
 const said = new URLSearchParams(location.search)
@@ -75,7 +75,7 @@ def window(browser, stage):
 
 @pytest.fixture
 def administrator(window):
-    """A page of the console, of somebody who signed in to it."""
+    """A page of the console with a signed-in administrator."""
     page = window()
     page.goto(CHAT + "/keys")
     page.get_by_label("Password").fill(PASSWORD)
@@ -105,7 +105,7 @@ def open_form_of_new_users(page):
 
 
 def ask(stage, path, **parameters):
-    """The status, the headers and the body of what is asked by GET."""
+    """The status, headers and body of a GET."""
     url = stage.address + DATABASE + path + ("?" + urllib.parse.urlencode(parameters, quote_via=urllib.parse.quote, safe="") if parameters else "")
     try:
         with urllib.request.urlopen(url, timeout=20) as answer:
@@ -132,9 +132,9 @@ def test_a_new_user_signs_in_and_asks_again(window, stage, administrator, script
     page.goto(refused["redirectURL"])
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     expect(page.locator("main")).to_contain_text("iCloud.com.example.Chat")
-    # Neither the console's pages nor its containers.
+    # An app's user has access neither to the console's pages nor to its containers.
     expect(page.get_by_role("navigation")).to_have_count(0)
-    # Who came without an API token is told of no users.
+    # Without an API token, the page reveals no users.
     expect(page.get_by_role("list", name="Users")).to_have_count(0)
     expect(page.locator("main")).to_contain_text("the app must send its API token")
     open_form_of_new_users(page)
@@ -150,9 +150,9 @@ def test_a_new_user_signs_in_and_asks_again(window, stage, administrator, script
     assert rotated != token
     _, _, caller = ask(stage, "/public/users/caller", ckWebAuthToken=rotated)
     assert caller["users"][0]["nameComponents"]["givenName"] == "Mary"
-    # The older one is good for a grace time.
+    # The older token is valid for a grace time.
     assert ask(stage, "/private/zones/list", ckWebAuthToken=token)[0] == 200
-    # What was revoked is not.
+    # A revoked token is not.
     administrator.goto(CHAT + "/keys")
     administrator.get_by_role("link", name=f"Sign {name} out").click()
     administrator.get_by_role("button", name="Sign out").last.click()
@@ -186,7 +186,7 @@ def test_the_window_that_asked_is_told_and_closes(window, stage, app, administra
         "async ([url, token]) => { const a = await fetch(`${url}&ckWebAuthToken=${encodeURIComponent(token)}`); "
         "return [a.status, a.headers.get('X-Apple-CloudKit-Web-Auth-Token')] }", [asked, data["ckWebAuthToken"]])
     assert answered[0] == 200 and answered[1] not in (None, data["ckWebAuthToken"])
-    # Without the API token it was signed in under, the session is worth nothing.
+    # Without the API token of its sign-in, the session is invalid.
     assert ask(stage, "/private/zones/list", ckWebAuthToken=data["ckWebAuthToken"])[0] == 401
 
 
@@ -201,7 +201,7 @@ def test_a_callback_is_gone_to(window, stage, app, administrator, scripts):
     page.get_by_role("button", name="Sign in as Grace").click()
     page.wait_for_url(f"{app}/back?**")
     address = urllib.parse.urlsplit(page.url)
-    # As clients read it, who take a plus for a plus.
+    # For clients that take a plus sign literally.
     assert "+" not in address.query
     said = urllib.parse.parse_qs(address.query)
     assert said["step"] == ["2"] and said["ckWebAuthToken"] == said["ckSession"]

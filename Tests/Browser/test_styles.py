@@ -1,4 +1,4 @@
-"""The style sheet holds nothing that no page uses, and its names are used as they are written."""
+"""The style sheet has no unused rules, and all used names exist."""
 
 import re
 
@@ -14,7 +14,7 @@ SOURCES = "\n".join(
     for folder, kind in [("Templates", "*.mustache"), ("Public", "*.js"), ("Sources/Console", "**/*.swift"), ("Sources/Workbench", "**/*.swift")]
     for path in sorted((PACKAGE / folder).glob(kind))
 )
-# Names that are put together, such as "depth\(number)" and side-{{change}}.
+# Composed names, such as "depth\(number)" and side-{{change}}.
 MADE = re.compile(r"\b([a-z]+-?)(?:\\\(|\{\{)")
 
 
@@ -43,11 +43,11 @@ def test_every_attribute_is_set_somewhere(attribute):
 
 
 def test_light_and_dark_differ_in_colours_alone():
-    """So that where axe looked at a page in the one, its rules about colours are enough in the other (axe.py)."""
+    """After a complete axe run in one theme, the color rules suffice for the other (axe.py)."""
     assert "prefers-color-scheme" not in SHEET + SOURCES
     colour = r"(?:#[0-9a-f]{6}|rgb\([^()]*\))"
     made = re.findall(rf"--[\w-]+:\s*light-dark\({colour}, {colour}\);", SHEET)
     assert len(made) == SHEET.count("light-dark(") > 10
-    # A theme that was chosen is no more than the choice between them, but for the button that shows it.
+    # A chosen theme only switches between the two, except for the button that shows it.
     themed = [rule for rule in re.findall(r"[^{}]*theme[^{}]*\{[^{}]*\}", SHEET) if "[data-themes" not in rule]
     assert {re.sub(r"\s+", " ", rule).strip() for rule in themed} == {f":root[data-theme={name}] {{ color-scheme: {name} }}" for name in ("light", "dark")}

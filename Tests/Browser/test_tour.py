@@ -1,4 +1,4 @@
-"""What the README promises of the demo data is there: its links, its pictures, its commands."""
+"""The README's claims about the demo data are true: its links, pictures and commands."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is typed into the form of a query while the server makes the next one: not a letter is lost."""
+"""Typing into a query form while the server prepares the next one loses no letter."""
 
 import re
 
@@ -12,7 +12,7 @@ QUESTION = CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1
 
 @pytest.fixture
 def slow(open_page):
-    """A page whose next form comes when it is let through, and the function that lets it."""
+    """A page whose next form is delayed, and the function that releases it."""
     page = open_page(QUESTION)
     page.wait_for_load_state()
     held, is_open = [], False

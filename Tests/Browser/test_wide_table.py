@@ -29,7 +29,7 @@ def record(number: int) -> dict:
 def wide(server):
     for start in range(0, 200, 50):
         server.save(CONTAINER, "Wide", *map(record, range(start, start + 50)))
-    # What saves have made can't be listed until its recordName has an index.
+    # A type that a save created cannot be listed until its recordName has an index.
     form = f"type=Everything&add=___recordID:QUERYABLE&back=/c/{CONTAINER}/development/private/types"
     urllib.request.urlopen(urllib.request.Request(f"{server.address}/c/{CONTAINER}/development/private/type/indexes", form.encode())).read()
 
@@ -44,7 +44,7 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
     heads = page.locator("thead th")
     assert heads.count() >= 41
     answer = page.locator(".answer")
-    # The head and the names stay where they are, wherever one looks.
+    # The header and the names stay visible while scrolling.
     head, name = box(heads.nth(0)), box(page.locator("tbody tr").nth(150).locator("th"))
     answer.evaluate("table => table.scrollTo(4000, 3000)")
     assert abs(box(heads.nth(0))["y"] - head["y"]) < 1 and abs(box(heads.nth(0))["x"] - head["x"]) < 1
@@ -54,11 +54,11 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
     assert abs(box(last)["y"] - head["y"]) < 1
     keep(page, "journey wide table, far right")
     answer.evaluate("table => table.scrollTo(0, 0)")
-    # Numbers stand under each other, and no value is wider than it should be.
+    # Numbers are aligned, and no value is wider than allowed.
     column = next(at for at in range(heads.count()) if heads.nth(at).inner_text().startswith("rank"))
     assert page.locator("tbody tr").first.locator("th, td").nth(column).evaluate("cell => getComputedStyle(cell).textAlign") in ("right", "end")
     assert page.evaluate("Math.max(...[...document.querySelectorAll('tbody tr:first-child td')].map(cell => cell.getBoundingClientRect().width))") < 420
-    # Every row is as high as a line, and a long value opens in its place.
+    # Every row is one line high, and a long value opens in place.
     heights = page.evaluate("[...document.querySelectorAll('tbody tr')].map(row => Math.round(row.getBoundingClientRect().height))")
     assert max(heights) < 40
     story = page.locator("tbody tr").first.locator("details.long").first
@@ -69,7 +69,7 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
 
 
 def test_it_is_accessible_and_fits(open_page, wide):
-    # Axe finds in forty rows what it would find in two hundred: they alternate in what they leave out.
+    # Axe finds the same in forty rows as in two hundred, because they alternate in their missing fields.
     page = open_page(QUESTION.replace("limit=200", "limit=40"), reduced_motion="reduce")
     for scheme, width in [("light", 1600), ("dark", 380)]:
         page.emulate_media(color_scheme=scheme)

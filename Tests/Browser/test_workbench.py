@@ -1,4 +1,4 @@
-"""The pages Tokens and Errors: what developers paste, what they are told."""
+"""The pages Tokens and Errors, with input that developers paste."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ TOKEN = bytes(range(3, 55))
 
 
 def archive(token: bytes = TOKEN) -> bytes:
-    """What NSKeyedArchiver makes of a change token."""
+    """A change token as NSKeyedArchiver archives it."""
     return plistlib.dumps(
         {
             "$version": 100000,
@@ -70,7 +70,7 @@ def test_an_archive_is_recognised_in_every_form_and_written_in_every_other(open_
     page = open_page(CHAT + "/token", java_script_enabled=scripts)
     paste(page, FORMS[form](archive()))
     if form == "JSON":
-        # The member holds an archive rather than a token; a look at it alone shows the archive.
+        # The member holds an archive instead of a token. Opening it shows the archive.
         expect(page.locator("tbody th.name").first).to_have_text("syncToken")
         page.get_by_title("Look at this one alone").click()
     layers = page.get_by_label("What it is").locator("li")
@@ -102,7 +102,7 @@ def test_a_dump_that_is_cut_says_what_is_missing(open_page):
 
 @pytest.fixture(scope="module")
 def notes(server):
-    """A database with two zones and what a pull of one of them answered, before and after a change."""
+    """A database with two zones, and the answers of a pull from one of them before and after a change."""
     container = "iCloud.com.example.Workbench"
     records = [{"recordType": "Note", "recordName": f"n{number}", "fields": {"n": {"value": number}}} for number in range(5)]
     server.save(container, "Notes", *records)
@@ -131,7 +131,7 @@ def test_a_database_token_is_told_from_a_zone_token(open_page, notes):
 def test_tokens_of_an_answer_are_listed_with_their_places(open_page, notes):
     page = open_page(notes["there"] + "/token")
     answer = dict(notes["new"])
-    # What a client would do that keeps one token for everything.
+    # Like a client that uses one token for everything.
     answer["zones"] = answer["zones"] + [{"zoneID": {"zoneName": "Other"}, "syncToken": answer["zones"][0]["syncToken"]}]
     paste(page, json.dumps(answer))
     rows = page.get_by_role("region", name="The tokens in it").locator("tbody tr")

@@ -1,4 +1,4 @@
-"""Waiting for what no locator tells."""
+"""Waiting for conditions that no locator can express."""
 
 import time
 

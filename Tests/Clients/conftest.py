@@ -9,7 +9,7 @@ from server_binary import binary
 
 @pytest.fixture(scope="session")
 def server_process():
-    """A server that is gone when the tests are."""
+    """A server that ends with the tests."""
     process = subprocess.Popen(
         [binary(), "serve", "--demo", "--ephemeral", "--port", "0"], stdout=subprocess.PIPE, text=True
     )

@@ -1,4 +1,4 @@
-"""A server that wants credentials, for the tests of what it lets in and what it refuses.
+"""A server that requires credentials, for tests of access control.
 
     from required_server import RequiredServer
 
@@ -18,7 +18,7 @@ PASSWORD = "correct horse battery"
 
 
 class RequiredServer:
-    """`skylight serve --auth required` with a data folder of its own, and the commands that work on it."""
+    """`skylight serve --auth required` with its own data folder, and commands that work on it."""
 
     administrator = ("admin", PASSWORD)
 
@@ -26,7 +26,7 @@ class RequiredServer:
         self._folder = tempfile.TemporaryDirectory(prefix="skylight-required-")
         self.data = pathlib.Path(self._folder.name) / "data"
         environment = {**os.environ, "SKYLIGHT_ADMIN_PASSWORD": PASSWORD, **(environment or {})}
-        # A file: whoever tries much fills a pipe that nobody reads.
+        # A file, because an unread pipe would fill up.
         self._log = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(
             [binary(), "serve", "--auth", "required", "--port", "0", "--data", str(self.data), *arguments],
@@ -39,7 +39,7 @@ class RequiredServer:
         self.address = line.split()[-1]
 
     def command(self, *arguments, input=None):
-        """What a command prints that works on the server's data folder, and so through the server."""
+        """The output of a command that works on the server's data folder, and so through the server."""
         environment = {name: value for name, value in os.environ.items() if name != "SKYLIGHT_ADMIN_PASSWORD"}
         done = subprocess.run(
             [binary(), *arguments, "--data", str(self.data)], input=input, capture_output=True, text=True, env=environment, timeout=120,
@@ -49,7 +49,7 @@ class RequiredServer:
 
     @property
     def log(self):
-        """What the server has written on standard error so far."""
+        """The server's standard error output so far."""
         self._log.seek(0)
         return self._log.read()
 

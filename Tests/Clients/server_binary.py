@@ -1,4 +1,4 @@
-"""The program that the clients talk to."""
+"""The server binary for the client tests."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Signs requests with openssl on the command line, as a script would that knows nothing of Skylight."""
+"""Signs requests with openssl on the command line, independently of Skylight's code."""
 
 import base64
 import datetime
@@ -6,7 +6,7 @@ import subprocess
 
 import requests
 
-# What the headers are called.
+# The names of the headers.
 KEY_ID, DATE, SIGNATURE = (f"X-Apple-CloudKit-Request-{name}" for name in ("KeyID", "ISO8601Date", "SignatureV1"))
 
 
@@ -15,7 +15,7 @@ def openssl(*arguments, input=None):
 
 
 class Signer:
-    """A key pair, and requests that are signed with it."""
+    """A key pair that signs requests."""
 
     def __init__(self, folder, name="eckey"):
         self.private = folder / f"{name}.pem"

@@ -1,4 +1,4 @@
-"""Assets through clients that know nothing of Skylight: pyicloud and curl, and readers that are in no hurry.
+"""Assets through independent clients: pyicloud and curl, and slow readers.
 
 SKYLIGHT_ASSET_MEGABYTES says how large the large file is.
 """
@@ -28,14 +28,14 @@ from server_binary import binary
 
 SIZE = int(os.environ.get("SKYLIGHT_ASSET_MEGABYTES", "64")) << 20
 READERS = 64
-# What the server's memory may grow by, in bytes.
+# The maximum growth of the server's memory, in bytes.
 GROWTH = 32 << 20
 PLACE = "iCloud.com.example.Files/development"
 
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory):
-    """A server that takes large files, and is gone when the tests are."""
+    """A server that takes large files, and ends with the tests."""
     folder = tmp_path_factory.mktemp("assets")
     process = subprocess.Popen(
         [binary(), "serve", "--data", str(folder / "data"), "--port", "0", "--asset-size-limit", "2GB"], stdout=subprocess.PIPE, text=True
@@ -51,7 +51,7 @@ def process(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder for what is too large to be kept."""
+    """A folder for files that are too large to keep."""
     yield tmp_path
     shutil.rmtree(tmp_path)
 
@@ -63,18 +63,18 @@ def database(process):
 
 
 def resident(process) -> int:
-    """Bytes of memory that a process holds."""
+    """The memory of a process, in bytes."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
 
 def forget_peak(process):
-    """Lets what the process held at most begin anew."""
+    """Resets the peak memory of the process."""
     pathlib.Path(f"/proc/{process.pid}/clear_refs").write_text("5")
 
 
 def peak(process) -> int:
-    """Bytes of memory that a process held at most."""
+    """The peak memory of a process, in bytes."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
@@ -90,7 +90,7 @@ def upload_address(database: str, record: str) -> str:
 
 
 def save(database: str, record: str, asset: dict) -> str:
-    """Saves a record with an asset, and returns where it can be fetched."""
+    """Saves a record with an asset, and returns its download address."""
     fields = {"file": {"value": asset, "type": "ASSETID"}}
     operation = {"operationType": "forceReplace", "record": {"recordType": "File", "recordName": record, "fields": fields}}
     [saved] = requests.post(f"{database}/records/modify", json={"operations": [operation]}, timeout=20).json()["records"]
@@ -105,7 +105,7 @@ def curl(*arguments: str) -> str:
 
 
 def test_pyicloud_uploads_and_downloads(database, monkeypatch):
-    # It sends files to https addresses alone; this machine's own are safe as well.
+    # It only sends files to https addresses; addresses of this machine are safe as well.
     split = pyicloud_client.urlsplit
     monkeypatch.setattr(pyicloud_client, "urlsplit", lambda url: split(url)._replace(scheme="https"))
     client = CloudKitContainerClient(database, requests.Session(), {"clientId": str(uuid.uuid4())}, timeout=(5, 20))
@@ -128,7 +128,7 @@ def test_pyicloud_uploads_and_downloads(database, monkeypatch):
 
 @pytest.fixture(scope="module")
 def large_file(tmp_path_factory):
-    """A large file of text that compresses to some part of it."""
+    """A large text file that compresses well."""
     path = tmp_path_factory.mktemp("large") / "large file.txt"
     source = random.Random(1)
     with open(path, "wb") as file:
@@ -141,7 +141,7 @@ def large_file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def large_asset(database, large_file):
-    """Where the large file can be fetched, after curl uploaded it."""
+    """The download address of the large file after its upload by curl."""
     address = upload_address(database, "large")
     answer = json.loads(curl("-H", "X-Skylight-File-Name: large%20file.txt", "-H", "Expect: 100-continue", "-T", str(large_file), "-X", "POST", address))
     asset = answer["singleFile"]
@@ -154,7 +154,7 @@ def head(address: str, *codings: str) -> dict:
 
 
 def wait_for_compressed_form(address: str) -> dict:
-    """Large files are compressed in the background: until then they come as they are."""
+    """Large files are compressed in the background. Until then they are sent uncompressed."""
     end = time.monotonic() + 60 + SIZE / (2 << 20)
     while time.monotonic() < end:
         headers = head(address, "gzip")
@@ -165,7 +165,7 @@ def wait_for_compressed_form(address: str) -> dict:
 
 
 def break_off(address: str, path, *arguments: str):
-    """Downloads with curl until some of the file is there, and kills it."""
+    """Downloads with curl until a part of the file has arrived, and kills it."""
     with subprocess.Popen(["curl", "-sS", "--limit-rate", str(max(SIZE // 4, 1 << 20)), "-o", str(path), *arguments, address]) as download:
         while download.poll() is None and (not path.exists() or path.stat().st_size < SIZE // 8):
             time.sleep(0.02)
@@ -191,7 +191,7 @@ def test_curl_resumes_a_compressed_download(large_file, large_asset, folder):
     assert path.stat().st_size == int(headers["content-length"])
     with gzip.open(path) as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == digest(large_file)
-    # And as browsers do it.
+    # The same as a browser would do it.
     inflated = folder / "copy"
     curl("--compressed", "-o", str(inflated), large_asset)
     assert digest(inflated) == digest(large_file)
@@ -227,7 +227,7 @@ def test_curl_uploads_a_large_form(process, database, large_file):
 
 
 class SlowReader:
-    """Takes a little of a file now and then, through a small window."""
+    """Reads a little of a file now and then, through a small window."""
 
     def __init__(self, address: str, coding: str, part: range):
         url = urllib.parse.urlsplit(address)
@@ -256,7 +256,7 @@ def test_slow_readers_cost_no_memory(process, database, large_file, large_asset)
     curl("-o", os.devnull, large_asset)
     before = resident(process)
     chance = random.Random(2)
-    # From anywhere in the file, each to its end; half of them the compressed form.
+    # From random positions to the end of the file; half of them in compressed form.
     sizes = {"identity": SIZE, "gzip": int(head(large_asset, "gzip")["content-length"])}
     readers = []
     for number in range(READERS):
@@ -269,7 +269,7 @@ def test_slow_readers_cost_no_memory(process, database, large_file, large_asset)
             for reader in slow:
                 reader.read(8 << 10)
             highest = max(highest, resident(process))
-        # Nothing of the database waits for them.
+        # They block nothing in the database.
         start = time.monotonic()
         save(database, "meanwhile", json.loads(curl("--data-binary", "x", upload_address(database, "meanwhile")))["singleFile"])
         assert time.monotonic() - start < 5
@@ -285,7 +285,7 @@ def test_slow_readers_cost_no_memory(process, database, large_file, large_asset)
 
 
 def test_a_bomb_is_refused_early(server_process):
-    # Ten gigabytes of nothing in ten megabytes: the same ten megabytes again and again.
+    # Ten gigabytes of zeroes in ten megabytes: the same ten megabytes repeated.
     process, database = server_process, f"{server_process.address}/database/1/{PLACE}/private"
     deflater = zlib.compressobj(9, zlib.DEFLATED, 31)
     zeros = bytes(10 << 20)
@@ -300,7 +300,7 @@ def test_a_bomb_is_refused_early(server_process):
             connection.sendall(
                 f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Encoding: gzip\r\nContent-Length: {len(first) + len(again)}\r\n\r\n".encode()
             )
-            # A hundredth, which is a hundred megabytes: no more is needed for the answer.
+            # A hundredth, which expands to a hundred megabytes, suffices for the answer.
             connection.sendall((first + again)[:100_000])
             answer = b""
             while b"serverErrorCode" not in answer and (part := connection.recv(4096)):

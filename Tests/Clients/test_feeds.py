@@ -1,4 +1,4 @@
-"""The feeds beyond CloudKit, read as a client would: docs/feeds.md."""
+"""The feeds beyond CloudKit, read like a client: docs/feeds.md."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ CONTAINER = "iCloud.com.example.Feeds/development/private"
 
 
 class Feeds:
-    """A zone of its own, and the services on it."""
+    """A zone for one test, and the services on it."""
 
     def __init__(self, server, zone):
         self.server = server
@@ -48,7 +48,7 @@ def names(lines):
 
 
 def events(stream):
-    """The events of a stream as they come: id and data."""
+    """The events of a stream as they arrive: id and data."""
     event = {}
     for line in stream:
         key, _, value = line.decode().rstrip("\n").partition(": ")

@@ -1,4 +1,4 @@
-"""Twenty clients follow one zone while it changes; five of them stall, lose their connection and come back.
+"""Twenty clients follow one zone while it changes. Five of them stall, lose their connection and reconnect.
 
 SKYLIGHT_FOLLOW_CHANGES says how many changes there are.
 """
@@ -18,18 +18,18 @@ CHANGES = int(os.environ.get("SKYLIGHT_FOLLOW_CHANGES", "2000"))
 FOLLOWERS = 20
 UNSTEADY = 5
 CONTAINER = "iCloud.com.example.Feeds/development/private"
-# What the server may grow by, in bytes: two pages for each follower would be some 5 MB.
+# The maximum growth of the server's memory, in bytes. Two pages for each follower would take about 5 MB.
 GROWTH = 48 << 20
 
 
 def resident(pid):
-    """Bytes of memory that a process holds."""
+    """The memory of a process, in bytes."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
 
 class Follower:
-    """Reads events until it has seen as many changes as there are. An unsteady one reads slowly and hangs up now and then."""
+    """Reads events until it has seen all changes. An unsteady client reads slowly and disconnects now and then."""
 
     def __init__(self, server, zone, token, is_unsteady, seed):
         self.address = urllib.parse.urlparse(server)
@@ -43,7 +43,7 @@ class Follower:
 
     async def connect(self):
         self.connections += 1
-        # A small window: what is not read soon stays on the server's side.
+        # With a small window, unread data stays on the server's side.
         reader, writer = await asyncio.open_connection(self.address.hostname, self.address.port, limit=1 << 22)
         writer.write(
             f"GET /skylight/1/{CONTAINER}/changes/follow?zone={self.zone} HTTP/1.1\r\nHost: {self.address.netloc}\r\n"
@@ -56,7 +56,7 @@ class Follower:
             line = await asyncio.wait_for(reader.readline(), 60)
             if not line:
                 break
-            # The body is chunked; the lines of events are told from the lengths between them by their names.
+            # The body is chunked. Event lines are distinguished from chunk sizes by their names.
             if line.startswith(b"id: "):
                 token = line[4:].decode().strip()
             elif line.startswith(b"data: "):
@@ -97,7 +97,7 @@ def test_no_follower_misses_a_change(server, server_process):
         return largest
 
     before = resident(server_process.pid)
-    # In a thread of its own: where pages were looked at, Playwright keeps a loop running in this one.
+    # In its own thread, because Playwright may keep an event loop running in this one.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         largest = pool.submit(asyncio.run, run()).result()
     expected = [line["position"] for line in feeds.playback(since=token) if "change" in line]

@@ -1,4 +1,4 @@
-"""What /openapi.json says, held against what the server answers."""
+"""/openapi.json must match the server's answers."""
 
 import copy
 import json
@@ -23,7 +23,7 @@ def document(server):
 
 
 def closed(schema):
-    """The same schema, allowing no member that it does not name."""
+    """The same schema without additional members."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -36,7 +36,7 @@ def closed(schema):
 
 @pytest.fixture(scope="module")
 def check(document):
-    """Holds an answer against what is said of it: each member has to be named."""
+    """Checks an answer against its schema: each member must be documented."""
     schemas = closed(document["components"]["schemas"])
 
     def holds(path, method, body, line=False):

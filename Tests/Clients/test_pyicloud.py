@@ -33,7 +33,7 @@ def make_client(server: str, container: str = "Chat", database: str = "private",
     return CloudKitContainerClient(
         f"{server}/database/1/iCloud.com.example.{container}/development/{database}",
         session,
-        # What pyicloud sends to Apple as well; a server has to ignore it.
+        # pyicloud also sends this to Apple; the server must ignore it.
         {"clientBuildNumber": "2546Build15", "clientMasteringNumber": "2546Build15", "clientId": str(uuid.uuid4()), "remapEnums": True},
         timeout=(5, 20),
     )
@@ -189,7 +189,7 @@ def test_changes_are_followed(client):
     since, _ = pull(client, "Family", token)
     assert [record.recordName for record in since][0] == made.recordName
     assert names[3] in [record.recordName for record in since if isinstance(record, CKTombstoneRecord)]
-    # A token is not used up.
+    # Tokens can be used again.
     assert [record.recordName for record in pull(client, "Family", token)[0]] == [record.recordName for record in since]
 
 

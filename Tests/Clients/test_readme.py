@@ -1,4 +1,4 @@
-"""What the README tells a newcomer to type works as it stands."""
+"""The commands in the README work as written."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Each rehearsal does what it says: to a plain client that looks closely, and to one that does everything right (docs/rehearsals.md)."""
+"""Each injected fault works as documented, for a plain client and for a correct sync client (docs/rehearsals.md)."""
 
 import concurrent.futures
 import http.client
@@ -23,7 +23,7 @@ ACTS = ["expire-tokens", "purge-zone", "reset-zone"]
 
 
 class Failed(Exception):
-    """An answer that is an error."""
+    """An error answer."""
 
     def __init__(self, status, body, headers):
         super().__init__(f"{status} {body}")
@@ -32,7 +32,7 @@ class Failed(Exception):
 
 
 class Client:
-    """A plain client of a zone of its own: one request, one answer."""
+    """A plain client with its own zone: one request, one answer."""
 
     def __init__(self, server, zone, header=None, user=None):
         self.address, self.zone = server, zone
@@ -121,7 +121,7 @@ class Client:
 
 
 class RightClient(Client):
-    """Keeps a copy of a zone, and does what the documents advise: it comes to the truth whatever is rehearsed."""
+    """Keeps a copy of a zone as the documentation advises. The copy must become correct with any injected fault."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -137,7 +137,7 @@ class RightClient(Client):
                 if failure.code not in ("THROTTLED", "ZONE_BUSY", "TRY_AGAIN_LATER"):
                     raise
                 self.waited += failure.retry_after or pause
-                # The tests don't wait as long as a client would.
+                # The tests wait less than a real client would.
                 time.sleep(0.01)
             except (http.client.HTTPException, ConnectionError):
                 time.sleep(pause)
@@ -200,7 +200,7 @@ class RightClient(Client):
 
 
 def rehearsals(server, **body):
-    """The service on rehearsals: the list, or what a start or stop answers."""
+    """The fault injection service: the list, or the answer to a start or stop."""
     return Client(server, "").send("/skylight/1/rehearsals", body or None)
 
 
@@ -223,7 +223,7 @@ def nothing_is_on(server):
 
 @pytest.fixture(params=["header", "service", "command"])
 def rehearsing(request, server):
-    """Makes a client for which a rehearsal is on: by its own header, or for everybody by the service or the command line."""
+    """Makes a client with an active fault: by its own header, or for all clients through the service or the command line."""
 
     def rehearsing(name, zone, kind=Client):
         if request.param == "header":
@@ -239,7 +239,7 @@ def rehearsing(request, server):
 
 
 def made(server, zone, *names):
-    """A client without rehearsals, and its zone with records of rank 0, 1, 2…"""
+    """A client without faults, and its zone with records of rank 0, 1, 2…"""
     client = Client(server, zone)
     client.zones("create")
     for rank, name in enumerate(names):
@@ -293,7 +293,7 @@ def test_empty_pages(server, rehearsing):
     assert names_of(pages) == [[], ["a", "b"], [], ["c"]]
     assert client.shaped == "empty-pages"
     assert pages[-1]["syncToken"] == plain.pages()[-1]["syncToken"]
-    # Who has everything comes to an end too.
+    # A client that is up to date also reaches the end.
     assert [page["moreComing"] for page in client.pages(pages[-1]["syncToken"])] == [True, False]
     assert [len(page) for page in client.query_pages(limit=2)] == [0, 2, 0, 1]
     right = rehearsing("empty-pages", "Empty" + rehearsing.how, RightClient)
@@ -375,12 +375,12 @@ def test_playback_and_follow_rehearse_as_well(server):
 
 
 def test_lagging_index(server, rehearsing):
-    # What has to be seen within three seconds is not seen by a machine that is busy with other things; it gets more tries.
+    # A busy machine may miss a window of three seconds, so there are several tries.
     assert any(lags(server, rehearsing, f"Lagging{rehearsing.how}{number}") for number in range(5)), "This machine is too slow to tell"
 
 
 def lags(server, rehearsing, zone) -> bool:
-    """Whether there was time to see it."""
+    """True if there was time to see it."""
     plain = indexed(server, zone)
     time.sleep(3.1)
     client = rehearsing("lagging-index", zone)
@@ -389,7 +389,7 @@ def lags(server, rehearsing, zone) -> bool:
     client.save("c", rank=-1)
     client.delete("b")
     done = time.monotonic()
-    # The index knows what it knew before; everything else knows better.
+    # The index is outdated; everything else is current.
     queried = client.query()
     shaped = client.shaped
     paged = client.query(limit=1)
@@ -462,10 +462,10 @@ def test_requests_are_refused(server, how, name, code, status):
     if how == "header":
         assert plain.lookup("a", "b") == ["a", None]
         return
-    # Two were to fail, and nothing was done.
+    # Two requests were to fail, and they changed nothing.
     assert client.lookup("a", "b") == ["a", None] and client.shaped is None
     assert rehearsals(server)["on"] == []
-    # Others are not concerned, and don't count.
+    # Other clients are not affected, and do not count.
     start(server, name, 3, zone=zone)
     assert Client(server, zone + "-other").lookup("a") == ["a"]
     right = RightClient(server, zone)
@@ -516,7 +516,7 @@ def test_the_connection_is_dropped(server, how, name):
     if how == "header":
         return
     assert client.lookup("a") == ["a"]
-    # A right client repeats a save that was perhaps made, and finds its own work there.
+    # A correct client repeats a save with an unknown result, and finds its own change.
     right = RightClient(server, zone)
     right.pull()
     start(server, name, 2, zone=zone)
@@ -549,7 +549,7 @@ def test_a_zone_is_found_wherever_a_request_names_it(server):
         assert failed.value.code == "THROTTLED", action
     for action, body in not_concerned:
         other.ask(action, **body)
-    # The default zone is the one that a request means which names none.
+    # A request without a zone means the default zone.
     start(server, "throttled", 1000, zone="_defaultZone")
     for action, body in not_concerned[:2]:
         with pytest.raises(Failed):
@@ -606,7 +606,7 @@ def test_all_tokens_expire(server, how):
     plain.delete("a")
     right.pull()
     assert set(right.records) == {"b"} and right.removed == {"a"}
-    # New tokens are good.
+    # New tokens are valid.
     assert plain.changes(plain.pages()[-1]["syncToken"])["records"] == []
 
 

@@ -1,4 +1,4 @@
-"""What the server noted of requests that clients of others made."""
+"""The server's log of requests from independent clients."""
 
 import json
 import threading
@@ -12,12 +12,12 @@ from test_pyicloud import make_client, message, modify
 
 DEFAULT = CKZoneIDReq(zoneName="_defaultZone")
 
-# Longer than anything here takes on a machine that is busy.
+# Longer than anything here takes on a busy machine.
 PATIENCE = 20
 
 
 def client_of(server: str, user: str):
-    """A client with a name of its own, and what its requests are found by."""
+    """A client with its own name, by which its requests are found."""
     client = make_client(server, user=user)
     return client, {"user": user}
 
@@ -37,7 +37,7 @@ def test_a_conflict_inside_of_a_200_is_noted_within_a_second(server):
     assert 0 <= answered - latest["started"] - latest["milliseconds"] + 1 < 1000 * PATIENCE
     item = refused.value.payload["records"][0]
     assert latest["itemErrors"] == [{"name": "once", "serverErrorCode": item["serverErrorCode"], "reason": item["reason"]}]
-    # pyicloud names itself by clientId.
+    # pyicloud identifies itself by clientId.
     assert len(latest["client"]["name"]) == 36 and latest["client"]["userAgent"].startswith("python-requests/")
     assert [request["id"] for request in noted(server, errors=1, **mine)] == [latest["id"]]
     whole = requests.get(f"{server}/skylight/1/requests/{latest['id']}", params={"bodies": 1}, timeout=PATIENCE).json()

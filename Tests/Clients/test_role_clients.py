@@ -1,4 +1,4 @@
-"""pyicloud's typed client, with models that take no member they don't know, as the users of an app: signing in, roles, and what is refused."""
+"""pyicloud's typed client, whose models refuse unknown members, as users of an app: sign-in, roles and refusals."""
 
 import pytest
 import requests
@@ -12,7 +12,7 @@ HOME = CKZoneIDReq(zoneName="_defaultZone")
 
 
 class App:
-    """A server with an app's container, its API token, and its users."""
+    """A server with an app's container, its API token and its users."""
 
     def __init__(self, server):
         self.server = server
@@ -61,7 +61,7 @@ def modify(client, *operations):
 
 
 def refusal(client, *operations):
-    """The reason of the one record that was refused."""
+    """The reason of the only refused record."""
     with pytest.raises(CloudKitApiError) as raised:
         modify(client, *operations)
     (record,) = raised.value.payload["records"]
@@ -136,7 +136,7 @@ def test_private_data_is_the_users_own(app):
             f"{root}/zones/modify", json={"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": "Notes"}}}]}, params=parameters, timeout=30)
         assert made.status_code == 200
         client = app.client(user, "private")
-        # Apple documents 'atomic' of a zone; pyicloud's model doesn't have it.
+        # Apple documents 'atomic' for a zone; pyicloud's model does not have it.
         client_of_zones = app.client(user, "private", extra="ignore")
         assert "Notes" in {item.zoneID.zoneName for item in client_of_zones.zones_list().zones}
         client.modify(operations=[operation("create", f"{user}'s", "x")], zone_id=zone)
@@ -176,7 +176,7 @@ def test_a_client_that_asks_too_often_is_told_how_long_to_wait():
             for _ in range(60):
                 names(dora)
         assert raised.value.retry_after == 1
-        # Others are not held up, nor is the administrator.
+        # Other clients are not limited, nor is the administrator.
         names(emil)
         for _ in range(8):
             app.ask(f"{CONTAINER}/development/public/schema/builds", {})

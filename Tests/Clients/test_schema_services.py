@@ -1,4 +1,4 @@
-"""Schemas and queries through the services beyond CloudKit's, as a script would use them."""
+"""Schemas and queries through Skylight's own services, like a script would use them."""
 
 import pathlib
 import signal
@@ -17,7 +17,7 @@ MANY = 20_000
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A server that keeps its data, and is gone when the tests are."""
+    """A server that keeps its data until the tests end."""
     folder = tmp_path_factory.mktemp("schemas")
     process = subprocess.Popen([binary(), "serve", "--data", str(folder / "data"), "--port", "0"], stdout=subprocess.PIPE, text=True)
     line = process.stdout.readline()
@@ -28,7 +28,7 @@ def address(tmp_path_factory):
 
 
 class Container:
-    """A container of its own, with both environments."""
+    """A container for one test, with both environments."""
 
     def __init__(self, address):
         self.address = address
@@ -74,7 +74,7 @@ def test_real_files_come_back_to_the_byte(container, file):
     again = Container(container.address)
     again.ask("schema/import", {"text": exported})
     assert again.text() == exported
-    # What JSON says of a schema is all of it.
+    # The JSON form is complete.
     schema = requests.get(container.url("schema"), timeout=30).json()
     assert not again.ask("schema/diff", {"schema": schema})["different"]
     container.ask("schema/deploy", environment="production")
@@ -124,7 +124,7 @@ def test_the_remedy_of_an_explanation_lets_the_query_run(container):
 
 
 def test_an_index_is_built_while_others_save(container):
-    """Large enough that it is built in the background: told by its progress, and used as soon as it is there."""
+    """Large enough for a background build, which reports its progress and is used once it is complete."""
     container.save(MANY, lambda number: {"n": {"value": number}, "text": {"value": f"word {number % 7}"}})
     container.ask("schema/edit", {"edits": [{"setIndexes": [], "field": "n", "recordType": "Item"}]})
     while container.ask("schema/builds")["builds"]:
@@ -163,7 +163,7 @@ def test_an_index_is_built_while_others_save(container):
     saving.join()
     assert percents == sorted(percents) and all(0 <= percent < 100 for percent in percents)
     assert failures == [] and len(found) > 2
-    # Saved before, while, and after it was built: each stands in the index once.
+    # Records saved before, during and after the build are each in the index once.
     everything = container.ask("records/query", query | {"resultsLimit": 10_000})["records"]
     names = [record["recordName"] for record in everything]
     assert len(set(names)) == len(names)

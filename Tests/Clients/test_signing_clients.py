@@ -1,4 +1,4 @@
-"""Server-to-server keys: requests that openssl and a client from PyPI have signed, against a server that wants credentials."""
+"""Server-to-server keys: requests signed by openssl and by a client from PyPI, against a server that requires credentials."""
 
 import base64
 import hashlib
@@ -43,7 +43,7 @@ def signer(server, tmp_path_factory):
 
 
 def seen(server, answer):
-    """What the server's log has on the request, in JSON and on the console's page."""
+    """The log entry of the request, in JSON and on the console's page."""
     request_id = answer.headers["X-Skylight-Request"]
     noted = requests.get(f"{server.address}/skylight/1/requests/{request_id}", auth=server.administrator, timeout=30)
     assert noted.status_code == 200, noted.text
@@ -51,7 +51,7 @@ def seen(server, answer):
 
 
 def refused(server, answer, kind):
-    """Asserts that a request was refused in CloudKit's words, and returns what the log knows beyond them."""
+    """Asserts that a request was refused in CloudKit's words, and returns the details from the log."""
     assert answer.status_code == 401, answer.text
     body = answer.json()
     assert (body["serverErrorCode"], body["reason"]) == ("AUTHENTICATION_FAILED", "no auth method found")
@@ -126,17 +126,17 @@ def test_each_part_that_is_wrong_is_named(server, signer, tmp_path):
     def answer(headers, target=target):
         return send(server.address, "POST", target, body, headers)
 
-    # What many clients sign: the path without its query.
+    # A common mistake: the path is signed without its query.
     problem = refused(server, answer(signer.headers(target.split("?")[0], body)), "target")
     assert problem["certain"] is True and target in problem["expected"]
-    # A clock that is wrong, and a date that has fractions.
+    # A wrong clock, and a date with fractions.
     refused(server, answer(signer.headers(target, body, date=Signer.now(-660))), "clock")
     refused(server, answer(signer.headers(target, body, date=Signer.now().replace("Z", ".000Z"))), "date")
-    # Another key, and one that nobody registered.
+    # Another key, and an unknown one.
     stranger = Signer(tmp_path, "stranger")
     stranger.key_id = "0" * 64
     refused(server, answer(stranger.headers(target, body)), "unknownKey")
-    # Something that is no base64, and no three headers.
+    # Invalid base64, and missing headers.
     good = signer.headers(target, body)
     refused(server, answer({**good, SIGNATURE: "not base64!"}), "encoding")
     refused(server, answer({name: value for name, value in good.items() if name != DATE}), "incomplete")
@@ -224,7 +224,7 @@ def test_requests_cloudkit_with_a_wrong_key_is_refused(server, signer, python_2_
 
 
 def test_the_message_is_what_apple_documents(signer):
-    """So that the tests above don't agree with the server in a mistake: the parts are made here without openssl."""
+    """Computes the parts without openssl, so that the tests above cannot share a mistake with the server."""
     body = b"{}"
     assert Signer.body_hash(body) == base64.b64encode(hashlib.sha256(body).digest()).decode()
     assert set(signer.headers("/x", body)) == {KEY_ID, DATE, SIGNATURE}

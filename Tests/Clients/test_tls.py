@@ -1,4 +1,4 @@
-"""A server that speaks TLS: its certificate, and the addresses that it makes."""
+"""A TLS server: its certificate and its addresses."""
 
 import subprocess
 
@@ -12,7 +12,7 @@ OWNER = {"X-Skylight-Access": "owner"}
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """As docs/security.md has it made."""
+    """A certificate made as docs/security.md describes."""
     folder = tmp_path_factory.mktemp("tls")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
@@ -36,7 +36,7 @@ def session(certificate):
 
 
 def trusting(certificate):
-    """A client that trusts one certificate, whatever the environment says."""
+    """A client that trusts one certificate, regardless of the environment."""
     session = requests.Session()
     session.trust_env = False
     session.verify = str(certificate)
@@ -47,7 +47,7 @@ def test_the_certificate_is_the_one_that_was_given(server, session):
     assert session.get(server.address + "/health").status_code == 200
     with requests.Session() as anybody, pytest.raises(requests.exceptions.SSLError):
         anybody.get(server.address + "/health")
-    # What is not TLS is no request.
+    # Plain HTTP is refused.
     with pytest.raises(requests.exceptions.ConnectionError):
         requests.get(server.address.replace("https", "http") + "/health")
 
@@ -56,7 +56,7 @@ def test_addresses_begin_with_https(server, session):
     needs_user = session.post(server.address + PRIVATE + "records/query", json={"query": {"recordType": "Note"}})
     assert needs_user.status_code == 421
     assert needs_user.json()["redirectURL"].startswith(server.address + "/sign-in?ticket=")
-    # A file goes up and comes down again, over the addresses that the server gives.
+    # A file is uploaded and downloaded at the addresses from the server.
     session.auth = server.administrator
     granted = session.post(
         server.address + PRIVATE + "assets/upload", headers=OWNER, json={"tokens": [{"recordType": "Note", "fieldName": "file", "recordName": "one"}]}

@@ -5,7 +5,7 @@ import Testing
 
 @testable import skylight
 
-/// Servers that want credentials, and the commands that work through them.
+/// Servers that require credentials, and the commands that work through them.
 @Suite(.serialized) struct AccessCommandTests {
     private static let container = ["--container", "iCloud.com.example.X"]
     private static let password = ["SKYLIGHT_ADMIN_PASSWORD": "correct horse battery"]
@@ -21,10 +21,10 @@ import Testing
         try folder.write(text, to: name).path(percentEncoded: false)
     }
 
-    /// A line's breaks are the terminal's.
+    /// Normalizes white space, because the terminal wraps lines.
     private static func words(_ text: String) -> String { text.replacing(/\s+/, with: " ") }
 
-    // MARK: What a server refuses to start with
+    // MARK: Refusals at start
 
     @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "box.example", "127.0.0.1.example.com"]) func elsewhereAPasswordIsNeeded(hostname: String) async throws {
         let refused = try await Command.run(["serve", "--hostname", hostname, "--port", "0", "--data", data])
@@ -63,7 +63,7 @@ import Testing
             #expect(refused.status == status)
             #expect(try refused.errorJSON["remedy"] != nil)
         }
-        // Nothing is made for a server that does not start.
+        // A server that does not start creates nothing.
         #expect(!FileManager.default.fileExists(atPath: data))
     }
 
@@ -77,7 +77,7 @@ import Testing
         let first = try await Server(["--data", data, "--auth", "required"], environment: Self.password)
         #expect(await first.end() == 0)
         let file = try path("b.csv", "k\na\n")
-        // Not even one that could be none keeps the server from starting.
+        // Not even an invalid password in the environment keeps the server from starting.
         for other in ["another password", "short"] {
             let server = try await Server(["--data", data, "--auth", "required"], environment: ["SKYLIGHT_ADMIN_PASSWORD": other])
             let there = ["import", file, "--type", "T", "--url", server.address] + Self.container
@@ -138,7 +138,7 @@ import Testing
         let address = try #require(server.firstLine.split(separator: " ").last.map(String.init))
         #expect(address.hasPrefix("https://127.0.0.1:"))
         let file = try path("a.csv", "k\na\n")
-        // Found in the folder, it needs no proof of who it is.
+        // A command that finds the server through its folder needs no credentials.
         let imported = try await Command.run(["import", file, "--type", "T", "--data", data] + Self.container)
         #expect(imported.status == 0 && imported.errors.contains(address), "\(imported.errors)")
         let there = ["schema", "show", "--url", address] + Self.container

@@ -65,7 +65,7 @@ import Testing
         #expect(try await run(["key", "register", "--file", secret + ".none"] + Self.container).status == 66)
     }
 
-    /// Of a user who is signed in to an app.
+    /// Removes a user who is signed in to an app.
     private func removal() async throws {
         #expect(try await run(["token", "create-web-auth", "--user", "bert"] + Self.container).status == 0)
         let record = "_[0-9a-f]{32}"
@@ -98,7 +98,7 @@ import Testing
         try await everything()
         #expect(try await run(["token", "list"]).errors.contains("Working through the server at \(server.address)"))
         #expect(await server.end() == 0)
-        // What the server was told is in the folder.
+        // The server's changes are in the folder.
         #expect(try await run(["token", "list", "--all"]).output.contains("Web"))
         #expect(try await run(["key", "list", "--all"]).output.contains("Nightly"))
     }
@@ -109,7 +109,7 @@ import Testing
         let short = try await run(["admin", "set-password", "--json"], environment: ["SKYLIGHT_ADMIN_PASSWORD": "short"])
         #expect(short.status == 1)
         #expect(try short.errorJSON["code"] == "BAD_REQUEST")
-        // Nobody is there to be asked.
+        // There is no terminal to ask on.
         let nobody = try await run(["admin", "set-password"], environment: ["SKYLIGHT_ADMIN_PASSWORD": ""])
         #expect(nobody.status == 64 && nobody.errors.contains("--stdin"))
         #expect(try await run(["admin", "set-password", "--stdin"]).status == 66)

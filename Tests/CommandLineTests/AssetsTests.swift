@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Files of assets: how large they may be, that they can be verified and swept, and that they go along with exports.
+/// Asset files: their size limit, verification, sweeping, and their part in exports.
 @Suite(.serialized) struct AssetsTests {
     private static let name = "iCloud.com.example.Files"
     private static let container = ["--container", name]
@@ -30,13 +30,13 @@ import Testing
         #expect(answer.status == 200)
     }
 
-    /// The files of assets, named by their checksums.
+    /// The asset files, whose names are their checksums.
     private func files(data: String = "data") -> [URL] {
         let files = FileManager.default.enumerator(at: folder.url.appending(path: data), includingPropertiesForKeys: nil)
         return (files?.compactMap { $0 as? URL } ?? []).filter { $0.lastPathComponent.contains(/^[0-9a-f]{64}$/) }
     }
 
-    /// As if a day had gone by: nothing was used since.
+    /// Moves the times in the ledger back by a day.
     private func age(data: String = "data") async throws {
         let database = path(data) + "/\(Self.name)/development.sqlite"
         let process = Process()
@@ -84,7 +84,7 @@ import Testing
         #expect(through.status == 0, "\(through.errors)")
         #expect(through.output == words)
         #expect(through.errors.contains("Working through the server"))
-        // The other environment is not made only to be looked at.
+        // Verification must not create the other environment.
         #expect(!FileManager.default.fileExists(atPath: path("data") + "/\(Self.name)/production.sqlite"))
         let overURL = try await Command.run(["assets", "verify", "--json", "--url", server.address])
         #expect(await server.end() == 0)
@@ -132,7 +132,7 @@ import Testing
         #expect(json.status == 1)
         #expect(try json.outputJSON["problemCount"] == 3)
         #expect(try json.errorJSON["code"] == "ASSETS_DAMAGED")
-        // What the verification says helps: the files are put back by uploading them again.
+        // The advice of the verification works: uploading the files again restores them.
         if !throughServer { server = try await self.server() }
         for (number, record) in ["changed", "missing", "short"].enumerated() {
             try await server.save([UInt8](repeating: UInt8(number), count: 1000), named: nil, in: record, container: Self.name)
@@ -147,11 +147,11 @@ import Testing
     @Test(arguments: [false, true]) func aSweepRemovesWhatNothingUses(throughServer: Bool) async throws {
         var server = try await server()
         try await server.save([UInt8](repeating: 1, count: 2000), named: nil, in: "kept", container: Self.name)
-        // Nothing makes it smaller, so no compressed form is kept.
+        // Random bytes do not compress, so no compressed form is kept.
         try await server.save((0..<3000).map { _ in .random(in: .min ... .max) }, named: nil, in: "gone", container: Self.name)
         try await delete("gone", on: server)
         #expect(files().count == 2)
-        // Within the hour of its receipt and the grace time it stays.
+        // The file stays during the hour of its receipt and the grace time.
         let early = try await run(["assets", "sweep", "--grace", "0"])
         #expect(early.output == "Removed 0 files, 0 bytes.\nKept: 1 file that no record refers to, within the grace time or in use.\n", "\(early.errors)")
         #expect(await server.end() == 0)
@@ -193,7 +193,7 @@ import Testing
         return try Dictionary(uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.url.appending(path: name).appending(path: $0))) })
     }
 
-    /// Out of a server, into a folder; out of the folder, into a server.
+    /// Exports from a server into a folder, and from the folder into a server.
     @Test func anExportTakesFilesAlong() async throws {
         let source = try await server()
         let large = [UInt8]((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 5) })
@@ -243,7 +243,7 @@ import Testing
         #expect(refused.status == 65)
         #expect(try refused.errorJSON["rowCount"] == 1)
         #expect(refused.errors.contains("the file of the asset in field 'file' can't be used") && refused.errors.contains(name), "\(refused.errors)")
-        // A server that takes less says so.
+        // A server with a lower limit reports it.
         let small = try await Server(["--ephemeral", "--asset-size-limit", "2"])
         try Data([1, 2, 3]).write(to: folder.url.appending(path: "files/\(name)"))
         let large = try await Command.run(["import", path("a.ndjson"), "--assets", path("files"), "--url", small.address])

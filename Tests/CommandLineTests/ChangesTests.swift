@@ -28,7 +28,7 @@ import Testing
         result.output.split(separator: "\n").map(String.init)
     }
 
-    /// The token for now.
+    /// The current token.
     private func token(_ place: [String] = zone) async throws -> String {
         let result = try await run(["changes", "--token-only"] + place)
         #expect(result.status == 0, "\(result.errors)")
@@ -113,7 +113,7 @@ import Testing
         follower.signal(signal)
         #expect(await follower.rest() == ["Token: \(try await token())"])
         #expect(await follower.end().status == 0)
-        // With the token from before, what came in between comes at once, and as what it is.
+        // With an earlier token, the changes since then come first, with their kinds.
         let second = try RunningProcess(["changes", "--follow", "--json", "--since", start, "--data", data] + Self.zone)
         #expect(await second.nextLine()?.contains("\"change\":\"created\"") == true)
         #expect(await second.nextLine()?.contains("\"recordName\":\"c\"") == true)
@@ -122,7 +122,7 @@ import Testing
         #expect(await second.nextLine()?.contains("\"change\":\"modified\"") == true)
         let after = try await token()
         #expect(await second.nextLine() == "{\"syncToken\":\"\(after)\"}")
-        // When the server goes, the command says so and how to go on.
+        // If the server ends, the command reports it, and how to continue.
         #expect(await server.end() == 0)
         #expect(await second.rest() == ["{\"syncToken\":\"\(after)\"}"])
         let end = await second.end()
@@ -136,7 +136,7 @@ import Testing
         let start = try await token()
         #expect(try await run(["rehearse", "start", "zone-busy", "--count", "1"]).status == 0)
         let follower = try RunningProcess(["changes", "--follow", "--since", start, "--data", data] + Self.zone)
-        // The first look is refused, and made again when the server said so.
+        // The first attempt is refused, and repeated after the time that the server gave.
         while try await run(["rehearse", "list"]).output.contains("on: zone-busy") { try await Task.sleep(for: .milliseconds(100)) }
         try await save(["b"])
         #expect(await follower.nextLine()?.contains("  T  b") == true)

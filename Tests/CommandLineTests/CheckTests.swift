@@ -53,7 +53,7 @@ import Testing
             try await save(["recordName": "home", "recordType": "N"], on: server)
             try await save(["recordName": "b", "recordType": "N", "fields": ["link": link], "parent": ["recordName": "home"]], on: server)
             try await save(["recordName": "home"], on: server, as: "forceDelete")
-            // Through the server, and with its folder closed: the same.
+            // The result is the same through the server and on its closed folder.
             let found = try await check()
             #expect(found.status == 1)
             #expect(found.output.contains("danglingReference  N 'b' in zone Z · link") && found.output.contains("danglingParent  N 'b' in zone Z · parent"))
@@ -88,7 +88,7 @@ import Testing
             try await save(["recordName": "a", "recordType": "N", "fields": ["x": 9]], on: server)
             #expect(try await changes(server) == 1)
         }
-        // What was said last holds until something else is said.
+        // The last setting persists until it is changed.
         try await withServer { server in
             try await save(["recordName": "a", "recordType": "N", "fields": ["x": 10]], on: server)
             #expect(try await changes(server) == 1)

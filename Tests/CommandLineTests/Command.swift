@@ -9,7 +9,7 @@ struct Command {
         let output: String
         let errors: String
 
-        /// The one JSON object that was printed.
+        /// The single JSON object of the output.
         func json(_ text: String) throws -> JSONObject {
             guard case .object(let object) = try JSONReader.value(of: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
                 throw CocoaError(.coderReadCorrupt)
@@ -19,7 +19,7 @@ struct Command {
 
         var outputJSON: JSONObject { get throws { try json(output) } }
 
-        /// What stands under `error`.
+        /// The object in the member `error`.
         var errorJSON: JSONObject {
             get throws {
                 guard case .object(let object)? = try json(errors)["error"] else { throw CocoaError(.coderReadCorrupt) }
@@ -62,7 +62,7 @@ struct Command {
         return Result(status: process.terminationStatus, output: texts.0, errors: texts.1)
     }
 
-    /// Reads a pipe to its end on a thread that may wait.
+    /// Reads a pipe to its end on a thread that may block.
     private static func text(of pipe: Pipe) async -> String {
         let handle = pipe.fileHandleForReading
         return await withCheckedContinuation { continuation in

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A data folder in which each container is damaged in its own way: the server starts, says of each what is wrong, and serves the others.
+/// A data folder whose containers are damaged in different ways: the server starts, reports each problem, and serves the other containers.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DamageTests {
     private let folder: TemporaryFolder
 
@@ -12,13 +12,13 @@ import Testing
 
     private var data: URL { folder.url.appending(path: "data") }
 
-    /// What becomes of a container.
+    /// The expected effect on a container.
     enum Outcome {
-        /// It is served as if nothing had happened.
+        /// It is served without restrictions.
         case served
-        /// Nothing of it can be had, and each answer has these words.
+        /// All requests are refused with these words.
         case refused(String)
-        /// What lies in sound pages is served, the rest refused with a clear word.
+        /// Data in intact pages is served, the rest is refused with a clear error.
         case either
     }
 
@@ -32,7 +32,7 @@ import Testing
             (self.name, self.outcome, self.act) = (name, outcome, act)
         }
 
-        /// SQL on the tables, whose columns may hold anything.
+        /// SQL on tables whose columns accept any value.
         static func sql(_ name: String, _ outcome: Outcome, _ sql: String) -> Damage {
             Damage(name, outcome) { try $0.execute(sql) }
         }
@@ -195,7 +195,7 @@ import Testing
         #expect(await server.end() == 0)
     }
 
-    /// A link in the place of the assets leads out of the data folder: nothing is written or removed there.
+    /// A symbolic link in place of the assets folder leads out of the data folder. Nothing may be written or removed there.
     @Test func filesAreNotSentThroughALink() async throws {
         try await make()
         let server = try await Server(["--data", data.path(percentEncoded: false)])
@@ -205,7 +205,7 @@ import Testing
         #expect(await server.end() == 0)
     }
 
-    /// Without its accounts a server can't tell who asks: it does not start, and says what to do.
+    /// Without its accounts a server cannot check credentials, so it refuses to start and says what to do.
     @Test(arguments: [
         "UPDATE user SET userRecordName = NULL", "UPDATE user SET displayName = NULL", "DROP TABLE user", nil,
     ])

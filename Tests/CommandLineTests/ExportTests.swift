@@ -20,7 +20,7 @@ import Testing
 
     private static let container = ["--container", "iCloud.com.example.X"]
 
-    /// Three records of which the middle one has everything that a CSV file can't say.
+    /// Three records. The middle one has everything that a CSV file cannot represent.
     private func fill() async throws {
         let rows = """
             {"name":"b","text":"caf\u{E9}","big":9223372036854775807,"whole":1.0,"tags":["x",""],"when":"2012-01-31T18:05:00Z"}
@@ -45,7 +45,7 @@ import Testing
         let second = try await run(["export"] + Self.container, data: "other")
         #expect(Data(second.output.utf8) == (try bytes("first.ndjson")))
         #expect(second.errors.contains("Exported 3 records"))
-        // Nothing but the file is left where it was written.
+        // The export leaves nothing but its file.
         #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).filter { $0.contains(".part") }.isEmpty)
         let schemas = try await (run(["schema", "show"] + Self.container), run(["schema", "show"] + Self.container, data: "other"))
         #expect(schemas.0.output == schemas.1.output)
@@ -59,7 +59,7 @@ import Testing
             let first = try await Command.run(["export", "--url", source.address] + place)
             #expect(first.status == 0, "\(first.errors)")
             _ = try folder.write(first.output, to: "demo.ndjson")
-            // The one finds the server by its folder, the other is told.
+            // One command finds the server through its folder, the other gets its address.
             let back = try await run(["import", path("demo.ndjson"), "--json"], data: "target")
             #expect(back.status == 0, "\(place): \(back.errors)")
             #expect(back.errors.isEmpty)
@@ -92,7 +92,7 @@ import Testing
         let two = try await run(["import", path("a.ndjson"), path("a.ndjson")])
         #expect(two.status == 64)
         #expect(two.errors.contains("An export is imported alone"))
-        // Without its first line it is rows like any other.
+        // Without its first line the file is treated as rows.
         let headless = try String(decoding: bytes("a.ndjson"), as: UTF8.self).split(separator: "\n").dropFirst().joined(separator: "\n")
         let file = try folder.write(headless, to: "headless.ndjson").path(percentEncoded: false)
         let refused = try await run(["import", file, "--json"])

@@ -1,21 +1,21 @@
 import Foundation
 import Testing
 
-/// Package.swift is the plan of the house: these tests hold the sources to it.
+/// Package.swift defines the layers. These tests check that the sources follow them.
 @Suite struct FloorPlanTests {
     private struct Target {
         let name: String
         let dependencies: Set<String>
     }
 
-    /// The targets in the order of the plan, each with the targets of ours on its dependency line.
+    /// The targets in the order of Package.swift, each with the targets of this package that it depends on.
     private func targets() throws -> [Target] {
         let plan = try String(contentsOf: Command.package.appending(path: "Package.swift"), encoding: .utf8)
         let entries = plan.matches(of: /(?:floor\(\s*|\.executableTarget\(\s*name: |\.systemLibrary\(\s*name: )"(\w+)"/)
         let ours = Set(entries.map { String($0.output.1) })
         return entries.enumerated().map { index, entry in
             let end = index + 1 < entries.count ? entries[index + 1].range.lowerBound : plan.range(of: "tests(\"")?.lowerBound ?? plan.endIndex
-            // Products of other packages stand in `.product(…)`; what is left in quotes is ours.
+            // Products of other packages are in `.product(…)`; the remaining quoted names are targets of this package.
             let line = plan[entry.range.upperBound..<end].replacing(/\.product\([^)]*\)/, with: "").replacing(/\/\/.*/, with: "")
             let names = line.matches(of: /"(\w+)"/).map { String($0.output.1) }
             return Target(name: String(entry.output.1), dependencies: Set(names).intersection(ours))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// A record's JSON is made and read by the JSON target alone: Foundation's coders are slow, and blur 1 and 1.0.
+    /// Only the JSON target reads and writes JSON: Foundation's coders are slow, and do not distinguish 1 from 1.0.
     @Test func nobodyUsesFoundationForJSON() throws {
         for target in try targets() {
             for source in try sources(of: target.name) {

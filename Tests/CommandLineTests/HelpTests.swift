@@ -15,7 +15,7 @@ import Testing
         #expect(result.output.contains("OVERVIEW: "))
         let isGroup = [["schema"], ["zone"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"]].contains(command)
         #expect(isGroup || result.output.contains("skylight \((command.first.map { _ in command } ?? ["serve"]).joined(separator: " "))"))
-        // Whoever reads an option's help finds out what it is for.
+        // Every option must have a help text.
         let lines = result.output.split(separator: "\n")
         for (line, next) in zip(lines, lines.dropFirst()) where line.contains(/^ +(--[a-z-]+|<[a-z]+>)( <[^>]+>)?$/) {
             #expect(next.hasPrefix(String(repeating: " ", count: 20)), "An option without a word: \(line)")

@@ -1,7 +1,7 @@
 @testable import skylight
 import Testing
 
-/// Numbers as people write them.
+/// Sizes as users write them.
 @Suite struct OptionTests {
     @Test(arguments: [
         ("0", nil), ("1", 1), ("512", 512), ("1KB", 1024), ("50MB", 50 << 20), ("50 mb", 50 << 20), ("2GB", 2 << 30), ("3g", 3 << 30), ("1TiB", 1 << 40),

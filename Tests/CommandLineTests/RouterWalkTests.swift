@@ -10,7 +10,7 @@ import NIOEmbedded
 import TestSupport
 import Testing
 
-/// Every route that a server has, taken from its router, so that none can be forgotten.
+/// Checks every route of a server. The list comes from the router, so that no route is forgotten.
 @Suite("A walk of the router") struct RouterWalkTests {
     private static let password = "correct horse battery"
 
@@ -37,7 +37,7 @@ import Testing
         var target: String { path.isEmpty ? "/" : path }
     }
 
-    /// The routes that need no session where one is required, and why.
+    /// The routes that never need a session, and the reason.
     private static let open: [String: String] = [
         "/static/{name}": "style sheets and scripts of the sign-in page, and nothing of the data",
         "/admin/sign-in": "the administrator's sign-in itself",
@@ -57,7 +57,7 @@ import Testing
         let access = AccessControl(mode, accounts: store.accounts, instanceSecret: "a secret of this run")
         let router = try ServedRoutes(store: store, access: access).router()
         let routes = router.routes.map(Route.init)
-        // A walk of nothing would find nothing.
+        // An empty list of routes would pass every check.
         #expect(routes.count > 100 && routes.contains { $0.pattern == "/c/{container}/{environment}/{database}/record/save" })
         do { try await body(Walker(responder: router.responder()), routes, access) } catch {
             await store.close()
@@ -66,7 +66,7 @@ import Testing
         await store.close()
     }
 
-    /// Asks without a network between.
+    /// Sends requests without a network.
     private struct Walker {
         let responder: any HTTPResponder<ServingRequestContext>
 
@@ -118,9 +118,9 @@ import Testing
                 [.cookie: "skylight-80=\(String(repeating: "0", count: 64))"],
             ]
             for route in routes where Self.open[route.pattern] == nil && route.method != .options {
-                // The password is tried once: after a few tries nobody looks at it any more.
+                // The wrong password is tried only once, because after a few tries passwords are no longer checked.
                 for headers in route.pattern == "/metrics" && route.method == .get ? others : [others[0], others[1], others[3]] {
-                    // To the router a slash at the end is nothing.
+                    // The router ignores a slash at the end.
                     for target in headers == others[2] || route.target == "/" ? [route.target] : [route.target, "\(route.target)/"] {
                         let answer = try await walker.answer(route.method, target, headers)
                         let isLed = answer.status == .seeOther && answer.headers[.location]?.hasPrefix("/admin/sign-in") == true
@@ -150,7 +150,7 @@ import Testing
     @Test func everyRouteIsThereForTheAdministrator() async throws {
         try await withRoutes(.required) { walker, routes, access in
             for route in routes where Self.open[route.pattern] == nil && route.pattern != "/admin/sign-out" {
-                // A session of its own for each: nothing here ends one.
+                // Each route gets its own session, in case a route ends it.
                 let cookie = try await cookie(walker, access)
                 for headers in [[.cookie: cookie.pair, formHeader: cookie.session.csrf], [.authorization: "Bearer a secret of this run"]] as [HTTPFields] {
                     let answer = try await walker.answer(route, headers)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    /// Takes a body that has nothing in it.
+    /// Discards an empty body, and fails on any content.
     private struct NothingExpected: ResponseBodyWriter {
         let from: String
 

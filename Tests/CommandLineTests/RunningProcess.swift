@@ -1,6 +1,6 @@
 import Foundation
 
-/// A command that goes on until it is told to end, read line by line.
+/// A command that runs until it is told to end. Its output is read line by line.
 final class RunningProcess {
     let process: Process
     private let lines: AsyncStream<String>
@@ -36,12 +36,12 @@ final class RunningProcess {
         if process.isRunning { process.terminate() }
     }
 
-    /// The next line, `nil` when the output has ended.
+    /// The next line; `nil` at the end of the output.
     func nextLine() async -> String? {
         await iterator.next()
     }
 
-    /// All lines to come.
+    /// All remaining lines.
     func rest() async -> [String] {
         var lines: [String] = []
         while let line = await nextLine() { lines.append(line) }
@@ -52,7 +52,7 @@ final class RunningProcess {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits for the end.
+    /// Waits for the process to end.
     func end() async -> (status: Int32, errors: String) {
         let (process, errors) = (process, errors)
         return await withCheckedContinuation { continuation in

@@ -54,7 +54,7 @@ import Testing
         #expect(try await run(["schema", "show", "--container", "iCloud.com.example.None"]).errors.contains("There is no container"))
         #expect(await server.end() == 0)
         #expect(!exists(serverFile))
-        // Without the server the same data is there.
+        // After the server has ended, the folder has the same data.
         #expect(try await run(["schema", "show"] + Self.container).output.contains("RECORD TYPE T"))
     }
 
@@ -65,7 +65,7 @@ import Testing
         #expect(imported.errors.isEmpty)
         let environment = ["SKYLIGHT_URL": server.address]
         #expect(try await Command.run(["schema", "show"] + Self.container, environment: environment).output.contains("RECORD TYPE T"))
-        // A folder that is asked for goes before the environment.
+        // A folder in the arguments takes precedence over the environment.
         #expect(try await run(["schema", "show"] + Self.container, environment: environment).errors.contains("There is no data folder"))
         let bad = try await Command.run(["schema", "show"] + Self.container, environment: ["SKYLIGHT_URL": "http://example.com"])
         #expect(bad.status == 64)
@@ -101,7 +101,7 @@ import Testing
         #expect(!exists(serverFile))
     }
 
-    /// The lock is held by a process that serves nothing, as an import does.
+    /// The lock is held by a process that is not a server, such as an import.
     @Test(arguments: [nil, "http://127.0.0.1:1", "nonsense", "https://example.com"]) func aFolderInUseWithoutAServer(left: String?) async throws {
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
         let lock = open(data + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -114,7 +114,7 @@ import Testing
         #expect(try await run(["schema", "show", "--json"] + Self.container).errorJSON["code"] == "DATA_FOLDER_IN_USE")
     }
 
-    /// The address of a server that was killed may be another's by now.
+    /// After a server was killed, another server may have its address.
     @Test func aServerOfAnotherFolderIsNotTakenForThisOne() async throws {
         let server = try await Server(["--ephemeral"])
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
@@ -146,7 +146,7 @@ import Testing
         let second = try await Command.run(["serve", "--port", "0", "--data", data])
         #expect(second.status == 75)
         #expect(second.errors.contains("a Skylight serves it at \(server.address)"))
-        // It took nothing away from the first.
+        // The second process took nothing away from the first.
         #expect(exists(serverFile))
         #expect(await server.end() == 0)
     }

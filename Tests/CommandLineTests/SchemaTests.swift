@@ -234,7 +234,7 @@ import Testing
         #expect(try await schema("diff", "--environment", "production", "--json").outputJSON["different"] == false)
         #expect(try await schema("export", "--environment", "production").output == Self.exported)
         #expect(try await schema("deploy").output == "Production of iCloud.com.example.X has the development schema already.\n")
-        // Nothing takes away what is deployed now.
+        // Deployed fields cannot be removed.
         let fewer = try file(Self.library.replacing("pages NUMBER PREFERRED AS INT64,", with: ""), "fewer.ckdb")
         let refused = try await schema("import", "--file", fewer, "--yes")
         #expect(refused.status == 1)
@@ -295,7 +295,7 @@ import Testing
         #expect(result.errors.contains(message), "\(result.errors)")
     }
 
-    /// 1 says that there is a difference, and nothing else does.
+    /// Exit status 1 means a difference, and only that.
     @Test func whatCannotBeComparedIsNoDifference() async throws {
         let name = try file(Self.library)
         #expect(try await schema("diff").status == 66)
@@ -313,7 +313,7 @@ import Testing
         #expect(unavailable.status == 69, "\(unavailable.errors)")
     }
 
-    /// A look is refused for what the import would be refused for; what `Users` grants to a role keeps the role.
+    /// A dry run is refused for the same reasons as the import. A role that `Users` grants to is kept.
     @Test func aDryRunSaysWhatTheImportDoes() async throws {
         let granting = try file("DEFINE SCHEMA CREATE ROLE mod; RECORD TYPE Users (GRANT READ TO mod);", "users.ckdb")
         #expect(try await schema("import", "--file", granting, "--yes").status == 0)
@@ -328,7 +328,7 @@ import Testing
         #expect(exported.contains("CREATE ROLE mod;") && exported.contains("GRANT READ TO mod"), "\(exported)")
     }
 
-    /// What CloudKit has and no query here would use comes back as it went in, through the store's file, and deployed too.
+    /// Index attributes that no query here uses survive an import, an export and a deployment.
     @Test func indexesWithoutUseAreKept() async throws {
         let types = "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b REFERENCE SORTABLE, c LOCATION QUERYABLE SORTABLE, d INT64 SORTABLE);"
         #expect(try await schema("import", "--file", try file("DEFINE SCHEMA \(types)")).status == 0)
@@ -364,7 +364,7 @@ import Testing
         #expect(production.output == (try await schema("export").output))
     }
 
-    /// Nobody goes on with what nobody waited for, unless there is a server: that is said.
+    /// Without a server, nothing continues an index build that the command did not wait for. The command says so.
     @Test func whoDoesNotWaitIsToldWhatIsLeft() async throws {
         let rows = (0..<8000).map { #"{"recordName":"r\#($0)","a":"x\#($0)"}"# }.joined(separator: "\n") + "\n"
         let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
@@ -375,7 +375,7 @@ import Testing
         let left = try await schema("import", "--file", indexed, "--no-wait")
         #expect(left.status == 0)
         #expect(left.errors.contains("2 indexes are not complete yet") && left.errors.contains("when the data folder is opened next"), "\(left.errors)")
-        // A command that waits has nothing to tell.
+        // A command that waits has no unfinished work to report.
         let more = try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING QUERYABLE SEARCHABLE SORTABLE);")
         let waited = try await schema("import", "--file", more, "--json")
         #expect(waited.status == 0 && waited.errors.isEmpty, "\(waited.errors)")
@@ -400,7 +400,7 @@ import Testing
         #expect(alone.status == 64 && alone.errors.contains("--container says what to compare with"))
     }
 
-    /// What is done through a server is the same.
+    /// Commands give the same results through a server.
     @Test func aServerIsWorkedThrough() async throws {
         let server = try await Server(["--data", path("data")])
         let name = try file(Self.library)
@@ -428,7 +428,7 @@ import Testing
             #expect(answer.status == 200, "\(answer.answer)")
         }
         _ = try await schema("import", "--file", try file(Self.library))
-        // An index of Skylight's own is nothing that anybody exports, compares or deploys.
+        // Composite indexes are Skylight's own. They are not exported, compared or deployed.
         try await edit(["addCompositeIndex": ["filter": "title", "sort": "pages"], "recordType": "Book"])
         #expect(try await schema("export", "--json").outputJSON["schema"] == .string(Self.exported))
         #expect(try await schema("diff", "--file", path("schema.ckdb")).status == 0)
@@ -444,14 +444,14 @@ import Testing
         #expect(dry.status == 1 && dry.output.contains("\nThe schema can't be deployed: "), "\(dry.output)")
         #expect(try await schema("deploy", "--dry-run", "--json").outputJSON["canRun"] == false)
         #expect(try await schema("export", "--environment", "production", "--json").outputJSON["schema"] == .string(Self.exported))
-        // Bringing it back is all there is to do.
+        // Importing the file again is enough.
         #expect(try await schema("import", "--file", path("schema.ckdb")).status == 0)
         #expect(try await schema("deploy").status == 0)
         #expect(try await schema("diff").status == 0)
         #expect(await server.end() == 0)
     }
 
-    /// Files that were made for CloudKit; where they are not, nothing is tried.
+    /// Files that were made for CloudKit. They are not part of the project; without them the test does nothing.
     @Test func filesOfOthersComeBack() async throws {
         let folder = Command.package.deletingLastPathComponent().appending(path: "shared/schemas")
         let files = ((try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []).filter { $0.pathExtension == "ckdb" }

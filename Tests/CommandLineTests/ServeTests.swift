@@ -23,11 +23,11 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.answer["zones"] != nil)
         #expect(try names(in: folder.url).count == 1)
-        // The connection of the request above is still open: it does not keep the server from ending.
+        // The idle connection of the request above does not delay the end of the server.
         let start = ContinuousClock.now
         #expect(await server.end(SIGTERM) == 0)
         #expect(ContinuousClock.now - start < .seconds(8))
-        // Nothing is left of what it kept.
+        // The server removes its temporary data.
         #expect(try names(in: folder.url).isEmpty)
     }
 

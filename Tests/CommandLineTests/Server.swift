@@ -6,7 +6,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A server process on a port of its own.
+/// A server process on its own port.
 final class Server {
     let process: Process
     let address: String
@@ -35,7 +35,7 @@ final class Server {
         if process.isRunning { process.terminate() }
     }
 
-    /// Sends a signal and waits for the end.
+    /// Sends a signal and waits for the process to end.
     func end(_ signal: Int32 = SIGTERM) async -> Int32 {
         kill(process.processIdentifier, signal)
         let process = process
@@ -47,7 +47,7 @@ final class Server {
         }
     }
 
-    /// Uploads a file for a field of a record and saves the record with it, as any client does.
+    /// Uploads a file for a field of a record and saves the record with it, like any client.
     func save(_ bytes: [UInt8], named name: String?, in record: String, field: String = "file", container: String, zone: String = "_defaultZone") async throws {
         let database = "/database/1/\(container)/development/private/"
         let zoneID: JSONValue = ["zoneName": .string(zone)]
@@ -66,7 +66,7 @@ final class Server {
         #expect(saved.status == 200 && !"\(saved.answer)".contains("serverErrorCode"), "\(saved.answer)")
     }
 
-    /// Sends bytes to where an upload was granted.
+    /// Sends bytes to an upload address.
     func upload(_ bytes: [UInt8], named name: String?, to url: String) async throws -> (status: Int, answer: JSONObject) {
         var request = URLRequest(url: try #require(URL(string: url)))
         request.httpMethod = "POST"
@@ -84,7 +84,7 @@ final class Server {
         return try await answer(to: request)
     }
 
-    /// Asks for anything.
+    /// Sends any request.
     func exchange(_ method: String, _ path: String, _ body: String = "") async throws -> (status: Int, text: String) {
         var request = URLRequest(url: try #require(URL(string: path.hasPrefix("http") ? path : address + path)))
         request.httpMethod = method

@@ -13,7 +13,7 @@ import Testing
 
 @testable import Accounts
 
-/// A console where access is required, and a browser that keeps its cookie.
+/// A console that requires access, and a client that keeps its cookie.
 struct AccessStage: Sendable {
     static let password = "correct horse battery"
 
@@ -25,7 +25,7 @@ struct AccessStage: Sendable {
         _ mode: AccessControl.Mode = .required, password: String? = password, isSecure: Bool = false, _ body: @Sendable (AccessStage) async throws -> Void
     ) async throws {
         let engine = InMemoryRecordEngine()
-        // What makes guessing slow makes tests slow: the turns are counted, and not waited for.
+        // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
         if let password { try await accounts.setAdministratorPassword(password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1)) }
         let folder = try TemporaryFolder()
@@ -59,7 +59,7 @@ struct AccessStage: Sendable {
         return [.cookie: String(cookie)]
     }
 
-    /// The secret in a page's head.
+    /// The form secret in the head of a page.
     func secret(_ cookie: HTTPFields) async throws -> String {
         let page = String(buffer: try await get("/", cookie).body)
         return String(try #require(page.firstMatch(of: /<meta name="form-secret" content="([0-9a-f]+)">/)).output.1)

@@ -6,7 +6,7 @@ import HummingbirdTesting
 import NIOCore
 import Testing
 
-/// Who gets to see the console's pages.
+/// Access control of the console's pages.
 @Suite struct AccessTests {
     private static let place = "/c/iCloud.com.example.App/development/private"
 
@@ -19,7 +19,7 @@ import Testing
             let text = String(buffer: page.body)
             #expect(!text.contains("form-secret") && !text.contains("Sign out"))
             #expect(try await stage.post("\(Self.place)/zones/create", "zoneName=More").headers[.location]?.contains("zone=More") == true)
-            // There is nothing to sign in to.
+            // There is no sign-in.
             #expect(try await stage.get("/admin/sign-in?next=/find").headers[.location] == "/find")
             #expect(try await stage.post("/admin/sign-in", "password=x").headers[.location] == "/")
             #expect(try await stage.post("/admin/sign-out", "").headers[.location] == "/")
@@ -62,7 +62,7 @@ import Testing
             #expect(try await stage.get("/", authorization("Bearer of this run")).status == .ok)
             #expect(try await stage.post("\(Self.place)/zones/create", "zoneName=More", authorization("bearer of this run")).status == .seeOther)
             let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
-            // A password that the browser remembers is sent along with what other pages ask, too.
+            // Browsers send a remembered password along with requests of other pages too.
             #expect(try await stage.get("/", [.authorization: basic, site: "same-site"]).status == .unauthorized)
             #expect(try await stage.get("/", [.authorization: basic, .origin: "http://localhost:3000"]).status == .unauthorized)
             for wrong in [
@@ -152,7 +152,7 @@ import Testing
             let token = cookie.dropFirst("skylight-80=".count)
             func status(_ value: String) async throws -> Int { try await stage.get("/", [.cookie: value]).status.code }
             #expect(try await status("a=b; \(cookie);c=d") == 200)
-            // One of another page's making stands before it.
+            // A cookie that another page set comes first.
             #expect(try await status("skylight-80=x; \(cookie)") == 200)
             for wrong in ["skylight-80=", "skylight-81=\(token)", "__Host-skylight-80=\(token)", "skylight-80=\(token.dropLast())", "skylight-80=\(token)0", String(token)] {
                 #expect(try await status(wrong) == 303, "\(wrong)")
@@ -170,7 +170,7 @@ import Testing
             for page in ["/", "zones", "zone?zone=Notes", "types", "indexes", "users", "errors", "token", "importing", "schema", "rehearsals", "check", "nothing"] {
                 let text = String(buffer: try await stage.get(page.hasPrefix("/") ? page : "\(Self.place)/\(page)", cookie).body)
                 let forms = text.matches(of: /<form\b[^>]*method="post"[^>]*>/)
-                // At least the one that signs out.
+                // At least the sign-out form.
                 #expect(!forms.isEmpty, "\(page)")
                 for form in forms { #expect(text[form.range.upperBound...].hasPrefix(field), "\(page): \(form.output)") }
                 #expect(text.components(separatedBy: field).count == forms.count + 1, "\(page)")
@@ -185,7 +185,7 @@ import Testing
             let secret = try await stage.secret(cookie)
             let made = try await stage.post("\(Self.place)/zones/create", "form-secret=\(secret)&zoneName=More", cookie)
             #expect(made.status == .seeOther && made.headers[.location]?.contains(secret) == false)
-            // Behind much else.
+            // The secret comes after a large field.
             let late = try await stage.post("\(Self.place)/zones/create", "pick=\(String(repeating: "x", count: 200_000))&zoneName=Late&form-secret=\(secret)", cookie)
             #expect(late.status == .seeOther)
             let zones = String(buffer: try await stage.get("\(Self.place)/zones", cookie).body)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    /// A page that goes on with what was sent, in its address, must not go on with the secret.
+    /// A page that puts the submitted fields into its address must leave the secret out.
     @Test func theSecretGetsIntoNoAddress() async throws {
         try await AccessStage.run { stage in
             let cookie = try await stage.signIn()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Console
 
-/// What the console says of queries that are refused or dear, and what its buttons do about it.
+/// The console's advice for queries that are refused or slow, and its buttons.
 @Suite struct AdvicePageTests {
     /// Two filters and a sort, none of which has its index.
     private static let question = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
@@ -85,7 +85,7 @@ import Testing
             #expect(waiting.contains("data-reload") && waiting.contains("<noscript><meta http-equiv=\"refresh\""))
             #expect(waiting.contains("<progress max=\"100\" value=\"43\""))
             #expect(!waiting.contains(">Add "))
-            // What is missing besides is not waited for.
+            // The page does not wait for indexes that nobody is building.
             let missing = try await stage.page("query?\(question)&sort1=year")
             #expect(!missing.contains("data-reload") && missing.contains(">Add SORTABLE to year</button>"))
             stage.staged.builds.withLock { $0 = [] }
@@ -160,7 +160,7 @@ import Testing
             let page = try await stage.page("advice")
             #expect(page.contains("Item where author is ada, sorted by year largest first"))
             #expect(page.contains("author QUERYABLE, year SORTABLE") && page.contains(">2 times<"))
-            // No query used the index there is.
+            // No query used the existing index.
             #expect(page.contains("<td>shelf QUERYABLE</td>") && page.contains("1 unused index<"))
             let answer = try await stage.press("Add 2 indexes", on: page)
             #expect(answer.headers[.location]?.hasPrefix("\(SchemaStage.there)/advice") == true)
@@ -211,7 +211,7 @@ import Testing
             func build(_ filter: FieldKey) -> IndexBuildProgress {
                 IndexBuildProgress(.building, of: .composite(CompositeIndex(filter: filter, sort: .custom("year"))), in: "Item", done: 1, total: 4)
             }
-            // One that would not serve the query does not keep it.
+            // A build of an index that would not serve the query does not make the page wait.
             stage.staged.builds.withLock { $0 = [build(.custom("author"))] }
             #expect(!(try await stage.page("explain?\(question)")).contains("data-reload"))
             stage.staged.builds.withLock { $0 = [build(.custom("shelf"))] }

@@ -12,12 +12,12 @@ import Records
 import TestSupport
 import Testing
 
-/// Assets on the pages: where they are fetched, what is known of them, and what may be uploaded.
+/// Assets on the pages: their links, properties and uploads.
 @Suite struct AssetPageTests {
     private static let there = "/c/iCloud.com.example.App/development/private"
     private static let zone = ZoneID(zoneName: "Notes")
 
-    /// What a test needs besides the pages.
+    /// The objects that a test needs besides the pages.
     private struct Stage: Sendable {
         let client: any TestClientProtocol
         let database: any RecordDatabase
@@ -108,7 +108,7 @@ import Testing
             let page = try await stage.page("record?zone=Notes&name=one")
             #expect(page.contains("data-field=\"file\"") && page.contains("data-field=\"files\" data-list"))
             #expect(page.contains("No files."))
-            // Without a name of its own, the field's.
+            // Without a file name, the field's name is used.
             #expect(page.contains("download=\"file\">file</a>"))
             #expect(page.contains("2 fields, the bytes are kept once"))
             #expect(page.contains(/href="[^"]*record\?zone=Notes&amp;name=two"/))

@@ -6,7 +6,7 @@ import Traffic
 
 @testable import Console
 
-/// What the pages of requests say of how each was authenticated.
+/// The authentication details on the pages of requests.
 @Suite struct AuthenticationViewTests {
     private func problem(_ parts: [Authentication.Part], isCertain: Bool = true) -> Authentication.Problem {
         Authentication.Problem(
@@ -33,7 +33,7 @@ import Traffic
             #expect(page.contains("signature of the key") && page.contains("0a0a0a0a0a0a…") && page.contains("/keys\""))
             #expect(try await stage.page("requests").contains("title=\"The &lt;target&gt; differs.\">signature: signed date</span>"))
             #expect(try await stage.page("requests?text=signedDate").contains(request.id))
-            // What was found by ruling out all else is not said to be proved.
+            // An explanation by elimination is not presented as proved.
             var guess = stage.request("records/query")
             guess.authentication = Authentication(way: .serverKey, problem: problem(parts, isCertain: false))
             stage.note(guess)

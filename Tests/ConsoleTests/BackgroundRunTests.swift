@@ -3,7 +3,7 @@ import Testing
 
 @testable import Console
 
-/// Work behind the pages: how it ends, and how much of it there may be.
+/// Background work: how it ends, and how much may run.
 @Suite struct BackgroundRunTests {
     private static let place: Place? = ContainerID("iCloud.com.example.App").map { container in
         Place(address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
@@ -18,7 +18,7 @@ import Testing
         return run.now.ending
     }
 
-    /// Goes on until it is cancelled.
+    /// Runs until it is cancelled.
     private static let endless: @Sendable (BackgroundRun) async throws -> Void = { run in
         while true {
             run.update { $0.achieved += 1 }

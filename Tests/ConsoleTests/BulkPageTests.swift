@@ -5,7 +5,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Changes of all records that match a query: the dry run, the work behind the page, and what it can't do.
+/// Changes of all records that match a query: dry run, background work, and limits.
 @Suite struct BulkPageTests {
     private static let all = "bulk?zone=Notes&type=Note"
 
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// The page of a work, once it is over.
+    /// The page of a run after it has finished.
     private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
         let path = try stage.location(answer)
         for _ in 0..<500 {
@@ -44,7 +44,7 @@ import Testing
         try await EditStage.run { stage in
             try await fill(stage, 450)
             try await stage.save("has it", ["rank": .int64(1), "title": .string("new")])
-            // A query that can't be asked has no dry run and no button.
+            // An invalid query has no dry run and no button.
             let refused = try await stage.page("\(Self.all)&filter1=rank&is1=EQUALS&value1=1&sort1=modifiedTimestamp&change=set&changed=title&text-1-1=new&dry=1")
             #expect(refused.contains("BAD_REQUEST") && !refused.contains("would be saved") && !refused.contains("bulk/run"))
             let dry = try await stage.page("\(Self.all)&filter1=rank&is1=EQUALS&value1=1&change=set&changed=title&text-1-1=new&dry=1")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// The records leave the query as they are changed: none is left out, and the work ends.
+    /// Changed records no longer match the query. All are changed nevertheless, and the run ends.
     @Test func aChangeThatTakesRecordsOutOfTheQueryReachesAll() async throws {
         try await EditStage.run { stage in
             try await fill(stage, 450)

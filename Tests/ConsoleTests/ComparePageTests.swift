@@ -8,11 +8,11 @@ import Testing
 
 @testable import Console
 
-/// Two records beside each other.
+/// The comparison of two records.
 @Suite struct ComparePageTests {
     private static let other = ZoneID(zoneName: "Other")
 
-    /// The rows of the comparison: the field, and the verdict.
+    /// The rows of the comparison: field and result.
     private func verdicts(_ page: String) -> [String] {
         page.matches(of: /<th scope="row" class="name">([^<]*)<\/th>(?s:.*?)<td class="verdict">([a-z ]*[a-z])/).map { "\($0.output.1): \($0.output.2)" }
     }
@@ -25,13 +25,13 @@ import Testing
             #expect(
                 verdicts(page).prefix(5) == ["title: differs", "tags: only left", "due: only right", "rank: equal", "weight: equal"])
             #expect(page.contains("1 field differs, 1 only the left one has, 1 only the right one has, 2 are equal."))
-            // Of two texts the part that differs is marked.
+            // The differing part of two texts is marked.
             #expect(page.contains("The <mark>red</mark> house") && page.contains("The <mark>green</mark> house"))
             #expect(verdicts(page).contains("recordName: differs") && verdicts(page).contains("recordType: equal"))
             let differing = try await stage.page("record/compare?zone=Notes&name=a&other=b&show=differing")
             #expect(verdicts(differing).prefix(3) == ["title: differs", "tags: only left", "due: only right"])
             #expect(!differing.contains("weight") && !verdicts(differing).contains("recordType: equal"))
-            // The sides exchanged.
+            // With the sides exchanged.
             let exchanged = try #require(page.firstMatch(of: /href="([^"]*)">Exchange sides/)?.output.1).replacing("&amp;", with: "&")
             #expect(verdicts(try await stage.page(String(exchanged))).contains("tags: only right"))
         }
@@ -50,7 +50,7 @@ import Testing
             let environments = try await stage.page("record/compare?zone=Notes&name=a&other=a&environment=production")
             #expect(environments.contains("The same values in all 1 field."))
             #expect(environments.contains("zone Notes of Developer’s private database, production"))
-            // Without a second record its namesakes are offered.
+            // Without a second record, records of the same name are offered.
             let start = try await stage.page("record/compare?zone=Notes&name=a")
             #expect(start.contains("Records of the same name") && start.contains(">zone Other of Developer’s private database, development</a>"))
             #expect(start.contains(">zone Notes of Developer’s private database, production</a>"))
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// An environment that nothing was asked of is not made by looking.
+    /// Viewing must not create an environment.
     @Test func lookingMakesNothing() async throws {
         try await EditStage.run { stage in
             try await stage.save("a", [:])

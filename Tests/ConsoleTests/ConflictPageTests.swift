@@ -5,9 +5,9 @@ import RecordStore
 import Records
 import Testing
 
-/// Two people who save the same record: what was typed second is not lost, and neither is what was saved first.
+/// Two users save the same record: neither change is lost.
 @Suite struct ConflictPageTests {
-    /// Opens the form of a record, saves it behind its back, and sends the form: the page that comes then.
+    /// Opens the form of a record, changes the record meanwhile, and sends the form. Returns the resulting page.
     private func conflict(
         _ stage: EditStage, typing: [String: String], saving: [Name: FieldValue]
     ) async throws -> String {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// What inputs can't carry is chosen to the byte: line ends of other systems, white space alone, moments beyond the year 9999.
+    /// Values that inputs cannot represent are kept byte for byte: other line endings, white space, times after the year 9999.
     @Test func whatIsChosenIsSavedAsItIs() async throws {
         try await EditStage.run { stage in
             let was: [Name: FieldValue] = ["title": .string("  "), "secret": .string("a\r\nb"), "due": .timestamp(Timestamp(milliseconds: 300_000_000_000_000))]

@@ -6,7 +6,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Containers are renamed, and deleted by who types their names.
+/// Renaming containers, and deleting them after their name is typed.
 @Suite struct ContainerPageTests {
     private func post(_ stage: EditStage, _ path: String, _ form: String) async throws -> TestResponse {
         try await stage.client.execute(uri: path, method: .post, body: ByteBuffer(string: form)) { $0 }
@@ -39,12 +39,12 @@ import Testing
             #expect(try await stage.page("\(EditStage.there)/query?type=Note").contains("Mine <small>"))
             _ = try await post(stage, "/containers/rename", "container=iCloud.com.example.App&newName=iCloud.com.example.Other")
             #expect(try await stage.page("\(renamed)/query?type=Note").contains("Mine <small>"))
-            // A name that is taken leaves everything where it is.
+            // A name that is taken changes nothing.
             _ = try await stage.database().zones()
             let taken = try await post(stage, "/containers/rename", "container=iCloud.com.example.Other&newName=iCloud.com.example.app")
             #expect(EditStage.text(taken).contains("choose another name"))
             #expect(try await stage.page("\(renamed)/query?type=Note").contains("Mine <small>"))
-            // A container that takes the name of a deleted one begins without.
+            // A container that takes the name of a deleted one does not inherit its saved queries.
             _ = try await post(stage, "/containers/delete", "container=iCloud.com.example.App&typed=iCloud.com.example.App")
             _ = try await post(stage, "/containers/rename", "container=iCloud.com.example.Other&newName=iCloud.com.example.App")
             #expect(try await stage.page("\(EditStage.there)/query?type=Note").contains("Mine <small>"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Console
 
-/// What a `curl` command asks for.
+/// Parses the request of a `curl` command.
 @Suite struct CurlReaderTests {
     @Test func aCommandIsReadAsAShellReadsIt() throws {
         let command = try CurlReader(
@@ -43,7 +43,7 @@ import Testing
         #expect(throws: problem) { try CurlReader(text) }
     }
 
-    /// A form may hold millions of options: each is looked at once.
+    /// A form may contain a huge number of options. The time must be linear.
     @Test(.timeLimit(.minutes(1))) func manyOptionsTakeTheirLengthInTime() throws {
         let many = 200_000
         let command = try CurlReader("curl http://a/p" + String(repeating: " -Ha:b", count: many) + String(repeating: " --data=x", count: many))

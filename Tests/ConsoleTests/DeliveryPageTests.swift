@@ -6,9 +6,9 @@ import Traffic
 
 @testable import Console
 
-/// The page Clients, and the question on a record's page: why did a client never get this record?
+/// The page Clients, and the explanation on a record's page if a client did not receive the record.
 @Suite struct DeliveryPageTests {
-    /// What the panel of a record says of a client: the verdict, and why.
+    /// The result for a client in the panel of a record, with its reason.
     private func answer(_ stage: RequestStage, _ name: String, record: String = "wanted") async throws -> (verdict: String, because: String) {
         let page = try await stage.page("record?zone=Notes&name=\(record)")
         let panel = try #require(page.firstMatch(of: /<section class="deliveries"[\s\S]*?<\/section>/)).output
@@ -53,7 +53,7 @@ import Traffic
             try await stage.pull(from: "hasty", limit: 2)
             let (verdict, because) = try await answer(stage, "hasty")
             #expect(verdict == "no" && because.contains("moreComing"))
-            // Starting over again and again helps nothing.
+            // Starting over repeatedly does not help.
             for _ in 0..<3 { try await stage.pull(from: "hasty", limit: 2) }
             let again = try await answer(stage, "hasty")
             #expect(again.verdict == "no" && again.because.contains("moreComing"))
@@ -69,7 +69,7 @@ import Traffic
             let (verdict, because) = try await answer(stage, "asker")
             #expect(verdict == "no" && because.contains("It never pulled"))
             #expect(try await stage.page("clients").contains("Never asked for changes"))
-            // A reference to the record is not the record.
+            // A reference to the record does not count as delivery.
             stage.note(stage.request("records/query", from: "asker"), answered: #"{"records":[{"recordName":"other","recordType":"Note","fields":{"to":{"value":{"recordName":"wanted","action":"NONE"}}}}]}"#)
             #expect(try await answer(stage, "asker").verdict == "no")
             var found = stage.request("records/query", from: "asker")
@@ -119,7 +119,7 @@ import Traffic
             try await stage.pull(from: "skipper", since: now)
             let (verdict, because) = try await answer(stage, "skipper")
             #expect(verdict == "no" && because.contains("with a token that no pull had given it"))
-            // Of a client that came later than the record nobody can tell.
+            // For a client that first appeared after the record, there is no certain answer.
             try await stage.pull(from: "unknown", since: now)
             #expect(try await answer(stage, "unknown").verdict == "likely")
         }
@@ -188,7 +188,7 @@ import Traffic
             #expect(found.verdict == "yes" && found.because.contains("id=\(latest.id)"))
             let page = try await stage.page("record?zone=Notes&name=wanted")
             #expect(page.contains("The 50 seen last are shown, and 10 more are not."))
-            // Yes for half of those that are shown.
+            // Half of the listed clients received it.
             #expect(page.matches(of: /<span class="kind created">yes</).count == 25)
         }
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Console
 
-/// The pages that move schemas: Compare, Deploy, Import and export, Reset.
+/// The pages that transfer schemas: Compare, Deploy, Import and export, Reset.
 @Suite struct DeployPageTests {
     private func text(_ response: TestResponse) -> String { String(buffer: response.body) }
 
@@ -88,7 +88,7 @@ import Testing
             let stale = text(try await stage.press("Deploy to production", on: plan))
             #expect(stale.contains("Nothing was deployed") && stale.contains("RECORD TYPE Late"))
             #expect(try await stage.type("Item", in: .production) == nil)
-            // What is shown now can be deployed.
+            // The current plan can be deployed.
             #expect(try await stage.press("Deploy to production", on: stale).status == .seeOther)
             #expect(try await stage.type("Late", in: .production) != nil)
             #expect(try await stage.post("deploy", "").status == .ok)
@@ -105,7 +105,7 @@ import Testing
             #expect(text(answer) == schema.text)
             let page = text(try await stage.send("schema/import", [("text", "")], file: text(answer)))
             #expect(page.contains("There is nothing to do"))
-            // Browsers end lines with both characters.
+            // Browsers send CRLF line endings.
             #expect(text(try await stage.send("schema/import", [("text", text(answer).replacing("\n", with: "\r\n"))])).contains("There is nothing to do"))
         }
     }
@@ -165,7 +165,7 @@ import Testing
             let stale = text(try await stage.send("schema/apply", [("text", file), ("merge", "1"), ("fingerprint", String(fingerprint))]))
             #expect(stale.contains("the schema changed since the plan was shown"))
             #expect(try await stage.type("Box") == nil)
-            // What can't be imported is no matter of what changed.
+            // An invalid schema is reported as such, not as an outdated preview.
             for text in ["DEFINE SCHEMA\nRECORD TYPE Box (size INT65);", "DEFINE SCHEMA\nRECORD TYPE Item (year STRING);"] {
                 let answer = self.text(try await stage.send("schema/apply", [("text", text), ("merge", "1"), ("fingerprint", String(fingerprint))]))
                 #expect(!answer.contains("changed since") && !answer.contains(">Import</button>") && answer.contains("role=\"alert\""))
@@ -255,7 +255,7 @@ import Testing
         for count in 0...whole.count { #expect(MultipartForm(Array(whole[..<count]), boundary: "B").parts.count <= 1) }
         #expect(MultipartForm(Array("--B\r\n\r\n1\r\n--B--".utf8), boundary: "B").parts.isEmpty)
         #expect(MultipartForm(Array("--B\r\n\r\n--B\r\n--B\r\n--B".utf8), boundary: "B").parts.isEmpty)
-        // Neither a mark that is nearly there at every place, nor one that begins anew within itself.
+        // A boundary prefix at every position, and one that restarts within itself.
         let nearly = String(repeating: "\r\n-", count: 1 << 18)
         #expect(MultipartForm(Array("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(nearly)\r\n--B--".utf8), boundary: "B").parts.count == 1)
         let anew = "----a\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\r\n----a--"

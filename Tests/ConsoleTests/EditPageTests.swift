@@ -6,7 +6,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Records made, changed and copied with forms, as a browser without scripts does it.
+/// Creating, changing and copying records with forms, without scripts.
 @Suite struct EditPageTests {
     private static let form = "record/save"
 
@@ -52,7 +52,7 @@ import Testing
 
     @Test func whatIsLeftAsItWasIsNotSavedAnew() async throws {
         try await EditStage.run { stage in
-            // What no form can carry: line ends of other systems, a character without a place in HTML, accents composed in two ways.
+            // Text that no form can carry: other line endings, NUL, and accents in two normal forms.
             let odd = "a\r\nb\rc\u{0}d e\u{301} \u{e9}"
             let many = FieldValue.list((0..<150).map { .string("tag \($0)\r") }, of: .string)
             let before = try await stage.save("odd", ["title": .string(odd), "tags": many, "rank": .int64(1), "data": .bytes([1, 2])])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Who chooses the other notation to see it, without a script, does not change the bytes.
+    /// Choosing another notation without scripts does not change the bytes.
     @Test func anotherNotationIsNoOtherValue() async throws {
         try await EditStage.run { stage in
             try await stage.save("bytes", ["data": .bytes([0, 1, 2]), "rank": .int64(1)])
@@ -109,7 +109,7 @@ import Testing
             let again = try await stage.page("record/edit?zone=Notes&name=bytes")
             let shown = EditStage.text(try await stage.send(Self.form, of: again, ["as-\(data)-1": "hex"], button: ("do", "redraw")))
             #expect(shown.contains("\n000102</textarea>"))
-            // What is typed is read in the notation that is chosen.
+            // Typed text is read in the selected notation.
             _ = try stage.location(try await stage.send(Self.form, of: again, ["as-\(data)-1": "hex", "text-\(data)-1": "abcd"]))
             #expect(try await stage.values("bytes")["data"] == .bytes([0xAB, 0xCD]))
         }
@@ -146,7 +146,7 @@ import Testing
             let again = EditStage.text(answer)
             let row = try #require(again.firstRange(of: "id=\"f\(number)\"").map { again[$0.lowerBound...] })
             #expect(row.firstRange(of: complaint).map { $0.lowerBound < (row.dropFirst().firstRange(of: "class=\"line")?.lowerBound ?? row.endIndex) } == true)
-            // Nothing typed is lost, what is wrong least of all.
+            // The form keeps all input, including the invalid value.
             let form = try #require(EditStage.Form(again, sentTo: Self.form))
             for (name, value) in changes { #expect(form.fields.contains { $0.0 == name && $0.1 == value }, "\(name)") }
         }

@@ -12,7 +12,7 @@ import Records
 import TestSupport
 import Testing
 
-/// A console over a container with a zone Notes and the type Note, which has a field of every type, and a browser without scripts.
+/// A console over a container with a zone Notes and a type Note, which has a field of every type. The client runs no scripts.
 struct EditStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
     static let notes = ZoneID(zoneName: "Notes")
@@ -76,7 +76,7 @@ struct EditStage: Sendable {
         return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Text by its bytes: Swift compares it by what it looks like.
+    /// The bytes of text, because Swift compares strings by canonical equivalence.
     static func bytes(of value: FieldValue) -> [UInt8] {
         var writer = JSONWriter()
         writer.value(Field(name: "", value: value))
@@ -103,7 +103,7 @@ struct EditStage: Sendable {
         return text
     }
 
-    /// Sends the form of a page that is sent somewhere, with other values in some inputs and one of its buttons pressed.
+    /// Sends a form of a page, with some changed inputs and one pressed button.
     func send(
         _ path: String, of page: String, _ changes: [String: String?] = [:], button: (name: String, value: String)? = nil
     ) async throws -> TestResponse {
@@ -135,7 +135,7 @@ struct EditStage: Sendable {
         }.joined()
     }
 
-    /// What a browser would send of a form.
+    /// The fields that a browser would send with a form.
     struct Form {
         let action: String
         let isGet: Bool
@@ -159,7 +159,7 @@ struct EditStage: Sendable {
                 case "textarea":
                     let rest = form.output.2[control.range.upperBound...]
                     var text = Self.plain(rest[..<(rest.firstRange(of: "</textarea>")?.lowerBound ?? rest.endIndex)])
-                    // The first line end belongs to the tag, and browsers send line ends in two characters.
+                    // The first line break belongs to the tag, and browsers send CRLF.
                     if text.utf8.first == UInt8(ascii: "\n") { text = String(decoding: text.utf8.dropFirst(), as: UTF8.self) }
                     fields.append((name, text.replacing("\n", with: "\r\n")))
                 default:

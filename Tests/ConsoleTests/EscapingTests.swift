@@ -6,15 +6,15 @@ import Testing
 
 @testable import Console
 
-/// Text that others read by bytes: a mark stays a mark to them, whatever stands behind it.
+/// Text for consumers that read bytes: a special character keeps its meaning for them, even if a combining character follows.
 @Suite struct EscapingTests {
-    /// What joins with the mark before it to one of Swift's characters, or with the mark behind it.
+    /// Characters that combine with the previous or the next one into one of Swift's characters.
     private static let joining: [Unicode.Scalar] = ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{600}", "\u{903}", "\u{1F3FD}", "\n", "\r"]
     private static let marks: [Unicode.Scalar] = [
         "'", "\"", "\\", "<", ">", "&", "`", "$", "(", ")", ";", "|", "%", ",", "=", "+", "/", "?", "#", " ", "*", "~", "!", "{", "-", "a", "é", "\u{A0}",
     ]
 
-    /// Texts of marks, with and without what joins with them.
+    /// Texts of special characters, with and without combining ones.
     private static let texts: [String] = {
         var random = SeededRandom(seed: 13)
         let short = marks.flatMap { mark in joining.flatMap { [[mark, $0], [$0, mark], [mark, $0, mark]] } }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// A name that somebody else gave a zone or a type must not become a command of who copies one.
+    /// A zone or type name from another user must not inject code into copied commands.
     @Test(arguments: ["it's", "a'\u{301}; touch pwned; '\u{301}", "$(touch pwned)", "`touch pwned`", "a\u{301}'\u{200D}|sh", "-x", "Household"])
     func commandsToCopyHoldNamesAsWords(name: String) async throws {
         try await EditStage.run { stage in
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Readers
 
-    /// Where quotation marks stand in a literal behind its first byte that no backslash stands before.
+    /// The positions of unescaped quotation marks after the first byte of a literal.
     private static func ends(of literal: [UInt8]) -> [Int] {
         var (ends, index) = ([Int](), 1)
         while index < literal.count {

@@ -18,7 +18,7 @@ import Traffic
         try #require(await stage.database.fetchZones([RequestStage.zone])[0].get().syncToken).text
     }
 
-    /// The names in the table of changes, or in that of records that changed again.
+    /// The names in the table of changes, or in the table of records that changed again.
     private static func names(_ page: String, isAgain: Bool = false) -> [String] {
         let parts = page.components(separatedBy: "<section class=\"again\"")
         let part = isAgain ? (parts.count > 1 ? parts[1] : "") : parts[0]
@@ -45,14 +45,14 @@ import Traffic
             let page = try await stage.page(question)
             #expect(Self.names(page) == ["d", "c"])
             #expect(page.contains("4 records changed after the second token"))
-            // What changed in between and again is known from the journal; b was deleted later only, and e was made later.
+            // The journal tells which records changed between the tokens and again later. b was only deleted later, and e was created later.
             #expect(Self.names(page, isAgain: true) == ["a", "f"])
             #expect(page.contains("By the journal: 2 changed between the two as well, 2 only later."))
             let rest = try #require(Self.link("Fetch what came after", in: page))
             #expect(try await Set(Self.names(stage.page(rest))) == ["a", "e", "b", "f"])
             let nothing = try await stage.page("changes?zone=Notes&since=1&token=\(second)&upto=\(second)")
             #expect(nothing.contains("Nothing between the two tokens.") && Self.names(nothing).isEmpty)
-            // Without a first token: what had come up to there, and not again since.
+            // Without a first token: everything up to the second one that did not change later.
             let start = try await stage.page("changes?zone=Notes&upto=\(second)")
             #expect(Self.names(start) == ["d", "c"])
         }
@@ -78,7 +78,7 @@ import Traffic
                 }
                 #expect(names == [0, 1, 3, 4, 6].map { "between\($0)" })
             }
-            // So many are looked up on pages of their own.
+            // That many records are looked up page by page.
             var page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
             var again: [String] = []
             var next = Self.link("List them", in: page)
@@ -127,7 +127,7 @@ import Traffic
             }
             #expect(try await page(other).contains("is of the zone Other"))
             #expect(try await page(ofDatabase).contains("is a database token"))
-            // Neither stands anywhere on the line of this zone, and a first token of another zone colours nothing.
+            // These tokens have no position on the timeline of this zone, and as a first token they highlight nothing.
             for strange in [other, ofDatabase] {
                 let ended = try await page(strange)
                 #expect(ended.contains(">A</text>") && !ended.contains(">B</text>") && !ended.contains("the token B"))
@@ -137,7 +137,7 @@ import Traffic
             #expect(try await page(String(second.prefix(20))).contains("was not given out here, or was damaged"))
             #expect(try await page(reverse).contains("from new to old"))
             #expect(try await page(second, since: reverse).contains("The first token is of a page from new to old"))
-            // Both are told by the API: the first one.
+            // With two invalid tokens, the error is about the first.
             #expect(try await page(second, since: other).contains("Unknown sync continuation type"))
             let swapped = try await page(first, since: second)
             #expect(swapped.contains("is the older of the two"))
@@ -160,7 +160,7 @@ import Traffic
             let page = try await stage.page("changes?zone=Notes&upto=\(first.syncToken.text)")
             #expect(Self.names(page) == (0..<30).map { "r\($0)" })
             #expect(page.contains("the token B stands at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
-            // A pull that goes on there is told everything from where it began.
+            // A pull from there is told everything since it began.
             let since = try await stage.page("changes?zone=Notes&since=1&token=\(first.syncToken.text)")
             #expect(since.contains("the token A stands at 0") && since.contains("</b> since 0, where the pull began"))
         }
@@ -233,7 +233,7 @@ import Traffic
             #expect(page.contains("Ada’s Mac</a>, has everything"))
             let zoomed = try await stage.page(#require(Self.link("Zoom in", in: page)))
             #expect(zoomed.contains("Timeline of the feed: 5 changes") && Self.names(zoomed) == (0..<5).map { "b\($0)" })
-            // Its pages stay so.
+            // Its pages keep the range.
             let half = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)&zoom=1&limit=3")
             #expect(try await stage.page(#require(Self.link("Next page ›", in: half))).contains("Timeline of the feed: 5 changes"))
             let whole = try await stage.page(#require(Self.link("Show the whole zone", in: zoomed)))

@@ -6,7 +6,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Files that are imported on a page: the preview, the rows that can't be, and the import behind the page.
+/// Importing files on a page: preview, invalid rows, and the background import.
 @Suite struct ImportPageTests {
     private func send(
         _ stage: EditStage, _ path: String, _ fields: [(String, String)], file: (name: String, text: String)? = nil
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Two clicks, one import: with names of the server's making a second one would double the records.
+    /// A double click imports once. With generated record names, a second import would double the records.
     @Test func aDoubleClickImportsOnce() async throws {
         try await EditStage.run { stage in
             let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n")))
@@ -111,7 +111,7 @@ import Testing
             }
             #expect(try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes)).changes.isEmpty)
             #expect(try await stage.database().schema().types["Task"] == nil)
-            // What is shown anew is imported as it is shown.
+            // The import matches the updated preview.
             let fields = changed("type", "Task").dropLast() + [("previewed", try mark(task))]
             #expect(try await end(stage, try await send(stage, "importing/run", Array(fields))).contains("<dt>imported</dt><dd>1</dd>"))
         }
@@ -119,7 +119,7 @@ import Testing
 
     @Test func anImportIsCancelled() async throws {
         try await EditStage.run { stage in
-            // Enough that the request to cancel comes before their end on a slow machine too.
+            // Enough rows that the cancellation arrives before the end, even on a slow machine.
             let count = 40_000
             let rows = "title\n" + (0..<count).map { "note \($0)\n" }.joined()
             let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", rows)))
@@ -167,7 +167,7 @@ import Testing
             let answer = try await send(stage, "importing/preview", [("type", type), ("zone", "Notes")], file: text.isEmpty ? nil : ("rows.csv", text))
             let page = EditStage.text(answer)
             #expect(page.contains(complaint))
-            // Where the file is kept is nobody's business.
+            // The page must not reveal the path of the stored file.
             #expect(!page.contains("skylight-imports"))
         }
     }

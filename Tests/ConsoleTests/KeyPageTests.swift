@@ -29,7 +29,7 @@ import Testing
             #expect(page.contains("ckAPIToken=\(secret)") && page.contains("Web &lt;app&gt;"))
             let list = try await stage.page("keys")
             #expect(!list.contains(secret) && list.contains(token.id) && list.contains("http://localhost:3000") && list.contains("Web &lt;app&gt;"))
-            // It is of one environment of one container.
+            // It belongs to one environment of one container.
             #expect(try await !stage.page(KeyStage.there.replacing("development", with: "production") + "/keys").contains(token.id))
             let question = try await stage.page("keys/revoke?token=\(token.id)")
             #expect(question.contains("Revoke the API token") && stage.accounts.apiTokens().allSatisfy { $0.revoked == nil })
@@ -76,7 +76,7 @@ import Testing
             #expect(answer.status == .ok && page.contains(registered.keyID) && page.contains(registered.userRecordName.string))
             let list = try await stage.page("keys")
             #expect(list.contains(registered.keyID) && list.contains("Nightly"))
-            // Also as a file, which goes before the text.
+            // The key can also be sent as a file, which takes precedence over the text.
             let other = P256.Signing.PrivateKey()
             let body = "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nFile\r\n--x\r\nContent-Disposition: form-data; name=\"pem\"\r\n\r\n\r\n--x\r\n"
                 + "Content-Disposition: form-data; name=\"file\"; filename=\"k.pem\"\r\n\r\n\(Self.pem(other))\r\n--x--\r\n"
@@ -85,7 +85,7 @@ import Testing
             #expect(sent.status == .ok && stage.accounts.serverKeys().count == 2)
             let refused = try await stage.post("keys/key", [("name", "Wrong"), ("pem", key.pemRepresentation)])
             #expect(refused.status == .badRequest && EditStage.text(refused).contains("private"))
-            // A secret is not sent back; what is none is.
+            // A rejected private key is not sent back; other text is.
             let lines = key.pemRepresentation.split(separator: "\n")
             #expect(lines.count > 2 && !lines.dropFirst().dropLast().contains { EditStage.text(refused).contains($0) })
             let misnamed = try await stage.post("keys/key", [("name", String(repeating: "n", count: 1000)), ("pem", Self.pem())])
@@ -109,7 +109,7 @@ import Testing
             #expect(stage.accounts.webAuthSessions().first?.revoked != nil)
             #expect(try await stage.page("keys").contains("signed out <time"))
             #expect(try await stage.page("keys/revoke?session=none", .notFound).contains("nothing of this name"))
-            // What is of another environment is not there.
+            // Credentials of another environment are not found.
             let production = KeyStage.there.replacing("development", with: "production")
             #expect(try await stage.post("\(production)/keys/revoke", [("token", apiToken.id)]).status == .notFound)
             #expect(stage.accounts.apiTokens().allSatisfy { $0.revoked == nil })
@@ -139,7 +139,7 @@ import Testing
             #expect(try await check(parts + [("signature", try signature(body, target))]).contains("The signature is right"))
             let wrong = try await check(parts + [("signature", try signature(body, target.replacing("?a=b", with: "")))])
             #expect(wrong.contains("note bad diagnosis") && wrong.contains("differs") && wrong.contains("<mark>"))
-            // Without a signature it says what is to be signed.
+            // Without a signature, the page shows the message to sign.
             let nothing = try await check([("target", target), ("date", date), ("body", body)])
             let message = RequestSignature.message(date: date, body: Array(body.utf8), target: target)
             #expect(nothing.contains("There is nothing to check without a key ID and a signature") && nothing.replacing("&#61;", with: "=").contains(message.replacing("\"", with: "&quot;")))
@@ -154,7 +154,7 @@ import Testing
             for number in 0..<101 { _ = try await stage.token(named: "Token \(number)") }
             let list = try await stage.page("keys")
             #expect(list.contains("Shown are 100 of 101") && list.contains("skylight token list") && !list.contains("skylight key list"))
-            // Those that are good come first.
+            // Valid credentials come first.
             _ = try await stage.accounts.revokeAPIToken(try #require(stage.accounts.apiTokens().first { $0.name == "Token 100" }).id)
             let later = try await stage.page("keys")
             #expect(later.contains("Token 0 ") && !later.contains("Token 100 "))
@@ -167,7 +167,7 @@ import Testing
             let page = try await stage.client.execute(
                 uri: "\(KeyStage.there)/keys", method: .get, headers: [.cookie: "skylight-80=\(session.token)"]) { $0 }
             #expect(String(buffer: page.body).contains("asks every request for credentials"))
-            // Who signs in to an app is no administrator.
+            // A user of an app is not an administrator.
             #expect(try await stage.get("/sign-in?ticket=\(EditStage.encoded(stage.ticket()))").status == .ok)
             let ending = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "Nora New")])
             #expect(ending.status == .ok && EditStage.text(ending).contains("data-token"))

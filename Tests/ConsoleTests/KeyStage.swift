@@ -14,7 +14,7 @@ import Records
 import TestSupport
 import Testing
 
-/// A console whose accounts are at hand, over a container that holds nothing, and a browser without scripts.
+/// A console with accessible accounts, over an empty container. The client runs no scripts.
 struct KeyStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
 
@@ -50,7 +50,7 @@ struct KeyStage: Sendable {
         try await accounts.makeAPIToken(named: name, container: container, environment: .development, allowedOrigins: origins, callback: callback)
     }
 
-    /// Who a web auth token speaks for; `nil` when it is not good.
+    /// The user of a web auth token; `nil` if the token is not valid.
     func user(of token: String, now: Date = Date()) -> Name? {
         if case .valid(let session) = accounts.webAuth(token, container: container, environment: .development, now: now) { session.user } else { nil }
     }

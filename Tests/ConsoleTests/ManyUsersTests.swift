@@ -10,7 +10,7 @@ import Testing
 @testable import Accounts
 @testable import Console
 
-/// Pages where there are thousands of users, and users who go.
+/// Pages with thousands of users, and removed users.
 @Suite struct ManyUsersTests {
     private static let names = (0..<3000).map { "person-\($0)" }
 
@@ -45,7 +45,7 @@ import Testing
             let links = menu.matches(of: /<li><a href="([^"]*)"( aria-current="true")?>/).map { ($0.output.1, $0.output.2 != nil) }
             #expect(links.first.map { $0.0.contains("user=person-1234") && $0.1 } == true && links.count { $0.1 } == 1)
             for name in ["person-7", "person-2999"] { #expect(links.contains { $0.0.hasSuffix("user=\(name)") }, "\(name)") }
-            // What is looked for there keeps who acts.
+            // The search there keeps the acting user.
             #expect(menu.contains("<input type=\"hidden\" name=\"user\" value=\"person-1234\">") && menu.contains("name=\"find\""))
         }
         try await KeyStage.run { stage in
@@ -110,7 +110,7 @@ import Testing
             #expect(refused.headers[.retryAfter].flatMap { Int($0) }.map { $0 > 60 && $0 <= 600 } == true)
             #expect(EditStage.text(refused).contains("without an API token"))
             #expect(stage.accounts.userCount == 11)
-            // An app that sends its token is another matter.
+            // Apps with an API token are not limited that way.
             let (token, _) = try await stage.token()
             #expect(try await stage.post("/sign-in", [("ticket", stage.ticket(token: token)), ("name", "Of the app")]).status == .ok)
         }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPServing
 
-/// What pages and files take while there is much in hand.
+/// Memory use of pages and files under load.
 @Suite("Memory for pages", .timeLimit(.minutes(5)))
 struct MemoryTests {
     @Test("Records for which there is no room are not fetched: page and file say when to ask again")
@@ -31,7 +31,7 @@ struct MemoryTests {
         }
     }
 
-    /// Work that is under way until it is told to end.
+    /// Work that runs until it is released.
     private final class Work: Sendable {
         private let begun = Atomic(0)
         private let isOver = Atomic(false)

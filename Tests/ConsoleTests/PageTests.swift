@@ -12,7 +12,7 @@ import Records
 import TestSupport
 import Testing
 
-/// Pages over the in-memory engine, asked as a browser without scripts asks.
+/// Pages over the in-memory engine, without scripts.
 @Suite struct PageTests {
     private static let there = "/c/iCloud.com.example.App/development/private"
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Console
 
-/// A query in words, in Swift and as a form; each says the same.
+/// A query in words, in Swift and as a form must mean the same.
 @Suite struct QueryCodeTests {
     private static let note = RecordType(
         name: "Note",
@@ -93,7 +93,7 @@ import Testing
         #expect(try swift([], scope: .public).contains("publicCloudDatabase"))
     }
 
-    /// Who saves a record as its sample is gets the values that it had.
+    /// Saving a record with its unchanged sample keeps its values.
     @Test func samplesOfASaveLeaveOutWhatALanguageCannotSay() throws {
         var place = Location(latitude: 1.5, longitude: -2)
         let here = SwiftQueryCode.stored(.location(place), referenceZone: nil)
@@ -130,7 +130,7 @@ import Testing
         #expect(SwiftQueryCode.quoted("é\"\\") == "\"é\\\"\\\\\"")
     }
 
-    /// A query that was made of a form becomes a form that asks the same.
+    /// A query from a form converts back to an equivalent form.
     @Test(arguments: [
         "filter1=title&is1=EQUALS&value1=%22%22", "filter1=title&is1=IN&value1=a,%22b,c%22", "filter1=rank&is1=GREATER_THAN&value1=-7",
         "filter1=at&is1=LESS_THAN&value1=2026-11-20+18:00:00.123", "filter1=place&is1=NEAR&value1=47.45,-122.31&within1=500.5&sort1=place&from1=1,2",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Console
 
-/// The form of a query, and what it asks.
+/// The query form and its query.
 @Suite struct QueryFormTests {
     private static let note = RecordType(
         name: "Note",
@@ -47,7 +47,7 @@ import Testing
             form = QueryForm(fields(previous))
             steps += 1
         }
-        // Before the markers that are remembered there is only the first page.
+        // Before the remembered markers there is only the first page.
         #expect(steps == QueryForm.markerLimit - 1)
         #expect(form.page == 51 - steps)
         #expect(self.form("type=Note&marker=m1").previousPage?.markers.isEmpty == true)
@@ -90,7 +90,7 @@ import Testing
         #expect(throws: FilterValueProblem.self) { try FilterValueReader(field: field, comparator: comparator).input(text) }
     }
 
-    /// A query that somebody sent is asked again with the same values.
+    /// A stored query can be run again with the same values.
     @Test(arguments: ["say \"hi\"", "\"quoted\"", "a, b", " padded ", "", "\"", "\"\"", "a\"b, c\"", "ünï"])
     func valuesOfListsComeBackAsTheyWere(value: String) throws {
         let filter = Query.Filter("title", .in, FieldInput(.list([.string(value), .string("x")], of: .string)))
@@ -106,7 +106,7 @@ import Testing
         #expect(!plan.canRun)
     }
 
-    /// Every comparator that is offered for a field is one the rules accept on it.
+    /// Every comparator that is offered for a field is valid for it.
     @Test func onlyWhatFitsIsOffered() throws {
         let values: [ValueType: String] = [
             .string: "a", .int64: "1", .double: "1.5", .timestamp: "2026-01-01", .location: "1,2", .reference: "r", .bytes: "AQ==",

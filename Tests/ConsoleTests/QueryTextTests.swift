@@ -5,7 +5,7 @@ import Testing
 
 @testable import Console
 
-/// A query as text: what is written is read back, and what can't be read is told with its place.
+/// Queries as text: written text is read back, and errors have a position.
 @Suite struct QueryTextTests {
     static let note = RecordType(
         name: "Note",
@@ -48,7 +48,7 @@ import Testing
         #expect(QueryText.text(of: Self.form(question), type: Self.note) == text)
     }
 
-    /// Every comparator of every field with values that are hard to write: read again, the query is the same.
+    /// Every comparator of every field with difficult values survives writing and reading.
     @Test func whatIsWrittenIsReadBack() throws {
         let values = ["x", "a b", "\"", "\"\"", "a\"b", "it's", "a,b", "(x)", "and", "a = b", " lead", "trail ", "`", "é\u{301}", "\u{202E}", "ü, ö", "Sort", "=", "!"]
         var count = 0
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Whatever is typed is read or refused; a place is within the text, or at its end.
+    /// Any text is read or refused. The position of an error is within the text or at its end.
     @Test func anythingMayBeTyped() {
         let pieces = ["title", "rank", "and", "=", "!=", "<", "(", ")", ",", "\"", "\"a b\"", "`", "in", "not", "contains", "any", "of", "sort", "by", "within", "5", "m", "é\u{301}", " "]
         var state: UInt64 = 7

@@ -15,12 +15,12 @@ import Testing
         try await preview(stage, of: try await stage.page(path), changes)
     }
 
-    /// The preview has an address of its own, to which the form leads.
+    /// The preview, at the address that the form redirects to.
     private func preview(_ stage: EditStage, of form: String, _ changes: [String: String?]) async throws -> String {
         try await stage.page(try stage.location(try await stage.send("record/copy", of: form, changes, button: ("do", "preview"))))
     }
 
-    /// What the page of the outcome says of each record.
+    /// The result for each record.
     private func outcomes(_ page: String) -> [String] {
         page.matches(of: /<th scope="row" class="name">(?:<a[^>]*>)?([^<]*)(?:<\/a>)?<\/th><td><span class="kind [a-z]*">([^<]*)</).map { "\($0.output.1): \($0.output.2)" }
     }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// What was saved after the preview is shown again before anything is copied.
+    /// If a record was saved after the preview, the preview is shown again before anything is copied.
     @Test func aPreviewThatIsOutOfDateIsShownAnew() async throws {
         try await EditStage.run { stage in
             try await stage.save("a", ["rank": .int64(1)])
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Nothing is done that no preview showed.
+    /// Only previewed changes are made.
     @Test func aPreviewIsOfOnePlaceAndOneChoice() async throws {
         try await EditStage.run { stage in
             for name in ["a", "b"] as [Name] { try await stage.save(name, ["rank": .int64(1)]) }
@@ -87,14 +87,14 @@ import Testing
             #expect(try await stage.values("b", in: Self.other)["rank"] == .int64(2))
             #expect(try await stage.database().zones().count == 3)
             #expect(try await !stage.database(.production).zones().contains { $0.zoneID == Self.other })
-            // What Enter presses is the preview, and that can be come back to.
+            // Enter presses the preview button, and the preview has its own address.
             let first = try #require(shown.firstMatch(of: /<button[^>]*name="do"[^>]*>/))
             #expect(first.output.contains("value=\"preview\""))
             let answer = try await stage.send("record/copy", of: shown, ["existing": "replace"], button: ("do", "preview"))
             let address = try stage.location(answer)
             #expect(address.hasPrefix("\(EditStage.there)/record/copy?") && !address.contains("shown") && address.utf8.count <= 4096)
             #expect(try await stage.page(address).contains("is replaced"))
-            // What fits into no address is shown where it was asked.
+            // A preview that is too long for an address is shown without a redirect.
             let long = try await stage.send("record/copy", of: shown, ["back": "/c/" + String(repeating: "x", count: 4096)], button: ("do", "preview"))
             #expect(EditStage.text(long).contains("1 record is copied. 1 is there already and is left as it is."))
         }
@@ -114,7 +114,7 @@ import Testing
             #expect(shown.contains("References to records that are not there") && shown.contains("points to nothing there"))
             let done = EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))
             #expect(Set(outcomes(done)) == ["loose: copied", "next: not copied", "firm: not copied", "room: not copied"])
-            // Where its type may be added all of them go.
+            // All of them are copied if the type may be added.
             let all = try await preview(stage, path, ["zoneName": "Other"])
             #expect(all.contains("4 records are copied.") && !all.contains("References to records that are not there"))
         }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// More references than a preview follows: the database has the last word.
+    /// The preview follows a limited number of references. Beyond that, the result of the save counts.
     @Test func nothingCopiedIsCalledSo() async throws {
         try await EditStage.run { stage in
             try await stage.save("target", [:])
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// What is left as it is adds nothing to the schema there.
+    /// Skipped records add nothing to the target schema.
     @Test func onlyWhatIsCopiedAddsToTheSchema() async throws {
         try await EditStage.run { stage in
             let fields: [Name: FieldInput] = ["rank": FieldInput(.int64(1))]
@@ -163,7 +163,7 @@ import Testing
             let there = RecordOperation(.create, recordName: "b", recordType: "Note", fields: fields)
             for result in try await production.modify(ModifyRequest([there], zoneID: EditStage.notes)) { _ = try result.get() }
             let path = "record/copy?zone=Notes&name=a&name=b"
-            // The field that production lacks is of a record that stays here.
+            // The field that production lacks belongs to a skipped record.
             let left = try await preview(stage, path, ["environment": "production"])
             #expect(left.contains("1 record is copied. 1 is there already and is left as it is.") && sends(left))
             let replaced = try await preview(stage, path, ["environment": "production", "existing": "replace"])
@@ -178,7 +178,7 @@ import Testing
             let alone = try await preview(stage, "record/copy?zone=Notes&name=note", ["zoneName": "Other"])
             #expect(alone.contains("VALIDATE: the record is refused without it"))
             #expect(alone.contains("Nothing is copied. 1 can’t be copied.") && !sends(alone))
-            // With its target, in whatever order.
+            // Together with its target, in any order.
             let both = try await preview(stage, "record/copy?zone=Notes&name=note&name=room", ["zoneName": "Other"])
             #expect(!both.contains("References to records that are not there"))
             #expect(outcomes(EditStage.text(try await stage.send("record/copy", of: both, button: Self.copy))) == ["note: copied", "room: copied"])
@@ -216,7 +216,7 @@ import Testing
                 let body = pairs.map { "\($0)=\(EditStage.encoded($1))" }.joined(separator: "&")
                 return try await stage.client.execute(uri: "\(EditStage.there)/picked?zone=Notes", method: .post, body: ByteBuffer(string: body)) { $0 }
             }
-            // In the shape in which they were picked.
+            // In the same view as the selection.
             #expect(try stage.location(try await press("fetch", ["a", "b"])).hasSuffix("/fetch?zone=Notes&names=a%0Ab&return=system&as=table"))
             let compared = try stage.location(try await press("compare", ["a", "c"]))
             #expect(try await stage.page(compared).contains("The same values in all 1 field."))

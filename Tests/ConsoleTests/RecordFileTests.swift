@@ -27,7 +27,7 @@ import Testing
         (.double(0.1), "0.1"), (.timestamp(Timestamp(milliseconds: 1500)), "1970-01-01T00:00:01.500Z"), (.bytes([1, 2]), "AQI="),
         (.location(Location(latitude: 1.5, longitude: -2)), "\"1.5, -2.0\""), (.reference(Reference(recordName: "a,b")), "\"a,b\""),
         (.list([.string("a"), .string("b")], of: .string), "\"[\"\"a\"\",\"\"b\"\"]\""),
-        // To the byte, also what a spreadsheet takes for a formula: what is read back is what was there.
+        // Values are exported byte for byte, even if a spreadsheet would treat them as formulas, so that they can be imported unchanged.
         (.string("=1+1"), "=1+1"), (.string("+1"), "+1"), (.string("-1"), "-1"), (.string("@SUM(A1)"), "@SUM(A1)"), (.string("\tx"), "\tx"),
         (.string("=HYPERLINK(\"x\")"), "\"=HYPERLINK(\"\"x\"\")\""), (.string("\rx"), "\"\rx\""),
     ])
@@ -46,7 +46,7 @@ import Testing
         #expect(lines[2].hasPrefix("gone,") && lines[2].hasSuffix(",NOT_FOUND"))
     }
 
-    /// Written in two parts, JSON is one text.
+    /// JSON written in two parts forms one valid text.
     @Test func partsOfJSONFitTogether() throws {
         let writer = RecordFileWriter(format: .json, columns: RecordFileWriter.Columns(fields: []))
         let one = RecordFileWriter.Item(Self.record("one", ["f": .int64(1)]))

@@ -12,7 +12,7 @@ import Records
 import TestSupport
 import Testing
 
-/// The past of a record on its pages, the way back to it, and the page Check, asked as a browser without scripts asks.
+/// The history of a record, restoring an earlier version, and the page Check, without scripts.
 @Suite struct RecordHistoryPageTests {
     private static let there = "/c/iCloud.com.example.App/development/private"
     private static let zone = ZoneID(zoneName: "Notes")
@@ -70,13 +70,13 @@ import Testing
             #expect(page.contains("class=\"field-changed\"") && page.contains("class=\"field-added\"") && page.contains("class=\"field-removed\""))
             #expect(page.contains("<dt>parent</dt>") && page.contains("by</span> Developer on Mac"))
             #expect(page.contains("requests?zone=Notes&amp;id=0f1e2d3c-0000-4000-8000-a5b4c3d2e1f0"))
-            // The present is nothing to go back to.
+            // The current version cannot be restored.
             #expect(page.matches(of: /record\/restore\?/).count == 1)
             #expect(page.contains("kept for 30 days"))
         }
     }
 
-    /// A page of the journal ends at so many bytes, also before the page is full.
+    /// A page of the journal has a byte limit, so it may have few entries.
     @Test func largeVersionsHaveTheOnesBeforeThem() async throws {
         try await onStage { stage in
             for number in 0..<12 {
@@ -108,7 +108,7 @@ import Testing
             let second = try await stage.page("record/history?zone=Notes&name=r&before=\(before)")
             #expect(second.matches(of: /class="kind modified"/).count == 4 && second.matches(of: /class="kind created"/).count == 1)
             #expect(!second.contains("rel=\"next\"") && second.contains("« Latest"))
-            // A page goes on from the version before its last.
+            // The last entry of a page is compared with the version before it, which is on the next page.
             #expect(!first.contains("What it was before is not kept"))
         }
     }
@@ -127,7 +127,7 @@ import Testing
             let location = try #require(answer.headers[.location])
             #expect(location.hasSuffix("/record?zone=Notes&name=r&notice=record-restored"))
             #expect(try await stage.entries("r").first?.fields == entries[1].fields)
-            // The same again comes too late.
+            // The same form again is outdated.
             let late = try await stage.post("record/restore?zone=Notes", form)
             #expect(late.status == .conflict)
             let words = String(buffer: late.body)
@@ -193,7 +193,7 @@ import Testing
             }
             #expect(page.contains("References to nothing") && page.contains("&lt;nobody&gt;") && page.contains("Core Data entities"))
             #expect(page.contains("<dt>found</dt><dd class=\"warn\">2</dd>") && page.contains("Check again"))
-            // Another zone has a check of its own.
+            // Each zone has its own check.
             #expect(try await stage.page("check?zone=_defaultZone").contains("What it looks for"))
             #expect(try await stage.post("check/cancel?zone=Notes", "").status == .seeOther)
         }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Console
 
-/// What the page of a record says of the records that refer to it.
+/// The referrers on the page of a record.
 @Suite struct ReferrerPageTests {
-    /// Records that refer to `target` by two fields each.
+    /// The page of `target`, to which each record refers by two fields.
     private static func page(_ stage: RequestStage, count: Int) async throws -> String {
         try await stage.save("target", type: "Room")
         let fields: [Name: FieldInput] = [
@@ -33,7 +33,7 @@ import Testing
     @Test func moreReferencesThanAreLookedAtAreNotCountedAsRecords() async throws {
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 51)
-            // A hundred references are those of 50 records, or of 51.
+            // A hundred references come from 50 or 51 records.
             #expect(page.contains("<h2>Referred to by 50 records or more</h2>") || page.contains("<h2>Referred to by 51 records or more</h2>"))
         }
     }

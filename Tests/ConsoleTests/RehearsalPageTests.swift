@@ -13,11 +13,11 @@ import Testing
 @testable import Console
 @testable import HTTPServing
 
-/// The page Rehearsals, the banner on all pages, and who may rehearse.
+/// The page Rehearsals, its banner on all pages, and who may inject faults.
 @Suite struct RehearsalPageTests {
     private static let there = "/c/iCloud.com.example.App/development/private"
 
-    /// - Parameter kind: only a live server knows where its clients are.
+    /// - Parameter kind: only a live server knows the addresses of its clients.
     private func withConsole(_ kind: TestingSetup = .live, _ body: @Sendable (any TestClientProtocol, Rehearsals) async throws -> Void) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// A client whose address nobody knows is nobody from here.
+    /// A client without a known address does not count as local.
     @Test(arguments: ["\(there)/rehearsals/start", "\(there)/rehearsals/stop", "/rehearsals/stop"])
     func clientsElsewhereMayNot(path: String) async throws {
         try await withConsole(.router) { client, rehearsals in

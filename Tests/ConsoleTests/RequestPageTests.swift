@@ -83,11 +83,11 @@ import Traffic
             }
             let wide = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(unserved.id)", method: .get) { $0 }
             #expect(wide.headers[.location]?.contains("zone=&") ?? false, "\(wide.headers[.location] ?? "")")
-            // One whose clauses can't be read has no way there, and one that is gone neither.
+            // Requests with unreadable filters have no link to the explanation, nor do requests that are gone.
             let unread = try #require(stage.log.latest(1).first)
             #expect(try await !stage.page("requests?id=\(unread.id)").contains("requests/explain"))
             for id in [unread.id, "gone"] { #expect(try await stage.page("requests/explain?id=\(id)").contains("does not hold the query")) }
-            // What was asked as another user is not explained as the developer.
+            // A query of another user is not explained as the developer's.
             for user: Name in ["_nobody", stage.user.userRecordName] {
                 let strange = stage.note(stage.request("records/query", as: Caller(userRecordName: user)), sent: asked)
                 let said = try await stage.page("requests/explain?id=\(strange.id)")
@@ -137,7 +137,7 @@ import Traffic
             for number in (seen + 1)...(seen + 700) { stage.note(stage.request("records/op\(number)")) }
             let late = try await rest()
             #expect(late.numbers == Array((seen + 201)...(seen + 700)) && late.missed == 200)
-            // Another server has other places, also where it has come further.
+            // A position from another server run is detected, even if its number is higher.
             for other in ["1000000", "-1", "", "0123456789abcdef.50", String(after.dropLast()) + "x"] {
                 #expect(try await stage.page("requests?after=\(other)").contains(" data-another-run"))
                 after = other
@@ -277,7 +277,7 @@ import Traffic
             let other = stage.note(stage.request("records/query"), sent: "{}", answered: #"{"records":[{"recordName":"b"}],"x":1}"#)
             let page = try await stage.page("requests?id=\(other.id)&with=\(replay.id)")
             #expect(page.contains("Another answer: 1 line differs.") && page.contains("side-changed"))
-            // The console's own requests are no client.
+            // The console's own requests do not count as a client.
             #expect(try await !stage.page("clients").contains("Skylight replay"))
         }
     }
@@ -302,7 +302,7 @@ import Traffic
             let question = try await stage.page("requests/replay?id=\(write.id)")
             #expect(question.contains("Send records/modify again?") && question.contains("changes what is stored"))
             #expect(stage.log.latest(10).count == 1)
-            // A body that is not all there is not sent.
+            // A truncated body is not sent again.
             let long = stage.note(stage.request("records/query"), sent: String(repeating: " ", count: 70_000))
             #expect(try await stage.post("requests/replay", "id=\(long.id)").status == .badRequest)
             #expect(try await stage.post("requests/replay", "id=nothing").status == .notFound)

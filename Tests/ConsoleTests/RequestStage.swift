@@ -14,7 +14,7 @@ import Traffic
 
 @testable import Console
 
-/// A console over the in-memory engine, and a log into which tests write requests as the web services would.
+/// A console over the in-memory engine, with a log that tests fill like the web services would.
 struct RequestStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
     static let zone = ZoneID(zoneName: "Notes")
@@ -27,7 +27,7 @@ struct RequestStage: Sendable {
     let client: any TestClientProtocol
 
     /// - Parameters:
-    ///   - answering: what the web services say to a request that is sent again; the id of the context is that of the request.
+    ///   - answering: the web services' answer to a replayed request; the id of the context is that of the request.
     static func with(
         log: RequestLog = RequestLog(), answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
         _ body: @Sendable (RequestStage) async throws -> Void
@@ -75,7 +75,7 @@ struct RequestStage: Sendable {
         return record
     }
 
-    /// A request as the web services would note it.
+    /// A log entry as the web services would write it.
     func request(_ operation: String, from name: String? = "phone", as user: Caller? = nil, in address: DatabaseAddress? = nil) -> ServedRequest {
         let there = address ?? self.address
         var request = ServedRequest(
@@ -101,8 +101,8 @@ struct RequestStage: Sendable {
         return request
     }
 
-    /// Pulls one page of a zone, as a client would, and notes it.
-    /// - Returns: the token that the client was given; `nil` when it was refused.
+    /// Pulls one page of a zone like a client, and logs it.
+    /// - Returns: the new token; `nil` if the pull was refused.
     @discardableResult
     func pull(
         from name: String = "phone", since token: ChangeToken? = nil, limit: Int = 200, types: Set<Name>? = nil, keys: Set<Name>? = nil, reverse: Bool = false,
@@ -131,7 +131,7 @@ struct RequestStage: Sendable {
     }
 }
 
-/// Names of requests that tests make up.
+/// Random request identifiers.
 private enum UUIDs {
     static func next() -> String {
         let digits = (0..<32).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()

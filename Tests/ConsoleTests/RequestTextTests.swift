@@ -6,7 +6,7 @@ import Testing
 
 @testable import Console
 
-/// What pages make of bodies and tokens, by itself.
+/// How pages display bodies and tokens.
 @Suite struct RequestTextTests {
     @Test func everyBeginningOfAJSONTextCanBeRead() throws {
         let text = #"{"a":[1,2,{"b":"x,\"}y","c":[]}],"d":{"e":null,"f":[{},[3,4]]},"g":"é\\"}"#
@@ -23,7 +23,7 @@ import Testing
         #expect(CutJSON.completed(Array(repeating: UInt8(ascii: "["), count: 1000)) == nil)
     }
 
-    /// Whatever differs, each side of a comparison reads as its text.
+    /// Each side of a comparison is its complete text.
     @Test func aComparisonHoldsBothTexts() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<300 {
@@ -59,7 +59,7 @@ import Testing
         #expect(whole.contains(1) && whole.contains(10) && !whole.contains(11))
         let page = PulledStretch(sent: token(4, .pull(since: 2)), given: token(8, .pull(since: 2)))
         #expect(!page.contains(4) && page.contains(5) && page.contains(8) && !page.contains(9))
-        // From new to old: pages end further down each, and the last one with a token for where they began.
+        // Newest first: the pages descend, and the last one has a token for the position where the pull began.
         let first = PulledStretch(sent: nil, given: token(8, .reversePull))
         #expect(first.contains(8) && first.contains(10) && !first.contains(7))
         let second = PulledStretch(sent: token(8, .reversePull), given: token(5, .reversePull))

@@ -12,7 +12,7 @@ import Records
 import TestSupport
 import Testing
 
-/// Answers as files, records that are picked, values that are counted, and queries that are saved.
+/// Results as files, selected records, counted values, and saved queries.
 @Suite struct ResultPageTests {
     private static let there = "/c/iCloud.com.example.App/development/private"
 
@@ -145,7 +145,7 @@ import Testing
             #expect(page.contains("3 values in 1,203 records"))
             #expect(page.contains("<b>800</b>") && page.contains("<b>400</b>") && page.contains("<b>3</b>"))
             #expect(page.contains("filter1=room&amp;is1=EQUALS&amp;value1=attic%2C%20%22old%22&amp;facet=room"))
-            // Those that a filter leaves.
+            // Only the records that match the filter.
             let filtered = try await stage.get("query?type=Note&zone=Notes&facet=room&filter1=rank&is1=LESS_THAN&value1=4&key=rank").1
             #expect(filtered.contains("2 values in 4 records"))
             #expect(try await stage.get("query?type=Note&zone=&facet=room").1.contains("3 values in 1,204 records"))
@@ -180,7 +180,7 @@ import Testing
             #expect(csv.split(separator: "\r\n").count == 4)
             let question = try await stage.post("picked?zone=Notes", picks + [("do", "delete"), ("back", back)]).1
             #expect(question.contains("Delete 3 records?") && question.contains("note1001, note1002, note1003."))
-            // One is saved in between: it stays, and the page says so.
+            // A record that was saved meanwhile is not deleted, and the page says so.
             let save = RecordOperation(.forceUpdate, recordName: "note1002", recordType: "Note", fields: ["rank": FieldInput(.int64(-1))])
             _ = try await stage.database.modify(ModifyRequest([save], zoneID: ZoneID(zoneName: "Notes")))
             let (_, page, _) = try await stage.post("picked/delete?zone=Notes", picks + [("back", back)])

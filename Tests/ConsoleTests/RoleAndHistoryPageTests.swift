@@ -13,7 +13,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The pages of roles and history, and what all schema pages have in common.
+/// The pages of roles and history, and the common parts of all schema pages.
 @Suite struct RoleAndHistoryPageTests {
     // MARK: Roles
 
@@ -148,7 +148,7 @@ import Testing
                 #expect(try await stage.post(path, form, in: SchemaPageStage.production).status == .forbidden, "\(path)")
             }
             #expect(try await production.schema() == schema)
-            // Composite indexes are Skylight's own, and may be tried where the data is.
+            // Composite indexes are Skylight's own and are allowed in production.
             _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
             _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
             #expect(try await stage.post("composites/change", "type=Note&filter=title&sort=rank", in: SchemaPageStage.production).status == .seeOther)

@@ -12,7 +12,7 @@ import Records
 import TestSupport
 import Testing
 
-/// What a test of schema pages works with: a client of the console, the database behind it, and what the engine says of itself.
+/// A client of the console, the database behind it, and an engine with staged answers.
 struct SchemaPageStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
     static let production = "/c/iCloud.com.example.App/production/private"
@@ -41,7 +41,7 @@ struct SchemaPageStage: Sendable {
         try #require(try await database.schema().types[name])
     }
 
-    /// A container with the types Note, of which there are three records, and Tag, which has no index.
+    /// A container with the type Note, which has three records, and the type Tag, which has no index.
     static func with(_ body: @Sendable (SchemaPageStage) async throws -> Void) async throws {
         let base = InMemoryRecordEngine()
         let engine = StagedEngine(base)

@@ -7,7 +7,7 @@ import Records
 import Synchronization
 import Testing
 
-/// The pages of types, fields and indexes, asked as a browser without scripts asks.
+/// The pages of types, fields and indexes, without scripts.
 @Suite struct SchemaPageTests {
     @Test(arguments: [
         "types", "type?type=Note", "type?type=Tag", "type?type=Users", "type?type=Note&usage=1", "type/remove?type=Note",
@@ -149,10 +149,10 @@ import Testing
             #expect(page.contains("1,500 records of this type") && page.contains("No record has anything in: <b>cover</b>"))
             #expect(page.matches(of: /never filled/).count == 1)
             #expect(page.contains("4.2 MB") && page.contains("100,000 or more") && page.contains("10.0 kB") && page.contains("64.0 kB"))
-            // Only what is in this database has a page here.
+            // Only records of this database have pages here.
             #expect(page.contains("title=\"In the record &lt;long&gt;, which is in another database\">4.2 MB</span>"))
             #expect(page.contains("record?zone=_defaultZone&amp;name=a\" title=\"In the record a\">20 bytes</a>"))
-            // A little is not nothing, and nearly all is not all.
+            // A small share is not shown as 0 %, and an almost full one not as all.
             #expect(page.contains("<span class=\"faint\">1 %</span>") && page.contains("<span class=\"faint\">all</span>"))
         }
     }
@@ -191,13 +191,13 @@ import Testing
             #expect(try await stage.type("Tag").fields["name"]?.indexes == [.queryable, .sortable])
             #expect(try await stage.type("Note").fields["title"]?.indexes == .queryable)
             #expect(try await stage.type("Note").systemIndexes == [.recordID: .queryable, .modTime: .sortable])
-            // The type may stand beside, as the query page says it.
+            // The query page sends the type as a separate parameter.
             #expect(try await stage.post("type/indexes", "type=Note&add=rank%3ASORTABLE").status == .seeOther)
             #expect(try await stage.type("Note").fields["rank"]?.indexes == .sortable)
         }
     }
 
-    /// Neither takes away what the other gives: what each sends is what it changes, not what it saw.
+    /// Simultaneous changes are both made, because each request only names its own change.
     @Test func twoChangesAtOnceAreBothMade() async throws {
         try await SchemaPageStage.with { stage in
             for _ in 0..<15 {
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    /// Measuring takes long, so that nothing but the button does it.
+    /// Measuring is slow, so only its button starts it.
     @Test func onlyWhoAsksMeasures() async throws {
         try await SchemaPageStage.with { stage in
             stage.engine.builds.withLock {
@@ -285,7 +285,7 @@ import Testing
             }
             for path in ["indexes?show=all", "type?type=Note"] {
                 let page = try await stage.page(path)
-                // A page that is typed into does not load itself anew.
+                // A page with an input field does not reload itself.
                 #expect(page.contains("<noscript><meta http-equiv=\"refresh\"") == (path != "type?type=Note"), "\(path)")
                 #expect(page.contains("<div id=\"indexes\" data-live="), "\(path)")
                 #expect(page.contains("430,000 of 1,000,000") && page.contains("value=\"43\""), "\(path)")

@@ -12,17 +12,17 @@ import Records
 import TestSupport
 import Testing
 
-/// A console over a container with the type Item, three records of it, and one index: on `shelf`.
+/// A console over a container with the type Item, three records of it, and an index on `shelf`.
 struct SchemaStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
 
     let client: any TestClientProtocol
     let engine: InMemoryRecordEngine
-    /// What says of itself what a test wants, where the stage was asked for one.
+    /// An engine with staged answers; only used if the stage was created for it.
     let staged: StagedEngine
     private let caller: Caller
 
-    /// - Parameter isStaged: whether the console sees the engine through ``staged``.
+    /// - Parameter isStaged: true if the console uses ``staged``.
     static func run(isStaged: Bool = false, _ body: @Sendable (SchemaStage) async throws -> Void) async throws {
         let engine = InMemoryRecordEngine()
         let staged = StagedEngine(engine)
@@ -77,7 +77,7 @@ struct SchemaStage: Sendable {
         try await client.execute(uri: "\(Self.place(environment))/\(path)", method: .get) { $0 }
     }
 
-    /// A page that is there, whole.
+    /// A complete page with status 200.
     func page(_ path: String, in environment: String = "development") async throws -> String {
         let answer = try await get(path, in: environment)
         #expect(answer.status == .ok, "\(path)")
@@ -90,7 +90,7 @@ struct SchemaStage: Sendable {
         try await client.execute(uri: "\(Self.place(environment))/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
     }
 
-    /// Sends a form as browsers send one that may have a file.
+    /// Sends a multipart form, with an optional file.
     func send(_ path: String, _ fields: [(String, String)], file: String? = nil) async throws -> TestResponse {
         var body = ""
         for (name, value) in fields { body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n" }
@@ -103,7 +103,7 @@ struct SchemaStage: Sendable {
         return try await client.execute(uri: "\(Self.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)) { $0 }
     }
 
-    /// Presses the first button of a page that says so, and sends what its form has.
+    /// Presses the first button of this name on a page, and sends its form.
     func press(_ button: String, on page: String) async throws -> TestResponse {
         let forms = page.matches(of: /<form\b[^>]*action="([^"]*)"[^>]*method="post"[^>]*>(?s:.*?)<\/form>/).map { ($0.output.1, $0.output.0) }
         let (action, form) = try #require(forms.first { $0.1.contains(">\(button)</button>") }, "There is no button \(button)")

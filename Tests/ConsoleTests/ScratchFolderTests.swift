@@ -4,7 +4,7 @@ import Testing
 
 @testable import Console
 
-/// Folders for a while: they go with whoever has them, and what was left goes with the next sweep.
+/// Temporary folders: they end with their owner, and the next sweep removes abandoned ones.
 @Suite struct ScratchFolderTests {
     private let parent: TemporaryFolder
 
@@ -29,7 +29,7 @@ import Testing
         let permissions = try FileManager.default.attributesOfItem(atPath: url.path(percentEncoded: false))[.posixPermissions] as? Int
         #expect(permissions == 0o700)
         try Data("rows".utf8).write(to: url.appending(path: "rows.csv"))
-        // Who sweeps beside it leaves it alone.
+        // A sweep leaves folders in use alone.
         ScratchFolder(prefix: "kind-", in: parent.url).sweep()
         #expect(try names().count == 2 && FileManager.default.fileExists(atPath: url.appending(path: "rows.csv").path(percentEncoded: false)))
         folder = nil
@@ -51,7 +51,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: outside.url.appending(path: "file").path(percentEncoded: false)))
     }
 
-    /// Servers once made folders without a lock.
+    /// Earlier versions made folders without a lock.
     @Test func whatHasNoLockIsSweptWhenItIsOld() throws {
         let (old, young) = ("kind-\(UUID().uuidString)", "kind-\(UUID().uuidString)")
         let names = [old, young, "kind-mine", "other-\(UUID().uuidString)"]

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The shell that commands are copied into.
+/// A shell for checking copied commands.
 enum Shell {
-    /// The words with which a command that begins with `skylight` runs it; everything else that the script writes is among them, too.
+    /// The arguments with which a command that begins with `skylight` runs it, with any other output of the script.
     static func words(of command: String) throws -> [String] {
         try output("skylight() { printf '%s\\0' \"$@\"; }\n" + command)
     }
 
-    /// What `printf` makes of words of a shell.
+    /// The output of `printf` for words of a shell.
     static func printed(_ words: [String]) throws -> [String] {
         try output("printf '%s\\0' " + words.joined(separator: " "))
     }

@@ -10,9 +10,9 @@ import Testing
 
 @testable import Console
 
-/// The page on which users of an app sign in, and the ways that the token goes back.
+/// The sign-in page for users of an app, and how the token gets back to the app.
 @Suite struct SignInPageTests {
-    /// What the page shows as the token.
+    /// The token on the page.
     private func shownToken(on page: String) throws -> String {
         let shown = try #require(page.firstMatch(of: /<code data-copy-source data-token[^>]*>([^<]*)<\/code>/)).output.1
         return String(shown).replacing("&#43;", with: "+").replacing("&#x2B;", with: "+").replacing("&#61;", with: "=")
@@ -53,7 +53,7 @@ import Testing
             let token = try shownToken(on: EditStage.text(try await stage.post("/sign-in", fields)))
             let ada = try #require(stage.accounts.user(emailAddress: "ada@example.com"))
             #expect(stage.user(of: token) == ada.userRecordName && ada.displayName == "Ada Lovelace")
-            // What can't be is said beside what was typed.
+            // Errors appear beside the input.
             let taken = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "Other <b>"), ("email", "ada@example.com")])
             let page = EditStage.text(taken)
             #expect(taken.status == .badRequest && page.contains("has the e-mail address ada@example.com already"))
@@ -71,7 +71,7 @@ import Testing
             let (apiToken, _) = try await stage.token(callback: "https://app.example.com/back?step=2")
             let ticket = stage.ticket(origin: "http://localhost:3000", token: apiToken)
             let shown = try await stage.get("/sign-in?ticket=\(EditStage.encoded(ticket))")
-            // Forms that lead elsewhere in the end are refused by browsers unless the policy names the place.
+            // Browsers refuse forms that redirect elsewhere unless the policy names the target.
             #expect(shown.header("Content-Security-Policy")?.contains("form-action 'self' https://app.example.com;") ?? false)
             #expect(shown.header("Cross-Origin-Opener-Policy") == "unsafe-none")
             #expect(String(buffer: shown.body).contains("sent back to https://app.example.com/back."))
@@ -96,7 +96,7 @@ import Testing
             let page = EditStage.text(cancelled)
             #expect(cancelled.status == .ok && page.contains("data-message=\"The sign-in was cancelled\" data-origin-to-tell=\"http://localhost:3000\""))
             #expect(!page.contains("data-token") && stage.accounts.webAuthSessions().count == 1)
-            // Whoever asked without a page has nobody to be told.
+            // Without a page that asked, there is nothing to notify.
             let silent = EditStage.text(try await stage.post("/sign-in", [("ticket", stage.ticket()), ("cancel", "1")]))
             #expect(!silent.contains("data-origin-to-tell"))
         }
@@ -147,10 +147,10 @@ import Testing
                 #expect(answer.status == .badRequest && text.contains("the app must send its API token") && !text.contains("data-token"), "\(fields)")
             }
             #expect(stage.accounts.webAuthSessions().isEmpty)
-            // A name that is somebody's handle makes somebody else.
+            // A name that equals a handle creates another user.
             let token = try shownToken(on: EditStage.text(try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "developer")])))
             #expect(stage.user(of: token) != User.recordName(ofHandle: "developer") && stage.user(of: token) != nil)
-            // With one anybody may be chosen.
+            // With an API token, any user may be chosen.
             let (apiToken, _) = try await stage.token()
             let ticket = stage.ticket(token: apiToken)
             #expect(try await stage.page("/sign-in?ticket=\(EditStage.encoded(ticket))").contains("Sign in as Ben Bitdiddle"))
@@ -161,7 +161,7 @@ import Testing
 
     @Test func whoSignsInTooOftenHasToWait() async throws {
         try await KeyStage.run(.required) { stage in
-            // Nothing comes of these, and they count all the same.
+            // Failed sign-ins count too.
             var answers: [TestResponse] = []
             for _ in 0..<60 { answers.append(try await stage.post("/sign-in", [("ticket", "none")])) }
             let last = try #require(answers.first { $0.status == .tooManyRequests })

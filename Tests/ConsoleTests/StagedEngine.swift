@@ -3,7 +3,7 @@ import RecordStore
 import Records
 import Synchronization
 
-/// An engine whose databases say of themselves what a test puts on stage, and are those of another engine in everything else.
+/// An engine whose databases give staged answers about themselves, and otherwise forward to another engine.
 final class StagedEngine: RecordEngine, EnvironmentListing {
     private let base: InMemoryRecordEngine
     let builds = Mutex<[IndexBuildProgress]>([])

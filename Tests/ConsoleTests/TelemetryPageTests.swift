@@ -31,7 +31,7 @@ import Traffic
             let bytes = try #require(stored.zones.first?.total.bytes)
             #expect(bytes > 0 && page.contains("aria-label=\"\(bytes) bytes of fields\""))
             #expect(page.contains("<td class=\"num\">\(bytes) bytes</td>") && page.contains("all types"))
-            // No link to what the form has no name for.
+            // Values without a name in the form have no link.
             var unknown = stage.request("/database/1/nonsense")
             unknown.status = 404
             for bytes in [Int.max, Int.max] {
@@ -48,7 +48,7 @@ import Traffic
         #expect(chart.width == 40 && chart.bars.map(\.x) == [10, 20, 30])
         for bar in chart.bars {
             #expect(bar.y >= 0 && bar.y + bar.height == BarChart.height && bar.badHeight <= bar.height && bar.badY + bar.badHeight == BarChart.height)
-            // What is there is seen.
+            // Non-zero values are always visible.
             #expect(bar.height >= 2 && (!bar.hasBad || bar.badHeight >= 2))
         }
         #expect(BarChart([(0, 0)], label: "", top: "", start: "", end: "").bars.isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Console
 
-/// What templates and static files may hold, and that the binary holds all of them.
+/// Rules for templates and static files; all of them are embedded in the binary.
 @Suite struct TemplateTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -28,18 +28,18 @@ import Testing
         }
     }
 
-    /// Forms that are posted carry the secret of the session: a button that asks by GET would put it into an address.
+    /// POST forms contain the session's secret. A button that sends one by GET would put the secret into the address.
     @Test func noButtonSendsAPostedFormByGet() throws {
         for template in try Self.files("Templates") {
             for form in template.text.matches(of: /<form\b[^>]*method="post"[^>]*>(?s:.*?)<\/form>/) {
                 #expect(!form.output.contains("formmethod"), "\(template.name) has a form that goes by both methods")
             }
-            // Also of a button beside its form.
+            // This includes buttons outside of their form.
             #expect(!template.text.contains(/<(?:button|input)\b[^>]*formmethod="get"/), "\(template.name) has a button that asks by GET")
         }
     }
 
-    /// What stands between the quotation marks of an attribute is escaped; what stands in an attribute without them is not.
+    /// Escaping protects quoted attribute values only.
     @Test func everyAttributeIsQuoted() throws {
         for template in try Self.files("Templates") {
             #expect(!template.text.contains(/=\{\{/), "\(template.name) has an attribute without quotation marks")
@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: [
         ("plain", "plain"), ("<a href=\"x\">'&'</a>", "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"),
-        // One character for Swift, a quotation mark and an accent for a browser.
+        // Swift sees one character, a browser a quotation mark and an accent.
         ("\"\u{301}", "&quot;\u{301}"), ("<\u{301}b>", "&lt;\u{301}b&gt;"), ("&\u{200D}amp;", "&amp;\u{200D}amp;"), ("\r\n\"", "\r\n&quot;"),
     ])
     func escapingGoesByBytes(text: String, escaped: String) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Console
 
-/// Texts that pages and URLs are made of.
+/// Texts for pages and URLs.
 @Suite struct TextTests {
     // MARK: Forms
 
@@ -70,7 +70,7 @@ import Testing
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             let expected = formatter.string(from: date)
             let text = Timestamp(milliseconds: milliseconds).isoText
-            // Foundation rounds milliseconds of far years; the second is enough.
+            // Foundation rounds milliseconds of distant years, so only the seconds are compared.
             #expect(text.prefix(19) == expected.prefix(19))
         }
     }

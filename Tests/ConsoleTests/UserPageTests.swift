@@ -7,7 +7,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Whether a user has any data yet, at a glance.
+/// The pages of users and their data.
 @Suite struct UserPageTests {
     private func add(_ stage: EditStage, _ handle: String) async throws {
         let answer = try await stage.client.execute(
@@ -28,7 +28,7 @@ import Testing
             #expect(page.contains("<p>Note 3, Type0 1, Type1 1, 2 more types 2</p>"))
             #expect(page.matches(of: /no data yet/).count == 3, "production, and both of grace")
             #expect(page.contains("first save <time") && page.contains("users/user?name=grace"))
-            // To look makes nobody known to a store.
+            // Viewing a user does not add the user to a store.
             let container = try #require(ContainerID("iCloud.com.example.App"))
             _ = try await stage.page("users/user?name=grace")
             for environment in Records.Environment.allCases {
@@ -42,7 +42,7 @@ import Testing
             for (name, email) in [("Grace Hopper", "grace@example.com"), ("ada", ""), ("Mary", "")] {
                 #expect(try await stage.post("users/add", [("name", name), ("email", email)]).status == .seeOther)
             }
-            // A word of small letters is a handle, as it is in the header of requests.
+            // A lower-case word is a handle, as in the header of requests.
             #expect(stage.accounts.users().contains { $0.handle == "ada" && $0.displayName == "Ada" })
             let page = try await stage.page("users")
             #expect(page.contains("Grace Hopper") && page.contains("grace@example.com") && page.contains(">Mary</a>"))
@@ -91,7 +91,7 @@ import Testing
             try await stage.save("last", ["rank": .int64(1)])
             let page = try await stage.page("users/user?name=developer")
             #expect(page.contains("Private database, development") && page.contains(">1,001</td>") && page.contains(">Note</a> 1,001"))
-            // With more records than are looked at the first save is said to be at the latest.
+            // With more records than the page reads, the time of the first save is an upper bound.
             let look = try #require(page.firstMatch(of: /<span class="faint">no later than<\/span>(?s:.*?)<a href="([^"]*)">look at every record/)?.output.1)
             let exact = try await stage.page(String(look).replacing("&amp;", with: "&"))
             #expect(!exact.contains("look at every record") && exact.contains(">1,001</td>"))

@@ -12,7 +12,7 @@ import Traffic
 
 /// The pages Tokens and Errors, over the in-memory engine.
 @Suite struct WorkbenchPageTests {
-    /// What a pull of the zone gives, and what it gives after two more saves.
+    /// A token of a zone before and after two more saves, and one of the database.
     private static func tokens(_ stage: RequestStage) async throws -> (old: String, new: String, database: String) {
         for name: Name in ["a", "b", "c"] { try await stage.save(name) }
         let old = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone)).syncToken.text

@@ -6,7 +6,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Zones that are copied to another environment, user or name.
+/// Copying zones to another environment, user or name.
 @Suite struct ZoneCopyPageTests {
     private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
         let path = try stage.location(answer)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What production lacks is not made behind anybody's back.
+    /// Types that production lacks are not created silently.
     @Test func aCopyThatNeedsAnotherSchemaSaysSo() async throws {
         try await EditStage.run { stage in
             let operation = RecordOperation(.create, recordName: "new", recordType: "Undeployed", fields: ["x": FieldInput(.int64(1))])

@@ -10,7 +10,7 @@ import SQLiteRecordStore
 import TestSupport
 import Testing
 
-/// Bytes of assets that leave with an export and come back with an import.
+/// Asset content in exports and imports.
 @Suite struct AssetExchangeTests {
     private let folder: TemporaryFolder
 
@@ -20,7 +20,7 @@ import Testing
 
     private static let zoneID = ZoneID(zoneName: "Notes")
 
-    /// A folder of data with assets.
+    /// A data folder with assets.
     private struct Place {
         let engine: SQLiteRecordEngine
         let stores: AssetStores
@@ -38,7 +38,7 @@ import Testing
             await engine.close()
         }
 
-        /// Saves a record with files, as a client does.
+        /// Saves a record with files, like a client.
         func save(_ name: Name, in zoneID: ZoneID = AssetExchangeTests.zoneID, files: [Name: [(name: String?, bytes: [UInt8])]]) async throws {
             let database = try await database()
             let uploading = try #require(database as? any AssetUploading)
@@ -96,7 +96,7 @@ import Testing
         for zone in zones { _ = try zone.get() }
         try await place.save("empty", files: ["file": [("", [])]])
         try await place.save("large", files: ["file": [("größe.bin", Self.large)], "files": [(nil, [1]), ("two", [2]), ("again", [1])]])
-        // The same bytes elsewhere, under another name.
+        // The same bytes in another zone, under another name.
         try await place.save("same", in: ZoneID(zoneName: "Other"), files: ["file": [(Self.hostile, Self.large)]])
         try await place.save("none", files: [:])
     }
@@ -127,7 +127,7 @@ import Testing
         #expect(try names(in: "others") == names())
         let verification = try await target.store().verify { _ in }
         #expect(verification.problems.isEmpty && verification.referencesDone == 6 && verification.filesDone == 4)
-        // Again, over what is there.
+        // Again, over the existing records.
         #expect(try await Restorer(file(first.bytes), assets: exchange(target), into: target.database()).run().saved == 4)
         #expect(try await exported(target, exchange(target, "others")).bytes == first.bytes)
         await source.close()
@@ -162,7 +162,7 @@ import Testing
         #expect(refused.contains("its bytes are not those that its name says") || refused.contains("it has 2 bytes, and the asset 1"), "\(refused)")
         #expect(refused.contains("2 bad rows"))
         #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
-        // An export mends what it finds damaged, and leaves the rest.
+        // An export repairs damaged files in its folder, and leaves others alone.
         try Data("mine".utf8).write(to: files.appending(path: "notes.txt"))
         #expect(try await exported(source, exchange(source)).bytes == bytes)
         #expect(try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run().saved == 4)
@@ -171,12 +171,12 @@ import Testing
         await target.close()
     }
 
-    /// Sizes are what somebody wrote into a file: none is taken on trust, and none makes a sum that can't be.
+    /// Sizes in a file are untrusted: they are checked, and do not overflow.
     @Test(arguments: ["9223372036854775807", "140737488355329", "3"]) func sizesThatAreNotTheFilesAreBadRows(size: String) async throws {
         let (source, target) = (try place("source"), try place("target"))
         try await fill(source)
         let text = String(decoding: try await exported(source, exchange(source)).bytes, as: UTF8.self)
-        // Of the file with one byte, of which there are two in the list: the first is right, and so the file is known to be.
+        // The list refers to the one-byte file twice. The first size is correct, so the second one is known to be wrong.
         let parts = text.split(separator: "\"size\":1,", omittingEmptySubsequences: false)
         #expect(parts.count == 4)
         let doctored = "\(parts[0])\"size\":1,\(parts[1])\"size\":1,\(parts[2])\"size\":\(size),\(parts[3])"
@@ -196,14 +196,14 @@ import Testing
     }
 
     #if os(Linux)
-        /// A file that the system can't read is no bad row: nobody knows what is in it.
+        /// An unreadable file is not a bad row, because its content is unknown.
         @Test func aFileThatCannotBeReadEndsAnImport() async throws {
             let (source, target) = (try place("source"), try place("target"))
             try await fill(source)
             let bytes = try await exported(source, exchange(source)).bytes
             let empty = folder.url.appending(path: "files").appending(path: checksum([]))
             try FileManager.default.removeItem(at: empty)
-            // A regular file of no bytes, of which none can be read.
+            // It looks like an empty regular file, but reading from it fails.
             try FileManager.default.createSymbolicLink(atPath: empty.path(percentEncoded: false), withDestinationPath: "/proc/self/mem")
             let refused = await stop { _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run() }
             #expect(refused == "Can't read '\(empty.path(percentEncoded: false))', the file of an asset: Input/output error; nothing was saved")
@@ -213,7 +213,7 @@ import Testing
         }
     #endif
 
-    /// The way into a store, on which a file is lost that was there a moment before.
+    /// A transport that loses a file which existed a moment before.
     private struct LosingTransport: AssetTransport {
         let transport: any AssetTransport
         let lost: URL

@@ -40,7 +40,7 @@ import Testing
         let engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
         let containers = try await DemoData(engine: engine, assets: assets, clock: clock, people: Self.people).fill()
-        // Filling again finds everything there.
+        // A second run adds nothing.
         #expect(try await DemoData(engine: engine, assets: assets, clock: clock, people: Self.people).fill().isEmpty)
         // The clock runs again.
         #expect(abs(clock.now().milliseconds - Timestamp.now().milliseconds) < 60_000)
@@ -77,14 +77,14 @@ import Testing
         let database = try await filled.database("Chat")
         let chats = try await filled.records(of: ZoneID(zoneName: "Chats"), in: database)
         #expect(chats.count > 1200)
-        // Times run over the years, in order.
+        // The times span years, in order.
         #expect(zip(chats, chats.dropFirst()).allSatisfy { $0.record.modified.timestamp <= $1.record.modified.timestamp })
         #expect(chats.last.map { $0.record.modified.timestamp.milliseconds - chats[0].record.created.timestamp.milliseconds > 7 * 31_000_000_000 } == true)
         #expect(Set(chats.map(\.record.modified.deviceID)).count >= 3)
         // A parent comes after its child.
         let positions = Dictionary(uniqueKeysWithValues: chats.map { ($0.record.recordID.recordName, $0.position) })
         #expect(chats.contains { change in change.record.parent.flatMap { positions[$0] }.map { $0 > change.position } ?? false })
-        // The room that was deleted took its messages along.
+        // Deleting the room deleted its messages too.
         #expect(positions["Room/drafts"] == nil && positions["Room/general"] != nil)
         if let counting = database as? any RecordCounting {
             #expect(try await counting.counts(in: ZoneID(zoneName: "Chats")).deletions > 80)
@@ -113,7 +113,7 @@ import Testing
             let store = try await filled.assets.store(container, .development)
             let verification = try await store.verify { _ in }
             #expect(verification.problems.isEmpty)
-            // Nothing waits to be swept.
+            // Nothing is left to sweep.
             #expect(verification.unusedFiles == 0)
             references += verification.referencesDone
             for entry in try await store.ledger.entries(after: nil, limit: 1000) {

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// That the demo's files are what their names say, as those programs see it that will read them.
+/// The demo's files have the format that their names promise, as checked from the viewpoint of other programs.
 @Suite struct DemoFileTests {
     private func integer(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
@@ -70,7 +70,7 @@ import Testing
         #expect(DemoFile.backup.bytes().count == 12 << 20)
     }
 
-    /// A change of a file would change the data of everybody's demo.
+    /// A changed file would change everyone's demo data.
     @Test(arguments: [DemoFile.backup, .syncLog, .melody, .settings, .drawingWithScript, .binaryPreferences, .prices, .leaflet])
     func aFileIsTheSameEachTime(file: DemoFile) {
         #expect(SHA256.hash(data: file.bytes()) == SHA256.hash(data: file.bytes()))

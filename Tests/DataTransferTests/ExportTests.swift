@@ -8,7 +8,7 @@ import SQLiteRecordStore
 import TestSupport
 import Testing
 
-/// What an export writes, and that an import takes it back without loss.
+/// The content of exports, and their import without loss.
 @Suite struct ExportTests {
     enum Kind: String, CaseIterable, Sendable {
         case memory, file
@@ -59,7 +59,7 @@ import Testing
     private static let composed: Name = "caf\u{E9}"
     private static let decomposed: Name = "cafe\u{301}"
 
-    /// A value of every type, and those that are easily spoilt on the way.
+    /// A value of every type, including those that are easily corrupted.
     private static let everything: [Name: FieldValue] = {
         var place = Location(latitude: 48.2082, longitude: -16.3738)
         place.horizontalAccuracy = 5
@@ -88,7 +88,7 @@ import Testing
 
     private static let zoneID = ZoneID(zoneName: "Häuser")
 
-    /// Fills a database so that whatever order an import takes, something refers to what is not there yet.
+    /// Fills a database so that in any order of import, some record refers to one that does not exist yet.
     private func fill(_ database: any RecordDatabase) async throws {
         for outcome in try await database.modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Empty"))]) { _ = try outcome.get() }
         let editor = try #require(database as? any SchemaEditing)
@@ -120,7 +120,7 @@ import Testing
             save(Self.decomposed, "Thing", ["n": .int64(2)], parent: Self.composed), save("nothing at all", "Thing", [:]), secret,
         ]
         for outcome in try await database.modify(ModifyRequest(batch, zoneID: Self.zoneID)) { _ = try outcome.get() }
-        // Children before their parents, and some without: as an export brings them.
+        // Children come before their parents, and some have none, as in an export.
         let stamp = Signature(timestamp: Timestamp(milliseconds: 1_700_000_000_000), userRecordName: "_ada00000000000000000000000000000", deviceID: "iPhone")
         let others = (0..<450).map { number in
             var other = save(Name("record \(number)"), "Numbered", ["n": .int64(Int64(number))], parent: Name("record \(449 - number)"))
@@ -131,7 +131,7 @@ import Testing
             let request = ModifyRequest(Array(others[start..<min(450, start + 200)]), zoneID: start == 200 ? .default : Self.zoneID)
             for outcome in try await database.modify(request) { _ = try outcome.get() }
         }
-        // Deletions are no part of an export.
+        // Exports contain no deletions.
         for outcome in try await database.modify(ModifyRequest([RecordOperation(.forceDelete, recordName: "record 7")], zoneID: Self.zoneID)) {
             _ = try outcome.get()
         }
@@ -142,7 +142,7 @@ import Testing
         let source = try await database(of: engine(from, "source"))
         try await fill(source)
         let first = try await exported(source, ExportOptions(userHandle: "ada"))
-        // Another device restores, later: neither shows.
+        // Another device restores at a later time. Neither affects the result.
         let target = try await database(of: engine(into, "target"), on: "laptop")
         let report = try await Restorer(file(first), into: target).run()
         #expect(report.saved == 455)
@@ -153,7 +153,7 @@ import Testing
         #expect(second == first)
         let (before, after) = (try #require(source as? any SchemaEditing), try #require(target as? any SchemaEditing))
         #expect(try await after.schema() == before.schema())
-        // Restoring over what is there changes nothing.
+        // Restoring over the same data changes nothing.
         let again = try await Restorer(file(first), into: target).run()
         #expect(again.saved == 455)
         #expect(again.madeZones.isEmpty && again.changedTypes.isEmpty)
@@ -274,7 +274,7 @@ import Testing
         #expect(missing.contains("ZONE_NOT_FOUND"))
     }
 
-    // MARK: Elsewhere
+    // MARK: Other places
 
     @Test func recordsCanGoIntoAnotherZoneOfAnotherUser() async throws {
         let source = try await database(of: engine(.memory, ""))
@@ -288,12 +288,12 @@ import Testing
         #expect(record.created.userRecordName == "_ada")
         let values = try record.fields.values(of: ["here", "elsewhere", "text"])
         #expect(values["text"] == Self.everything["text"])
-        // A reference into its own zone goes along; one into another zone of the same user means that user's zone.
+        // A reference into the record's own zone follows the zone. One into another zone of the same user refers to that zone of the new user.
         #expect(values["here"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Moved", ownerRecordName: "_grace"))))
         #expect(values["elsewhere"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Other", ownerRecordName: "_grace"))))
     }
 
-    /// References that name the owner as whoever asks.
+    /// References that name the owner as the current user.
     @Test(arguments: ["_defaultOwner", "__defaultOwner__"] as [Name]) func referencesToOnesOwnZonesGoAlong(owner: Name) throws {
         func placed(_ scope: DatabaseScope, from source: DatabaseScope, to zoneID: ZoneID?) throws -> Reference? {
             let container = try #require(ContainerID("iCloud.com.example.X"))
@@ -312,11 +312,11 @@ import Testing
             return reference
         }
         let moved = ZoneID(zoneName: "Moved")
-        // The name means the new owner there, and stays.
+        // The alias refers to the new owner there, and is kept.
         #expect(try placed(.private, from: .private, to: moved)?.zoneID == ZoneID(zoneName: "Moved", ownerRecordName: owner))
         #expect(try placed(.private, from: .public, to: moved)?.zoneID == ZoneID(zoneName: "Moved", ownerRecordName: owner))
         #expect(try placed(.public, from: .public, to: nil)?.zoneID == ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner))
-        // In a shared database it would mean whoever looks.
+        // In a shared database the alias would refer to the reader.
         let shared = ZoneID(zoneName: "Moved", ownerRecordName: "_lin")
         #expect(try placed(.shared, from: .private, to: shared)?.zoneID == shared)
     }
@@ -346,7 +346,7 @@ import Testing
         #expect(report.madeZones == [Self.zoneID])
     }
 
-    // MARK: Files that are not as they should be
+    // MARK: Malformed files
 
     private static let header = """
         {"skylight":"export","version":1,"container":"iCloud.com.example.X","environment":"development","database":"private",\
@@ -421,7 +421,7 @@ import Testing
         }
         #expect(try await action(of: "a") == Reference.Action.none)
         for name in ["r000", "r001", "r249"] as [Name] { #expect(try await action(of: name) == .validate) }
-        // Once the target is there, the same file mends it.
+        // Importing the same file again repairs it once the target exists.
         _ = try await restore([Self.header, line("nobody")], into: target)
         #expect(try await restore([Self.header, validating("a", "nobody")], into: target).unvalidatedCount == 0)
         #expect(try await action(of: "a") == .validate)
@@ -483,7 +483,7 @@ import Testing
         let newer = Signature(timestamp: Timestamp(milliseconds: 2), userRecordName: "_ada", deviceID: "")
         let restored = try await save(Provenance(created: old, modified: newer))
         #expect(restored.created == old && restored.modified == newer)
-        // The next ordinary save goes on from there.
+        // The next regular save continues from there.
         let saved = try await save(nil)
         #expect(saved.created == old && saved.modified.deviceID == "phone" && saved.modified.timestamp > newer.timestamp)
         let spoilt = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_grace", deviceID: "a\u{0}b")

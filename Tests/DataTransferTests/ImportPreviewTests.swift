@@ -6,7 +6,7 @@ import Records
 import TestSupport
 import Testing
 
-/// What an import would do is what it does.
+/// The preview of an import matches the import.
 @Suite struct ImportPreviewTests {
     private let folder: TemporaryFolder
     private let database: any SchemaEditing
@@ -45,12 +45,12 @@ import Testing
     private static let columns = (1...100_000).map { "column\($0)" }
     private static let wide = columns.joined(separator: ",") + "\n" + columns.map { _ in "1" }.joined(separator: ",") + "\n"
 
-    /// The limit is far from what it takes: work that looks at each column for each column takes hours.
+    /// The limit is generous: only quadratic work over the columns would exceed it.
     @Test(.timeLimit(.minutes(5))) func aWideFileIsNoMoreWorkThanALongOne() async throws {
         let importer = try Importer([folder.write(Self.wide, to: "wide.csv")], options: ImportOptions(recordType: "Wide"), into: database)
         let preview = try importer.preview(try await database.schema(), sampleLimit: 1)
         #expect(preview.fields.map(\.fieldName) == Self.columns.map { Name($0) })
-        // A record has a limit in bytes, and fields have none in number.
+        // Records are limited in bytes, not in fields.
         #expect(preview.goodRows == 0 && preview.problems.first?.reason.contains("the record is too large") == true)
     }
 
@@ -59,7 +59,7 @@ import Testing
         let importer = try Importer([folder.write(text, to: "rows.csv")], options: ImportOptions(recordType: "Place"), into: database)
         let schema = try await database.schema()
         let previewing = Task {
-            // It begins when it is cancelled.
+            // The preview starts after it was cancelled.
             while !Task.isCancelled { await Task.yield() }
             return try importer.preview(schema, sampleLimit: 1).goodRows
         }

@@ -53,7 +53,7 @@ import Testing
         XXX,Nowhere,,,,,,
         """
 
-    /// What is under way ends, no more is begun, and what is saved stays and was told.
+    /// A cancelled import finishes its current requests and starts no more. Saved records stay and were reported.
     @Test(arguments: [ImportProgress.Phase.reading, .checking, .saving])
     func aCancelledImportEndsWhereItStands(phase: ImportProgress.Phase) async throws {
         let zoneID = ZoneID(zoneName: "Notes")
@@ -63,7 +63,7 @@ import Testing
         let work = Task {
             try await importer.run { progress in
                 if progress.phase == .saving { told.withLock { $0 = progress.count } }
-                // Progress is told from the task that imports.
+                // Progress is reported in the importing task.
                 if progress.phase == phase, progress.count > 0 { withUnsafeCurrentTask { $0?.cancel() } }
             }
         }
@@ -160,7 +160,7 @@ import Testing
             #expect(error.reason.contains("is of type 'Other' and can't become 'Place'"))
             let counts = try await #require(database() as? any RecordCounting).counts(in: .default)
             #expect(counts.records["Place"] == saved)
-            // What was under way when the refusal came has ended; what was not was not begun.
+            // Requests in flight at the time of the refusal finish, and no others start.
             #expect(saved >= bad / 200 * 200 && saved < 2000)
         }
     }
@@ -172,7 +172,7 @@ import Testing
             try? handle.write(contentsOf: Data("more\n".utf8))
         }
         let options = ImportOptions(recordType: "Place", nameField: "k")
-        // The first file, when its check is over: nothing is made.
+        // The first file is changed after its check. Nothing is created.
         let files = [try folder.write("k\na\n", to: "a.csv"), try folder.write("k\nb\n", to: "b.csv")]
         let early = await message {
             _ = try await Importer(files, options: options, into: database()).run { if $0.phase == .checking, $0.fraction == 1 { change(files[0]) } }
@@ -204,7 +204,7 @@ import Testing
         #expect(try await fields(of: "r449")["v"] == .int64(449))
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
     static let badRows = "k,v\na,1\nb\nc,2,3\n,4\na,5\n\"d\"x,6\ne,7\n"
 
@@ -230,7 +230,7 @@ import Testing
         #expect(report.saved == 2)
         #expect(report.skippedCount == 5)
         #expect(report.skipped.map(\.line) == [3, 4, 5, 6, 7])
-        // The bad row with 5 did not win over the first 'a'.
+        // The bad row with 5 did not replace the first 'a'.
         #expect(try await fields(of: "a")["v"] == .int64(1))
     }
 

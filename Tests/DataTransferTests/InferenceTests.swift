@@ -37,7 +37,7 @@ import Testing
     ])
     func json(text: String, expected: String) throws {
         guard case .array(let values) = try JSONReader.value(of: text) else { return }
-        // A string is a string in JSON, even when it looks like a number.
+        // A JSON string stays a string, even if it looks like a number.
         let expected = text == "[\"1\", \"2\"]" ? "STRING" : expected
         #expect(type(of: values.map { .json($0) }) == expected)
     }

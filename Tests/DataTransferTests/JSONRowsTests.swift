@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct JSONRowsTests {
-    /// The rows as text: cells of good ones, `!line: reason` of bad ones.
+    /// The rows as text: the cells of good rows, `!line: reason` for bad ones.
     private func read(_ text: String, as format: FileFormat) throws -> [String] {
         let folder = try TemporaryFolder()
         let file = try ImportFile(folder.write(text, to: "a.json"), format: format)

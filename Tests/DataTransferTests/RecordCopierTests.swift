@@ -9,7 +9,7 @@ import SQLiteRecordStore
 import TestSupport
 import Testing
 
-/// Records that are copied one by one into another zone.
+/// Copying single records into another zone.
 @Suite struct RecordCopierTests {
     private static let notes = ZoneID(zoneName: "Notes")
     private static let copies = ZoneID(zoneName: "Copies")
@@ -36,12 +36,12 @@ import Testing
         RecordOperation(.forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) })
     }
 
-    /// A record that can't be without another.
+    /// A record that requires another record.
     private func record(_ name: Name, needing target: Name) -> RecordOperation {
         record(name, ["next": .reference(Reference(recordName: target, action: .validate))])
     }
 
-    /// Saves records all at once, and reads them.
+    /// Saves all records in one request, and reads them.
     @discardableResult
     private func save(_ operations: [RecordOperation], in zoneID: ZoneID = notes, of database: any RecordDatabase) async throws -> [StoredRecord] {
         if !zoneID.isDefault { _ = try await database.modifyZones([.create(zoneID)]) }
@@ -76,7 +76,7 @@ import Testing
 
     @Test func allOrNoneIsThatOrRefused() async throws {
         let (here, open) = (try await database(), try await database(.public))
-        // The target stays behind, and one that needs it can't be saved.
+        // The target is not copied, so the record that requires it cannot be saved.
         let all = try await save([record("a", ["rank": .int64(1)]), record("target"), record("b", needing: "target")], of: here)
         let picked = [all[0], all[2]]
         let whole = RecordCopier(from: here, Self.notes, to: here, Self.copies, existing: .refuse)
@@ -85,7 +85,7 @@ import Testing
         let error = await refusal { try await RecordCopier(from: here, Self.notes, to: open, .default, existing: .refuse).copy(picked, files: nil) }
         #expect(error?.code == .badRequest && error?.reason.contains("no atomic batches") == true)
         #expect(try await names(in: .default, of: open, ["a", "b"]).isEmpty)
-        // One by one it takes what it can.
+        // One by one, it copies every record that can be saved.
         let each = RecordCopier(from: here, Self.notes, to: open, .default, existing: .skip)
         #expect(words(try await each.copy(picked, files: nil)) == ["copied", "VALIDATING_REFERENCE_ERROR"])
     }
@@ -103,7 +103,7 @@ import Testing
         let refused = try await RecordCopier(from: here, Self.notes, to: open, .default, existing: .skip).copy(picked, files: nil)
         #expect(refused.dropFirst() == [.failure(RecordCopier.isInCircle), .failure(RecordCopier.isInCircle), .failure(RecordCopier.isInCircle)])
         #expect(try await names(in: .default, of: open, ["a", "b", "c", "d"]).isEmpty)
-        // One that is there already breaks the circle.
+        // An existing record breaks the cycle.
         try await save([record("b")], in: .default, of: open)
         let replaced = try await RecordCopier(from: here, Self.notes, to: open, .default, existing: .replace).copy(picked, files: nil)
         #expect(words(replaced) == ["copied", "copied", "replaced", "copied"])
@@ -144,7 +144,7 @@ import Testing
             let error = await refusal { try await RecordCopier(from: here, Self.notes, to: here, Self.copies, existing: .skip).copy(records, files: nil) }
             #expect(error?.code == .badRequest && error?.reason.contains(words) == true, "\(words)")
         }
-        // One that belongs to the server is the only one: there is no zone for it either.
+        // A record of the server's own type cannot be copied, and no zone is created for it.
         var user = made(1, .empty)
         user[0].recordType = Schema.usersType
         let outcome = try await RecordCopier(from: here, Self.notes, to: here, Self.copies, existing: .skip).copy(user, files: nil)
@@ -154,12 +154,12 @@ import Testing
 
     // MARK: Files
 
-    /// A way for files on which some get lost.
+    /// An asset transport that loses some files.
     private struct Lossy: AssetTransport {
         let whole: StoredAssets
-        /// Bytes of the files that can't be fetched.
+        /// The size of the files that cannot be fetched.
         var unfetched: Int64?
-        /// Names of files that can't be read again.
+        /// The names of files that cannot be read again.
         var unread: String?
 
         func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset {
@@ -197,11 +197,11 @@ import Testing
             RecordCopier.Files(folder: AssetFileFolder(folder.url.appending(path: UUID().uuidString)), from: source, to: target)
         }
         let (sound, unfetched, unread) = (Lossy(whole: whole), Lossy(whole: whole, unfetched: 1), Lossy(whole: whole, unread: "second.txt"))
-        // None can be fetched: no zone is made for nothing.
+        // No file can be fetched, so no zone is created.
         let skipping = RecordCopier(from: here, Self.notes, to: theirs, Self.copies, existing: .skip)
         #expect(words(try await skipping.copy([records[0]], files: files(unfetched, sound))) == ["INTERNAL_ERROR"])
         #expect(try await !theirs.zones().contains { $0.zoneID.zoneName == "Copies" })
-        // All or none is none.
+        // An atomic copy fails as a whole.
         for (source, target) in [(unfetched, sound), (sound, unread)] {
             let copier = RecordCopier(from: here, Self.notes, to: theirs, Self.copies, existing: .refuse)
             let error = await refusal { try await copier.copy(records, files: files(source, target)) }
@@ -228,7 +228,7 @@ import Testing
         #expect(moved(zone("Notes", "__defaultOwner__")) == zone("Copies", "__defaultOwner__"))
         #expect(moved(zone("Other")) == zone("Other"))
         #expect(moved(zone("Other", "_ada")) == zone("Other", "_bob"))
-        // Somebody else's zone stays where it is.
+        // A reference into another user's zone is kept.
         #expect(moved(zone("Notes", "_carol")) == zone("Notes", "_carol"))
         #expect(moved(zone("Notes", "_ada"), to: .default, in: .public) == ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: ZoneID.publicOwner))
     }
@@ -248,7 +248,7 @@ import Testing
         func groups(_ records: [(name: Name, validates: [Name])], there: Set<Name> = []) -> [[Int]] { CopyOrder(records, there: there).groups }
         #expect(groups([]).isEmpty)
         #expect(groups([("a", ["b"]), ("b", ["c"]), ("c", [])]) == [[2], [1], [0]])
-        // Itself, and what nobody copies, is no reason to wait.
+        // References to itself and to records that are not copied do not affect the order.
         #expect(groups([("a", ["a", "nobody"]), ("b", [])]) == [[0], [1]])
         #expect(groups([("d", ["a"]), ("a", ["b"]), ("b", ["a", "e"]), ("e", [])]) == [[3], [1, 2], [0]])
         #expect(groups([("d", ["a"]), ("a", ["b"]), ("b", ["a", "e"]), ("e", [])], there: ["b"]) == [[1], [0], [3], [2]])

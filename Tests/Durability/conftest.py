@@ -1,4 +1,4 @@
-"""What the tests of durability share: a data folder, and the server on it."""
+"""Shared fixtures of the durability tests: a data folder, and its server."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ def binary():
 
 @pytest.fixture
 def start(binary, tmp_path):
-    """Starts servers on one data folder; those that still run are gone when the test is."""
+    """Starts servers on one data folder, and ends them after the test."""
     servers = []
 
     def start():

@@ -1,4 +1,4 @@
-"""A server process to be killed, and one connection to it."""
+"""A server process for killing, and a connection to it."""
 
 import http.client
 import json
@@ -10,13 +10,13 @@ CONTAINER = "iCloud.com.example.Kill"
 
 
 class Server:
-    """A process that serves a data folder, or says why it does not."""
+    """A process that serves a data folder, or reports why it cannot."""
 
     def __init__(self, binary, data, before=()):
-        """Starts it; `before` is a command that becomes the server."""
+        """Starts it. `before` is a command that runs the server."""
         self.file = data / CONTAINER / "development.sqlite"
         self.assets = data / CONTAINER / "development.assets"
-        # A file: nobody reads a pipe while the server runs.
+        # A file, because nobody reads a pipe while the server runs.
         self.errors = tempfile.TemporaryFile("w+")
         self.began = time.monotonic()
         self.process = subprocess.Popen(
@@ -28,7 +28,7 @@ class Server:
         self.complaint = ""
 
     def listens(self):
-        """Waits for its address: whether it serves."""
+        """Waits for its address. True if it serves."""
         line = self.process.stdout.readline()
         if "listening on http://" in line:
             self.host, _, port = line.split()[-1].removeprefix("http://").rstrip("/").partition(":")
@@ -40,7 +40,7 @@ class Server:
         return False
 
     def kill(self):
-        """What a power cut does to a process."""
+        """Kills the process like a power failure."""
         self.process.kill()
         self.end()
 
@@ -63,7 +63,7 @@ class Gone(Exception):
 
 
 class Connection:
-    """One connection that is kept open, as a client's is."""
+    """A keep-alive connection, like a client's."""
 
     def __init__(self, host, port):
         self.connection = http.client.HTTPConnection(host, port, timeout=20)
@@ -80,7 +80,7 @@ class Connection:
         return answer
 
     def pull(self, zone, held=None, token=None):
-        """Brings what a client holds up to date: its records by name, and the token of that state."""
+        """Updates a client's copy: its records by name, and the token of that state."""
         records = dict(held or {})
         while True:
             asked = {"zoneID": zone, "resultsLimit": 100} | ({"syncToken": token} if token else {})

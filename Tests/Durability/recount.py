@@ -1,11 +1,11 @@
-"""Looks into a store's file, which any tool may read."""
+"""Checks a store's SQLite file directly."""
 
 import sqlite3
 
 LIVING = "zone IN (SELECT number FROM zones WHERE state = 0)"
 POSITION = "(id & 1099511627775)"
 
-# What is kept, and the same counted anew: docs/storage.md.
+# The stored totals, and queries that compute them again: docs/storage.md.
 COUNTS = {
     "typeCounts": (
         f"SELECT zone, type, count FROM typeCounts WHERE count <> 0 AND {LIVING}",
@@ -24,7 +24,7 @@ COUNTS = {
 
 
 def problems(file):
-    """Empty when the file is sound and its counts are right."""
+    """Empty if the file is intact and its counts are right."""
     connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
     try:
         found = []

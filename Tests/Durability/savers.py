@@ -1,4 +1,4 @@
-"""Clients that save until the server dies, and know what they were told."""
+"""Clients that save until the server dies, and record the answers."""
 
 import random
 import threading
@@ -9,22 +9,22 @@ ZONE = {"zoneName": "Kill"}
 
 
 class Saver:
-    """One client with records of its own, who waits for each answer before it asks for more."""
+    """A client with its own records, which waits for each answer."""
 
     def __init__(self, number, seed):
         self.prefix = f"s{number}."
         self.random = random.Random(f"{seed} {number}")
-        # What was acknowledged, by name: the number that was saved, and the change tag.
+        # The acknowledged records by name: the saved number and the change tag.
         self.records = {}
-        # What the request under way leads to, by name: the numbers; None when there is none.
+        # The results of the request in progress by name; None if there is none.
         self.open = None
         self.number = number * 1_000_000_000
         self.acknowledged = 0
-        # Every tag of a save, with what it was given for.
+        # Every change tag, with the save that returned it.
         self.tags = []
 
     def act(self, connection):
-        """Saves, changes and deletes some records, all or nothing; sometimes with a tag that must be refused."""
+        """Saves, changes and deletes some records atomically, sometimes with a conflicting tag."""
         operations = []
         after = {name: number for name, (number, _) in self.records.items()}
         is_conflict = False
@@ -37,7 +37,7 @@ class Saver:
                 kind, record = "forceDelete", {"recordName": name}
                 after.pop(name, None)
             elif name in self.records and choice < 0.2:
-                # Longer than any tag the counter reaches here: a short one would be somebody's tag one day.
+                # Longer than any real tag, so that it never becomes valid.
                 kind, record["recordChangeTag"] = "update", "zzzzzzzz"
                 is_conflict = True
             elif name in self.records and choice < 0.7:
@@ -64,12 +64,12 @@ class Saver:
         self.acknowledged += 1
 
     def fields(self):
-        # Some fill pages of their own, so that the log grows.
+        # Some records fill whole pages, so that the log grows.
         length = self.random.choice([3, 3, 3, 3, 1000])
         return {"number": {"value": self.number}, "text": {"value": f"{self.number} é" * length}}
 
     def judge(self, found):
-        """What is wrong with what is there after a crash; goes on from there."""
+        """Lists the problems after a crash, and continues from the current state."""
         mine = {name: value for name, value in found.items() if name.startswith(self.prefix)}
         numbers = {name: number for name, (number, _) in mine.items()}
         is_right = mine == self.records or (self.open is not None and numbers == self.open)
@@ -79,11 +79,11 @@ class Saver:
 
 
 class Load:
-    """Savers and one who pulls, each on a connection and thread of its own, until the server dies."""
+    """Savers and a puller, each with its own connection and thread, until the server dies."""
 
     def __init__(self, server, savers, held):
         self.failures = []
-        # States that a client was told of: records and token.
+        # The states that a client received: records and token.
         self.pulls = []
         self.threads = [threading.Thread(target=self.run, args=(server, saver.act)) for saver in savers]
         self.threads.append(threading.Thread(target=self.run, args=(server, self.pull)))

@@ -1,4 +1,4 @@
-"""A disk that is full: an upload is refused in words that say so, nothing of it is left, and the server goes on."""
+"""A full disk: an upload is refused with a clear error, leaves no files, and the server continues."""
 
 import random
 import subprocess
@@ -16,10 +16,10 @@ BALLAST = 1 << 20
 
 @pytest.fixture
 def small(binary, tmp_path):
-    """A server on a disk of 24 MB, which is gone with it."""
+    """A server on a disk of 24 MB, which is removed with it."""
     data = tmp_path / "data"
     data.mkdir()
-    # A mount in a namespace of its own: nobody else sees it, and it needs no rights and no cleaning up.
+    # A mount in its own namespace: it is invisible to others, and needs no privileges and no cleanup.
     mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'mount -t tmpfs -o size={SIZE} tmpfs "$0" && exec "$@"', str(data)]
     try:
         is_possible = subprocess.run(mount + ["true"], capture_output=True, check=False).returncode == 0
@@ -34,7 +34,7 @@ def small(binary, tmp_path):
 
 
 def refused(status, answer):
-    """Whether a request was refused because the disk is full, in words that say so."""
+    """True if a request was refused with an error that names the full disk."""
     if status == 200:
         return False
     assert status == 413 and answer["serverErrorCode"] == "QUOTA_EXCEEDED" and "The disk is full" in answer["reason"], answer
@@ -42,7 +42,7 @@ def refused(status, answer):
 
 
 def filled(small, contents):
-    """Uploads and saves files until one is refused: the upload, its address, or the save."""
+    """Uploads and saves files until the grant, the upload or the save is refused."""
     for number in range(20):
         client, name = Client(small), f"file {number}"
         content = random.Random(number).randbytes(FILE)
@@ -60,15 +60,15 @@ def filled(small, contents):
 def test_a_full_disk_is_told_and_survived(small):
     client = Client(small)
     client.call("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
-    # Room that is made again later, as somebody who is told of a full disk makes it. The mount is seen by the server alone.
+    # Space that is freed later, as a user would do. Only the server sees the mount.
     ballast = Path(f"/proc/{small.process.pid}/root{small.file.parent.parent}/ballast")
     ballast.write_bytes(bytes(BALLAST))
     contents = {}
     assert filled(small, contents) and len(contents) > 3
-    # What does not fit is refused again and again, and takes no room. (A file smaller than three may fit after all: compressing one takes
-    # room for a while.)
+    # Files that do not fit are refused each time, and take no space. (A file smaller than three may fit after all: compressing one takes space for a
+    # while.)
     for _ in range(6):
-        # The server may have closed the connection on which it refused an upload.
+        # The server may have closed the connection after it refused an upload.
         try:
             assert refused(*Client(small).upload("once more", random.Random(99).randbytes(3 * FILE), in_parts=True))
         except Refused as refusal:
@@ -77,7 +77,7 @@ def test_a_full_disk_is_told_and_survived(small):
     status, answer = client.ask("GET", "/skylight/1/health")
     assert status == 200, answer
     ballast.unlink()
-    # With a little room records are saved again, and smaller files fit.
+    # With some space, records are saved again, and smaller files fit.
     assert "serverErrorCode" not in client.save({"no file": None})[0]
     status, answer = client.upload("small", b"still here")
     assert status == 200, answer
@@ -88,6 +88,6 @@ def test_a_full_disk_is_told_and_survived(small):
             status, content = client.download(asset)
             assert status == 200 and checksum(content) == checksum(contents[name]), name
     found = client.verify()
-    # The last file may have been taken in while the record that was to hold it was refused: its receipt keeps it in use.
+    # The last file may have been accepted while its record was refused. Its receipt keeps it in use.
     assert not found["problems"] and found["filesDone"] - len(contents) in (0, 1) and found["unusedFiles"] == 0, found
     assert CONTAINER in str(small.assets)

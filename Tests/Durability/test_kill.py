@@ -1,4 +1,4 @@
-"""Saving clients, a server killed at random and started again: nothing that was acknowledged is lost.
+"""Saving clients, and a server that is killed at random and restarted: no acknowledged save is lost.
 
 SKYLIGHT_KILL_ROUNDS asks for more rounds than the 50 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
 """
@@ -16,12 +16,12 @@ SAVERS = 6
 
 
 class Memory:
-    """What any client was ever told: no change tag and no token may come to mean two things."""
+    """Everything that clients were told: no change tag and no token may be used twice."""
 
     def __init__(self):
         self.tags = {}
         self.tokens = {}
-        # Some of the states that clients hold, of any age.
+        # Some of the states that clients hold, of various ages.
         self.pulls = []
 
     def tag(self, tag, name, number):
@@ -39,7 +39,7 @@ class Memory:
 
 
 def check(server, savers, load, memory, choice):
-    """What must hold after a restart. Returns what is there."""
+    """Checks the conditions after a restart, and returns the current state."""
     assert not load.failures, load.failures
     connection = server.connect()
     records, token = connection.pull(ZONE)

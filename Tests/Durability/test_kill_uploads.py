@@ -1,4 +1,4 @@
-"""Uploading clients, a server killed at random and started again: no record refers to bytes that are not there, and nothing is left lying about.
+"""Uploading clients, and a server that is killed at random and restarted: no record refers to missing bytes, and no files are left over.
 
 SKYLIGHT_UPLOAD_KILL_ROUNDS asks for more rounds than the 50 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
 """
@@ -36,7 +36,7 @@ def files(folder):
 
 
 def check(server, uploaders, storm):
-    """What must hold after a restart."""
+    """The conditions after a restart."""
     assert not storm.failures, storm.failures
     client = Client(server)
     found = client.records()
@@ -70,7 +70,7 @@ def test_no_record_refers_to_bytes_that_are_not_there(start, binary):
         try:
             before = files(server.assets)
             storm = Storm(server, uploaders)
-            # Now and then long enough for a whole sweep.
+            # Sometimes long enough for a complete sweep.
             time.sleep(choice.uniform(0.02, 0.7) if choice.random() < 0.8 else choice.uniform(1, 2.5))
             server.kill()
             storm.join()
@@ -93,7 +93,7 @@ def test_no_record_refers_to_bytes_that_are_not_there(start, binary):
     used = {asset["fileChecksum"] for asset in Client(server).records().values() if asset}
     assert server.stop() == 0
     assert not recount.problems(server.file)
-    # The commands say the same of the folder that nobody has open, and leave nothing but what records refer to.
+    # The commands agree on the closed folder, and a sweep leaves only referenced files.
     age(server.file)
     data = str(folder.parents[1])
     status, output, errors = run(binary, "assets", "verify", "--data", data, "--json")

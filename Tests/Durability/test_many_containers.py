@@ -1,4 +1,4 @@
-"""Many containers, one after the other: the server's handles and threads do not grow with them. Memory and time are printed."""
+"""Many containers one after the other: file handles and threads do not grow. Prints memory and time."""
 
 import http.client
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from process import Server
 
-# `SKYLIGHT_CONTAINERS` asks for more.
+# Set `SKYLIGHT_CONTAINERS` for more.
 COUNT = int(os.environ.get("SKYLIGHT_CONTAINERS", "120"))
 
 
@@ -36,7 +36,7 @@ def look_up(server, number):
 
 
 def resources(server):
-    """Handles, threads and KiB of memory."""
+    """File handles, threads and KiB of memory."""
     process = Path(f"/proc/{server.process.pid}")
     status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     return len(os.listdir(process / "fd")), int(status["Threads"]), int(status["VmRSS"].split()[0])
@@ -59,7 +59,7 @@ def test_handles_and_threads_do_not_grow_with_the_containers(start):
     status, page = ask(server, "GET", "/")
     print(f"the start page after a restart: {1000 * (time.monotonic() - began):.0f} ms, {len(page)} characters")
     assert status == 200 and "iCloud.com.example.Many0" in page
-    # It opens no more than it needs for its example.
+    # It opens only the stores that it needs for its example.
     assert resources(server)[0] - before < 100
     for number in range(COUNT):
         status, text = look_up(server, number)
@@ -71,7 +71,7 @@ def test_handles_and_threads_do_not_grow_with_the_containers(start):
 
 
 def test_few_handles_are_told_and_survived(binary, tmp_path):
-    """With few handles, some of them taken by clients that do nothing, requests are answered or told to come later, and none is lost."""
+    """With few handles, some of them taken by idle clients, requests are answered or told to try again later, and none is lost."""
     server = Server(binary, tmp_path / "data", before=["sh", "-c", 'ulimit -n 128 && exec "$@"', "sh"])
     try:
         assert server.listens(), server.complaint

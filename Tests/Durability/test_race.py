@@ -1,4 +1,4 @@
-"""Two processes for one data folder: one has it, the other says so."""
+"""Two processes on one data folder: one gets it, the other reports the conflict."""
 
 import os
 import random
@@ -7,7 +7,7 @@ ROUNDS = int(os.environ.get("SKYLIGHT_RACE_ROUNDS", "8"))
 
 
 def race(start):
-    """Two servers at once: the one that serves."""
+    """Starts two servers at once, and returns the one that serves."""
     servers = [start(), start()]
     serving = [server for server in servers if server.listens()]
     assert len(serving) == 1, [server.complaint for server in servers]
@@ -22,7 +22,7 @@ def test_one_wins_and_the_other_says_so(start):
     for _ in range(ROUNDS):
         server = race(start)
         server.connect().post("zones/list")
-        # The lock dies with its process, however that ends.
+        # The lock ends with its process, however the process ends.
         if choice.random() < 0.6:
             server.kill()
         else:

@@ -1,4 +1,4 @@
-"""Clients that upload files and save records with them until the server dies, and know what they were told."""
+"""Clients that upload files and save records with them until the server dies, and record the answers."""
 
 import hashlib
 import http.client
@@ -17,7 +17,7 @@ def checksum(content):
 
 
 class Refused(AssertionError):
-    """A request was not answered as it should be, unless the test expects just that."""
+    """An unexpected answer."""
 
     def __init__(self, status, answer):
         super().__init__(answer)
@@ -31,7 +31,7 @@ class Client:
         self.connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
 
     def ask(self, method, path, body=None, headers=None):
-        """Status and body of an answer."""
+        """The status and body of an answer."""
         try:
             self.connection.request(method, path, body, headers or {})
             response = self.connection.getresponse()
@@ -47,16 +47,16 @@ class Client:
         return answer
 
     def grant(self, name, field="file"):
-        """Where to upload a file for a field of a record."""
+        """The upload address for a field of a record."""
         token = {"recordType": "Note", "fieldName": field, "recordName": name}
         grant = self.call("assets/upload", zoneID=ZONE, tokens=[token])["tokens"][0]
         assert "url" in grant, grant
         return "/assets/" + grant["url"].partition("/assets/")[2]
 
     def upload(self, name, content, field="file", in_parts=False):
-        """Uploads a file; what the record is to be saved with, or the error."""
+        """Uploads a file. Returns the value to save in the record, or the error."""
         path = self.grant(name, field)
-        # Parts come as a slow client sends them, so that the server dies in the middle.
+        # Sends in parts like a slow client, so that the server dies in the middle.
         body = (content[start : start + 65536] for start in range(0, len(content), 65536)) if in_parts and content else content
         try:
             status, answer = self.ask("POST", path, body)
@@ -65,7 +65,7 @@ class Client:
             raise Gone from error
 
     def save(self, records, deleted=()):
-        """Saves records with the assets of their field, all or nothing."""
+        """Saves records with their assets atomically."""
         operations = [
             {
                 "operationType": "forceReplace",
@@ -77,7 +77,7 @@ class Client:
         return self.call("records/modify", zoneID=ZONE, atomic=True, operations=operations)["records"]
 
     def records(self):
-        """The records that are there, each with its asset or none."""
+        """The existing records, each with its asset or None."""
         records, token = {}, None
         while True:
             asked = {"zoneID": ZONE, "resultsLimit": 100} | ({"syncToken": token} if token else {})
@@ -97,29 +97,29 @@ class Client:
         return self.ask("GET", path, headers=headers)
 
     def verify(self):
-        """What a verification of the server finds in the end."""
+        """The final result of a verification by the server."""
         status, lines = self.ask("GET", f"{SKYLIGHT}/verify")
         assert status == 200, lines
         return json.loads(lines.splitlines()[-1])
 
     def sweep(self, grace=0, dry=False):
-        """What a sweep ended with: the last line of its answer."""
+        """The last line of a sweep."""
         _, lines = self.ask("POST", f"{SKYLIGHT}/sweep", json.dumps({"graceSeconds": grace, "dryRun": dry}).encode())
         return json.loads(lines.splitlines()[-1])
 
 
 class Uploader:
-    """One client with records of its own, who waits for each answer before it asks for more."""
+    """A client with its own records, which waits for each answer."""
 
-    # Some contents are common to all clients: the same bytes are uploaded, used, given up and swept at once.
+    # Some contents are shared by all clients: the same bytes are uploaded, used, dropped and swept at once.
     COMMON = [random.Random(f"common {number}").randbytes(20_000 + number) for number in range(6)]
 
     def __init__(self, number, seed):
         self.prefix = f"u{number}."
         self.random = random.Random(f"{seed} {number}")
-        # What was acknowledged, by name: the checksum that the record refers to, or None for no asset.
+        # The acknowledged records by name: the checksum of the asset, or None for no asset.
         self.records = {}
-        # What the save under way leads to; None when there is none.
+        # The result of the save in progress; None if there is none.
         self.open = None
         self.uploads = 0
         self.acknowledged = 0
@@ -131,12 +131,12 @@ class Uploader:
         if choice < 0.45:
             return b""
         if choice < 0.6:
-            # Compressible: a kept gzip form is made of it in the background.
+            # Compressible, so that a gzip form is made in the background.
             return (f"{self.random.random()} some text that repeats itself\n" * self.random.randrange(100, 9000)).encode()
         return self.random.randbytes(self.random.choice([1, 1000, 100_000, 600_000, 2_500_000]))
 
     def act(self, client):
-        """Uploads some files and saves the records with them; sometimes gives records or their assets up."""
+        """Uploads some files and saves the records with them. Sometimes deletes records or their assets."""
         names = [f"{self.prefix}{index}" for index in self.random.sample(range(8), self.random.choice([1, 1, 2, 3]))]
         records, deleted, after = {}, [], dict(self.records)
         for name in names:
@@ -170,7 +170,7 @@ class Uploader:
         self.acknowledged += 1
 
     def judge(self, found):
-        """What is wrong with what is there after a crash; goes on from there."""
+        """Lists the problems after a crash, and continues from the current state."""
         mine = {name: asset and asset["fileChecksum"] for name, asset in found.items() if name.startswith(self.prefix)}
         is_right = mine == self.records or (self.open is not None and mine == self.open)
         problem = None if is_right else f"lost or half there: acknowledged {self.records}, under way {self.open}, found {mine}"
@@ -179,7 +179,7 @@ class Uploader:
 
 
 class Storm:
-    """Uploaders, one who reads and one who sweeps, each on a connection and thread of its own, until the server dies."""
+    """Uploaders, a reader and a sweeper, each with its own connection and thread, until the server dies."""
 
     def __init__(self, server, uploaders):
         self.failures = []
@@ -200,12 +200,12 @@ class Storm:
             self.failures.append(repr(error))
 
     def read(self, client):
-        """Whatever a record refers to can be had, unless it was given up meanwhile."""
+        """The assets of all records can be downloaded, unless they were dropped meanwhile."""
         for asset in list(client.records().values()):
             if asset is None:
                 continue
             status, content = client.download(asset)
-            # A record that was changed since may have left its file to the sweep.
+            # If the record changed since, its file may have been swept.
             assert status in (200, 404), (status, content)
             if status == 200:
                 assert checksum(content) == asset["fileChecksum"], "the bytes are not those of the record"

@@ -8,13 +8,13 @@ import Testing
 
 @testable import Accounts
 
-/// What proves that somebody is the administrator.
+/// The proofs of administrator access.
 @Suite struct AccessControlTests {
     private static let password = "correct horse battery"
 
     private func access() async throws -> AccessControl {
         let accounts = try Accounts(file: nil)
-        // What makes guessing slow makes tests slow.
+        // A cheap hash keeps the tests fast.
         try await accounts.setAdministratorPassword(Self.password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1))
         return AccessControl(.required, accounts: accounts, instanceSecret: "of this run")
     }
@@ -44,14 +44,14 @@ import Testing
         for text in ["admin:", "admin", "root:\(Self.password)", ":\(Self.password)", "admin:\(Self.password) "] {
             #expect(try await access.administrator(of: request([Self.basic(text)]), peer: "b\(text)") == nil, "\(text)")
         }
-        // A colon is a character of a password as any other.
+        // A password may contain colons.
         try await access.accounts.setAdministratorPassword("with:a:colon")
         #expect(try await access.administrator(of: request([Self.basic("admin:with:a:colon")], .post), peer: "") != nil)
     }
 
     @Test func triesAreCountedByWhereTheyComeFrom() async throws {
         let access = try await access()
-        // Side by side: one after the other they would wait in line.
+        // In parallel, because sequential attempts would wait their turn.
         let refused = try await withThrowingTaskGroup(of: RecordError?.self) { group in
             for _ in 0..<40 {
                 group.addTask {
@@ -71,12 +71,12 @@ import Testing
         #expect(try await access.administrator(of: request([Self.basic("admin:\(Self.password)")]), peer: "192.0.2.2") != nil)
     }
 
-    /// Pages of other ports of a machine are of the same site, so that the browser sends them the cookie.
+    /// Pages on other ports of a machine belong to the same site, so browsers send the cookie with their requests.
     @Test(arguments: [
         ([], true), ([("Sec-Fetch-Site", "same-origin")], true), ([("Sec-Fetch-Site", "none")], true), ([("Sec-Fetch-Site", "same-site")], false),
         ([("Sec-Fetch-Site", "cross-site")], false), ([("Origin", "http://localhost:8080")], true), ([("Origin", "http://localhost:3000")], false),
         ([("Origin", "https://localhost:8080")], false), ([("Origin", "null")], false),
-        // Where browsers say nothing else.
+        // Without other headers.
         ([("Referer", "http://localhost:8080/c/x?y#z")], true), ([("Referer", "http://localhost:8080")], true), ([("Referer", "http://localhost:3000/")], false),
         ([("Referer", "http://evil.example/http://localhost:8080/")], false), ([("Referer", "about:client")], false),
         ([("Sec-Fetch-Site", "none"), ("Referer", "http://evil.example/")], true),

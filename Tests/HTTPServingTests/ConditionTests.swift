@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-/// Requests that depend on what the client holds already.
+/// Conditional requests.
 @Suite("Conditions")
 struct ConditionTests {
     private static let then = "Sun, 06 Nov 1994 08:49:37 GMT"

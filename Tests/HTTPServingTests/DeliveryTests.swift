@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import Testing
 
-/// How the bytes of files get to clients of all kinds.
+/// Sending files to clients of all kinds.
 @Suite("Delivery", .serialized)
 struct DeliveryTests {
     @Test("Sizes around what is sent at a time", arguments: [1, 65_535, 65_536, 65_537, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9_000_000])
@@ -65,7 +65,7 @@ struct DeliveryTests {
                 }
                 #expect(try await file.isReleased())
             }
-            // The server lives.
+            // The server still works.
             #expect(try await server.answer("HEAD").status == 200)
         }
     }
@@ -76,7 +76,7 @@ struct DeliveryTests {
         try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
         try await FileServer.run(routes: { $0.serve(file, size: 1 << 30) }) { server in
             _ = try await server.answer("HEAD")
-            // The two regions that are under way for each reader would take 160 MiB; other suites in this process take some too.
+            // Two regions in flight per reader would take 160 MiB. Other suites in this process use memory too.
             let growth = try await Memory.leastPeakGrowth(enough: 64 << 20) {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<20 {
@@ -109,7 +109,7 @@ struct DeliveryTests {
                 try socket.send(FileServer.head("GET", "/file"))
                 _ = try socket.readHead()
                 var pieces = 0
-                // Three times as long as a client may stand still, and until the other one was cut off.
+                // Three times as long as a client may stall, and until the other client was disconnected.
                 while pieces < 60 || file.openCount > 1, pieces < 600 {
                     _ = try socket.read(exactly: 20_000)
                     pieces += 1
@@ -126,7 +126,7 @@ struct DeliveryTests {
             }
             while file.openCount < 2 { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try await (60..<600).contains(steady))
-            // What the systems held on both sides comes, and then the end.
+            // The data in the buffers of both systems arrives, then the end.
             #expect(try await stalled < 1 << 28)
             #expect(try await file.isReleased())
         }
@@ -162,7 +162,7 @@ struct DeliveryTests {
             #expect(try Gzip.decompress(answer.body) == file.bytes)
             if size > 100 { #expect(answer.body.count < size * 6 / 10) }
             #expect(try await file.isReleased())
-            // Who hangs up lets go of this one too.
+            // A client that disconnects releases the file too.
             try await TestSocket.with(port: server.port) { socket in
                 try socket.send(FileServer.head("GET", "/file"))
                 _ = try socket.readHead()
@@ -185,7 +185,7 @@ struct DeliveryTests {
 }
 
 extension Router where Context == ServingRequestContext {
-    /// Serves a file that has, or is said to have, a size of its own.
+    /// Serves a file with a given size, which may be wrong.
     fileprivate func serve(_ file: TestFile, size: Int64) {
         let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
             let opened = try file.open()

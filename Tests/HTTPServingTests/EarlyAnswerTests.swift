@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Testing
 
-/// Requests that are answered before all of them has come.
+/// Requests that are answered before they have arrived completely.
 @Suite("Early answers")
 struct EarlyAnswerTests {
     private static func run(_ body: @Sendable (FileServer) async throws -> Void) async throws {
@@ -16,7 +16,7 @@ struct EarlyAnswerTests {
     }
 
     /// Sends pieces until the server takes no more.
-    /// - Returns: how many bytes it took, with what the system holds on the way.
+    /// - Returns: the number of bytes accepted, including system buffers.
     private static func pour(into socket: TestSocket, _ piece: [UInt8]) -> Int {
         var count = 0
         while count < 256 << 20 {
@@ -40,9 +40,9 @@ struct EarlyAnswerTests {
                 try socket.send(FileServer.head("POST", path, [framing]) + piece)
                 let answer = try socket.readAnswer()
                 #expect(answer.status == status)
-                // How much is to come of what is sent in chunks shows only when it comes.
+                // With chunked encoding, the remaining size is unknown.
                 if !isChunked || status == 413 { #expect(answer["connection"] == "close") }
-                // What the system holds for either side is some megabytes.
+                // System buffers hold some megabytes on each side.
                 #expect(Self.pour(into: socket, piece) < 64 << 20)
             }
         }

@@ -1,10 +1,10 @@
 import Hummingbird
 import Testing
 
-/// Connections that come while a server ends.
+/// Connections during the shutdown of a server.
 @Suite("Ending")
 struct EndingTests {
-    /// Fifty times, because whether a connection is accepted just before the end is a matter of chance.
+    /// Fifty times, because the timing of the last accepted connection is random.
     @Test("A server that ends while clients connect ends in order", arguments: 0..<50)
     func connecting(_: Int) async throws {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)

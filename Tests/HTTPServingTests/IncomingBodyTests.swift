@@ -8,7 +8,7 @@ import Testing
 @Suite("Incoming bodies", .serialized)
 struct IncomingBodyTests {
     private static let limit = 1_000_000
-    /// More of them than are taken, of ten gigabytes a gigabyte at a time.
+    /// Ten gigabytes of zeroes, compressed.
     private static let bomb: Result<[UInt8], any Error> = Result {
         let gigabyte = try Gzip.zeroes(restoringTo: 1 << 30)
         return (0..<10).flatMap { _ in gigabyte }
@@ -58,11 +58,11 @@ struct IncomingBodyTests {
                     #expect(answer.status == 200)
                     #expect(answer.body == bytes)
                 }
-                // Members one behind the other are one.
+                // Concatenated gzip members form one body.
                 let two = try Gzip.compress(Array(bytes.prefix(size / 3))) + Gzip.compress(Array(bytes.dropFirst(size / 3)))
                 #expect(try await Self.send(two, to: path, coding: "gzip", chunked: chunked, of: server).body == bytes)
             }
-            // A body of nothing is no damaged one.
+            // An empty body is not damaged.
             #expect(try await Self.send([], to: path, coding: "gzip", chunked: chunked, of: server).status == 200)
         }
     }
@@ -111,12 +111,12 @@ struct IncomingBodyTests {
                 #expect(try await Self.send(over, to: path, coding: nil, chunked: chunked, of: server).status == 413)
                 let zeroes = try Gzip.compress([UInt8](repeating: 0, count: Self.limit + 1))
                 #expect(try await Self.send(zeroes, to: path, coding: "gzip", chunked: chunked, of: server).status == 413)
-                // Nothing at all, but far too much of it.
+                // Too many gzip members without content.
                 let nothing = try Gzip.compress([])
                 let much = (0..<(2 * Self.limit / nothing.count)).flatMap { _ in nothing }
                 #expect(try await Self.send(much, to: path, coding: "gzip", chunked: chunked, of: server).status == 413)
             }
-            // What says that it is too large is not waited for.
+            // A body whose declared size is too large is refused immediately.
             let announced = try await server.answer("POST", path, ["Content-Length: \(Self.limit + 1)"])
             #expect(announced.status == 413)
         }
@@ -136,7 +136,7 @@ struct IncomingBodyTests {
     #if os(Linux)
         @Test("What is taken and freed is seen by who looks for it")
         func meter() async throws {
-            // One attempt each time; what other tests free meanwhile, or a mark that they set anew, may hide what is taken here.
+            // One attempt per round, because other tests may free memory or reset the mark and so hide the growth.
             var isSeen = false
             for _ in 0..<100 where !isSeen {
                 let growth = try await Memory.leastPeakGrowth(enough: 1 << 40) { #expect([UInt8](repeating: 1, count: 128 << 20).last == 1) }
@@ -163,12 +163,12 @@ struct IncomingBodyTests {
             let growth = try await Memory.leastPeakGrowth(enough: 24 << 20) {
                 try await TestSocket.with(port: server.port) { socket in
                     try socket.send(FileServer.head("POST", path, ["Content-Encoding: gzip", "Content-Length: \(bomb.count)"]))
-                    // A fiftieth of it is enough for the answer: fifty megabytes are some fifty thousand bytes.
+                    // A small part suffices for the answer: fifty thousand compressed bytes expand to fifty megabytes.
                     try socket.send(Array(bomb.prefix(200_000)))
                     #expect(try socket.readAnswer().status == 413)
                 }
             }
-            // All that was restored before the end would be 50 MB.
+            // Storing the decompressed data would take 50 MB.
             if let growth { #expect(growth <= 24 << 20) }
         }
     }

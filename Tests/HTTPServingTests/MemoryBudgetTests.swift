@@ -8,12 +8,12 @@ import Testing
 
 @testable import HTTPServing
 
-/// What bodies and answers may take together.
+/// The memory limit of bodies and answers together.
 @Suite("Memory budget", .serialized, .timeLimit(.minutes(5)))
 struct MemoryBudgetTests {
     private static let size = 20_000_000
 
-    /// - Parameter late: what event loops wait for whose connections ask for `/late`.
+    /// - Parameter late: a gate that blocks the event loops of connections that request `/late`.
     private static func run(late: Gate = Gate(), _ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
         let budget = MemoryBudget(limit: 50_000_000)
         try await FileServer.run(
@@ -63,14 +63,14 @@ struct MemoryBudgetTests {
         #expect(budget.takenBytes == 0)
     }
 
-    /// Waits until so much is taken, which has to stay so.
+    /// Waits until this many bytes are in use.
     private static func isTaken(_ bytes: Int, of budget: MemoryBudget) async throws {
         let start = ContinuousClock.now
         while budget.takenBytes != bytes, ContinuousClock.now - start < .seconds(30) { try await Task.sleep(for: .milliseconds(2)) }
         #expect(budget.takenBytes == bytes)
     }
 
-    /// What threads wait for.
+    /// A gate that threads wait for.
     private final class Gate: Sendable {
         private let isOpen = Atomic(false)
 
@@ -78,7 +78,7 @@ struct MemoryBudgetTests {
         func wait() { while !isOpen.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.002) } }
     }
 
-    /// Sends the beginning of a body, and the rest of it when the gate opens.
+    /// Sends the beginning of a body, and the rest after the gate opens.
     private static func send(_ server: FileServer, _ body: [UInt8], _ fields: [String] = [], to path: String = "/held", stoppingAt gate: Gate) async throws -> Answer {
         try await TestSocket.with(port: server.port) { socket in
             try socket.send(FileServer.head("POST", path, fields + ["Content-Length: \(body.count)"]) + body.prefix(100_000))
@@ -154,13 +154,13 @@ struct MemoryBudgetTests {
         try await Self.run { server, budget in
             #expect(try await server.answer("POST", "/failed", ["Content-Length: \(Self.size)"], body: body).status == 409)
             try await Self.isTaken(0, of: budget)
-            // The client hangs up in the middle.
+            // The client disconnects in the middle.
             try await TestSocket.with(port: server.port) { socket in
                 try socket.send(FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(100_000))
                 while budget.takenBytes == 0 { Thread.sleep(forTimeInterval: 0.002) }
             }
             try await Self.isTaken(0, of: budget)
-            // The body turns out to be no gzip.
+            // The body is not valid gzip.
             try await TestSocket.with(port: server.port) { socket in
                 try socket.send(FileServer.head("POST", "/held", ["Content-Encoding: gzip", "Content-Length: \(Self.size)"]) + body.prefix(1000))
                 #expect(try socket.readAnswer().status == 400)
@@ -183,7 +183,7 @@ struct MemoryBudgetTests {
             gate.open()
             #expect(try await chunked == "100000")
             try await Self.isTaken(0, of: budget)
-            // There is no room for what is small as it is sent, and large as it is.
+            // A body that is small when compressed may find no room when decompressed.
             let held = Gate()
             async let first = Self.send(server, [UInt8](repeating: 1, count: Self.size), stoppingAt: held)
             try await Self.isTaken(Self.size, of: budget)

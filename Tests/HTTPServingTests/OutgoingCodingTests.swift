@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import Testing
 
-/// What clients say of codings, and what is compressed while it is sent.
+/// Accept-Encoding, and compression during sending.
 @Suite("Outgoing codings")
 struct OutgoingCodingTests {
     @Test(
@@ -39,7 +39,7 @@ struct OutgoingCodingTests {
                     body: ResponseBody { writer in
                         var waiting = steps.makeAsyncIterator()
                         for number in 1...3 {
-                            // Two in a row: the second has nothing behind it that would push it out.
+                            // Two lines in a row: nothing follows the second one that would flush it.
                             try await writer.write(ByteBuffer(string: "{\"step\":\(number)}\n"))
                             try await writer.write(ByteBuffer(string: "{\"after\":\(number)}\n"))
                             _ = await waiting.next()
@@ -55,7 +55,7 @@ struct OutgoingCodingTests {
                 var expected = ""
                 for number in 1...3 {
                     expected += "{\"step\":\(number)}\n{\"after\":\(number)}\n"
-                    // Nothing more is made before this has arrived.
+                    // The next output is only made after this has arrived.
                     var shown = ""
                     while shown != expected {
                         let chunk = try socket.readChunk()
@@ -93,7 +93,7 @@ struct OutgoingCodingTests {
             #expect(String(decoding: try Gzip.decompress(answer.body), as: UTF8.self) == lines.joined())
             #expect(answer["vary"] == "Accept-Encoding")
             await #expect(throws: TestSocket.Failed.self) { try await server.answer("GET", "/broken", ["Accept-Encoding: gzip"]) }
-            // Who hangs up doesn't leave it being made.
+            // A client that disconnects ends the work on its answer.
             try await TestSocket.with(port: server.port) { try $0.send(FileServer.head("GET", "/whole", ["Accept-Encoding: gzip"])) }
             #expect(try await server.answer("GET", "/whole").status == 200)
         }

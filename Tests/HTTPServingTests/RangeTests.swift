@@ -7,7 +7,7 @@ import Testing
 struct RangeTests {
     private static let size: Int64 = 1_000_000
 
-    /// A header, and what it asks for of a file of a million bytes: a part, all (`nil`), or nothing that is there (an empty part).
+    /// A header and the range that it requests of a file of a million bytes: a range, the whole (`nil`), or none (empty).
     private static let table: [(String, Range<Int64>?)] = [
         ("bytes=0-0", 0..<1),
         ("bytes=0-499", 0..<500),
@@ -28,7 +28,7 @@ struct RangeTests {
         ("BYTES=0-9", 0..<10),
         ("bytes= 0-9 ", 0..<10),
         ("bytes=,0-9,,", 0..<10),
-        // One of two is there.
+        // One of two ranges is satisfiable.
         ("bytes=0-9,1000000-", 0..<10),
         // Beyond the end.
         ("bytes=1000000-", 0..<0),
@@ -36,10 +36,10 @@ struct RangeTests {
         ("bytes=99999999999999999999999999-", 0..<0),
         ("bytes=-0", 0..<0),
         ("bytes=1000000-,-0", 0..<0),
-        // Several may be answered whole.
+        // Several ranges may be answered with the whole file.
         ("bytes=0-9,20-29", nil),
         ("bytes=0-9, -10", nil),
-        // Not understood, so not heeded.
+        // Invalid ranges are ignored.
         ("bytes=9-0", nil),
         ("bytes=", nil),
         ("bytes=-", nil),
@@ -60,7 +60,7 @@ struct RangeTests {
     @Test("Every form of the header brings the bytes it asks for", arguments: [true, false])
     func forms(guarded: Bool) async throws {
         let file = try TestFile(TestFile.noise(Int(Self.size)))
-        // Without the guard nobody sends files past the process: the same has to come through memory.
+        // Without the guard handler, files are copied through memory. The results must be the same.
         try await FileServer.run(serving: file, guarded: guarded) { server in
             for (header, expected) in Self.table {
                 let answer = try await server.answer("GET", "/file", ["Range: \(header)"])
@@ -133,7 +133,7 @@ struct RangeTests {
 
     @Test("Any part of either coding is the bytes of that coding; put together they are the file")
     func codings() async throws {
-        // Words compress, and differ from place to place.
+        // The words compress well, and differ from place to place.
         var text: [UInt8] = []
         var random = SystemRandomNumberGenerator()
         while text.count < 3_000_000 { text += Array("line \(text.count) of \(UInt16.random(in: 0..<100, using: &random))\n".utf8) }
@@ -147,7 +147,7 @@ struct RangeTests {
             for (path, file) in [("/identity", identity), ("/gzip", gzip)] {
                 let size = file.bytes.count
                 try await TestSocket.with(port: server.port) { socket in
-                    // Random parts, one after the other on the same connection.
+                    // Random ranges, one after the other on the same connection.
                     for _ in 0..<150 {
                         let start = Int.random(in: 0..<size)
                         let end = Bool.random() ? Int.random(in: start..<size) : min(size - 1, start + Int.random(in: 0..<100_000))
@@ -156,7 +156,7 @@ struct RangeTests {
                         #expect(answer.status == 206)
                         #expect(answer.body.elementsEqual(file.bytes[start...end]), "\(path) \(start)-\(end)")
                     }
-                    // The whole in pieces, as who resumes gets it.
+                    // The whole file in pieces, like a client that resumes.
                     var pieces: [UInt8] = []
                     while pieces.count < size {
                         let end = min(size - 1, pieces.count + Int.random(in: 1..<500_000))

@@ -1,7 +1,7 @@
 import HTTPServing
 import Testing
 
-/// The names under which a server may be called.
+/// The host names of a server.
 @Suite struct TrustedSitesTests {
     private static let addresses = ["127.0.0.1", "192.168.1.5", "::1", "fe80::1%eth0", "2001:db8::7"]
 
@@ -29,7 +29,7 @@ import Testing
         #expect(sites("2001:db8::7").trusts(authority: "[2001:db8::7]:80"))
         #expect(!sites("192.168.1.5").trusts(authority: "box.example"))
         #expect(!sites("192.168.1.5").trusts(authority: "[2001:db8::7]"))
-        // This machine itself can't be pointed at by a foreign name.
+        // No foreign name can point to localhost.
         #expect(sites("192.168.1.5").trusts(authority: "localhost"))
     }
 

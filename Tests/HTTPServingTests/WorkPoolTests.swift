@@ -7,10 +7,10 @@ import Records
 import Synchronization
 import Testing
 
-/// Work that would keep others waiting.
+/// Work that would block other requests.
 @Suite("Work pools", .timeLimit(.minutes(5)))
 struct WorkPoolTests {
-    /// Works that are under way until they are told to end.
+    /// Jobs that run until they are released.
     private final class Workshop: Sendable {
         private let gate: AsyncStream<Void>
         private let opener: AsyncStream<Void>.Continuation
@@ -26,7 +26,7 @@ struct WorkPoolTests {
             (begins, begin) = AsyncStream.makeStream(of: Void.self)
         }
 
-        /// Goes on until the workshop closes or the task is cancelled.
+        /// Runs until the workshop closes or the task is cancelled.
         func work() async throws {
             counts.withLock { $0.begun += 1 }
             begin.yield()
@@ -57,7 +57,7 @@ struct WorkPoolTests {
             while pool.waitingCount < 3 { await Task.yield() }
             let refusal = await #expect(throws: RecordError.self) { try await pool.run { Issue.record("There is no room") } }
             #expect(refusal?.code == .tryAgainLater && refusal?.retryAfter != nil)
-            // Who waits and is cancelled makes room at once, though nobody else is done.
+            // A cancelled waiting job makes room at once, even while the others still run.
             waiting[1].cancel()
             await #expect(throws: CancellationError.self) { try await waiting[1].value }
             #expect(pool.waitingCount == 2 && workshop.begun == 2)
@@ -71,7 +71,7 @@ struct WorkPoolTests {
     @Test("Work is done on threads of its own, and sees that it is cancelled")
     func threads() async throws {
         let pool = WorkPool(threads: 1, waiting: 1)
-        // The one thread runs this, and everything else goes on.
+        // The job occupies the only thread, and everything else continues.
         let begun = Atomic(false)
         let working = Task {
             try await pool.run {
@@ -103,7 +103,7 @@ struct WorkPoolTests {
                 while workshop.begun == 0 { Thread.sleep(forTimeInterval: 0.005) }
             }
             while workshop.cancelled == 0 { try await Task.sleep(for: .milliseconds(5)) }
-            // Another client's is not.
+            // The job of another client is not cancelled.
             async let answer = server.answer("GET", "/long")
             while workshop.begun < 2 { try await Task.sleep(for: .milliseconds(5)) }
             workshop.close()
@@ -136,7 +136,7 @@ struct WorkPoolTests {
                 try socket.send(FileServer.head("GET", "/long"))
                 while !isBegun.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.005) }
             }
-            // Work that nobody cancels ends too, and is told from the other by that.
+            // Jobs that are not cancelled must end as well, and are reported as such.
             let end = Task {
                 try await Task.sleep(for: .seconds(20))
                 workshop.close()

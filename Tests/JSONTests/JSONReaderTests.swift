@@ -85,7 +85,7 @@ import Testing
         #expect(throws: JSONError.self) { try JSONReader.elementSlices(of: Array("{}".utf8)[...]) }
     }
 
-    /// Whatever the bytes are, reading ends with a value or an error; what was read is written and read back equal.
+    /// Any bytes give a value or an error. A value survives writing and reading.
     @Test func survivesMutatedText() throws {
         let seed = Array(#"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":-1.5e3}},"x":"\u00e9\ud83d\ude00"}}]}"#.utf8)
         var random = SystemRandomNumberGenerator()

@@ -10,7 +10,7 @@ import Testing
         #expect(decomposed < composed)
         #expect(("Z" as Name) < "a")
         #expect(("a" as Name) < "aa")
-        // Above the surrogates the order of UTF-16 differs from that of bytes.
+        // Above the surrogates, the UTF-16 order differs from the byte order.
         #expect(("\u{FFFD}" as Name) < "\u{10000}")
     }
 

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// Text is rewritten by its bytes, as others read it.
+/// Text is rewritten byte by byte, because its consumers read bytes.
 @Suite("Writing bytes") struct WritingBytesTests {
     @Test(
         "A mark is found whatever joins with it",

@@ -4,13 +4,13 @@ public import HummingbirdCore
 import Logging
 import ServiceLifecycle
 
-/// A server in the test's own process, on a port of 127.0.0.1, that ends as `skylight serve` ends.
+/// A server in the test process on a port of 127.0.0.1, with the same graceful shutdown as `skylight serve`.
 public enum LoopbackServer {
-    /// Serves a router's routes for as long as the body takes, and gives it the port.
+    /// Serves a router's routes while the body runs, and passes it the port.
     ///
-    /// The server is asked to end and not cancelled: one that is cancelled drops a connection it has just accepted, which NIO answers with a trap.
+    /// The server is shut down gracefully instead of cancelled: after a cancellation, NIO traps if a connection was just accepted.
     /// - Parameter port: the port to listen on; 0 lets the system pick one.
-    /// - Throws: what the body throws, or why the server could not listen.
+    /// - Throws: the errors of the body, or the error that kept the server from listening.
     public static func run(
         _ router: Router<ServingRequestContext>, server: HTTPServerBuilder, port: Int = 0, _ body: (Int) async throws -> Void
     ) async throws {
@@ -21,7 +21,7 @@ public enum LoopbackServer {
             responder: router.responder(), server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
-        // Clients that a test leaves in the middle of an answer are not waited for.
+        // Clients that a test leaves in the middle of an answer do not delay the end.
         configuration.maximumGracefulShutdownDuration = Duration.seconds(1)
         let group = ServiceGroup(configuration: configuration)
         try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -23,7 +23,7 @@ import Testing
         #expect(tickets.openDownload(tickets.seal(download, name: "a.txt"), name: "a.txt") == download)
     }
 
-    /// Every ticket, with every bit of it turned around, cut and lengthened; and as if it were of another kind or key.
+    /// Flips each bit of every ticket, cuts it, extends it, and opens it as another kind or with another key.
     @Test func whatWasAlteredDoesNot() throws {
         let receipt = try receipt()
         let sealed = [
@@ -53,7 +53,7 @@ import Testing
     @Test func aDownloadIsGoodWithItsNameOnly() throws {
         let ticket = DownloadTicket(checksum: try receipt().checksum, size: 5, expires: expires)
         #expect(tickets.openDownload(tickets.seal(ticket, name: "a"), name: "b") == nil)
-        // Names are bytes: these two are equal to Swift.
+        // File names are compared as bytes, but Swift considers these two equal.
         #expect(tickets.openDownload(tickets.seal(ticket, name: "é"), name: "e\u{301}") == nil)
     }
 

@@ -6,8 +6,8 @@ import Testing
 
 /// A zone's changes as a sequence of pages.
 @Suite struct ChangePagesTests {
-    /// Takes pages, and cancels itself when it has taken so many.
-    /// - Returns: how many came until the end, or `nil` when there was no end.
+    /// Takes pages, and cancels its task after the given number.
+    /// - Returns: the number of pages up to the end; `nil` if it was cancelled before.
     private func taken(_ pages: ChangePages, cancellingAfter count: Int) async throws -> Int? {
         let taking = Task { () -> Int? in
             var taken = 0
@@ -31,7 +31,7 @@ import Testing
         let request = ZoneChangesRequest(notes, limit: PageLimit(records: 1))
         let counts = [
             try await taken(database.playback(request), cancellingAfter: 0), try await taken(database.playback(request), cancellingAfter: 1),
-            // Everything has come by then.
+            // All pages have arrived by then.
             try await taken(database.playback(request), cancellingAfter: 3), try await taken(database.playback(request), cancellingAfter: 9),
         ]
         #expect(counts == [nil, nil, 3, 3])

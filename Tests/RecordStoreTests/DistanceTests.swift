@@ -34,7 +34,7 @@ import Testing
                 #expect(here.isSamePlace(as: there) && here.distance(to: there) == 0)
             }
             #expect(place.isSamePlace(as: place) && place.distance(to: place) == 0)
-            // As far to the east as to the west of it.
+            // Its eastern and western neighbours are equally far away.
             let (left, right) = (Location(latitude: place.latitude, longitude: 179.25), Location(latitude: place.latitude, longitude: -179.25))
             let line = Location(latitude: 10, longitude: 180)
             #expect(line.distance(to: left) == line.distance(to: right))

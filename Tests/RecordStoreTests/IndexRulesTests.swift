@@ -3,7 +3,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Indexes that are declared and not complete yet.
+/// Declared indexes that are not complete yet.
 @Suite struct IndexRulesTests {
     private static let schema = Schema(types: [
         RecordType(
@@ -59,7 +59,7 @@ import Testing
         #expect(error.code == .tryAgainLater && error.retryAfter == 1)
     }
 
-    /// Waiting would not help it.
+    /// An invalid query would stay invalid when the index is complete.
     @Test func whatMakesNoSenseIsToldBeforeWhatIsBeingBuilt() {
         let filter = Query.Filter("text", .equals, FieldInput(.int64(1)))
         guard case .invalid? = problems([filter]).first else {

@@ -3,7 +3,7 @@ import RecordStore
 import Records
 import Testing
 
-/// What an explanation says of a query that does not run.
+/// The summary of a query that cannot run.
 @Suite struct QueryExplanationTests {
     private static let schema = Schema(types: [
         RecordType(
@@ -17,7 +17,7 @@ import Testing
         return QueryExplanation(of: query, in: Self.schema, problems: IndexRules.problems(of: query, in: Self.schema)).summary
     }
 
-    /// A type without any index is one problem to the web services; what it hides is counted here.
+    /// For the web services, a type without any index is a single problem. The explanation counts the problems that it hides.
     @Test func everythingThatIsMissingIsCounted() {
         #expect(summary(filters: ["author"]) == "The query does not run: it lacks one thing.")
         #expect(summary(filters: ["author", "genre"], sorts: ["year"]) == "The query does not run: 3 things stand in its way.")

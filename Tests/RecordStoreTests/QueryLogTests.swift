@@ -4,7 +4,7 @@ import Testing
 
 @testable import RecordStore
 
-/// What is remembered of queries, and that it stays small whatever is asked.
+/// The log of queries, which must stay small under any load.
 @Suite struct QueryLogTests {
     private let log = QueryLog(since: Timestamp(milliseconds: 1))
 
@@ -21,7 +21,7 @@ import Testing
     @Test func theOldestShapeGoesFirst() {
         let limit = QueryStatistics.refusalLimit
         for number in 0..<(limit + 5) { refuse(Self.query(Name("T\(number)")), at: Int64(number)) }
-        // Asked again, so it is none of the oldest.
+        // It was asked again, so it is not among the oldest.
         refuse(Self.query("T5"), at: 1000)
         refuse(Self.query("New"), at: 1001)
         let found = refusals()
@@ -83,7 +83,7 @@ import Testing
         #expect(log.statistics(in: full).uses.map(\.count) == [1, 1])
         #expect(log.statistics(in: schema(.queryable)).uses.map(\.index) == [.field(.custom("a"), .queryable)])
         #expect(log.statistics(in: schema(.sortable)).uses.isEmpty)
-        // An index that comes back begins anew.
+        // An index that comes back starts with a count of 0.
         #expect(log.statistics(in: full).uses.isEmpty)
         log.note(try ResolvedQuery(Self.query("T"), in: full), in: type, at: Timestamp(milliseconds: 3))
         #expect(log.statistics(in: full).uses.map(\.count) == [1])
@@ -110,7 +110,7 @@ import Testing
         #expect(try used(Query(recordType: "T")) == ["recordName QUERYABLE"])
         #expect(try used(filter("a", .notEquals, .string("x"))) == ["a QUERYABLE"])
         #expect(try used(filter("a", .containsAnyTokens, .string("x"))) == ["a SEARCHABLE"])
-        // Either would do, so neither is useless.
+        // Either index would serve, so both count as used.
         #expect(try used(filter("a", .beginsWith, .string("x"))) == ["a QUERYABLE", "a SORTABLE"])
         #expect(try used(filter("b", .greaterThan, .int64(1))) == ["b SORTABLE"])
         var query = filter("a", .equals, .string("x"))

@@ -5,7 +5,7 @@ import StoreScenarios
 import Synchronization
 import Testing
 
-/// What a check of records finds, and what it lets pass.
+/// The problems that a check of records finds, and the cases that it accepts.
 @Suite struct RecordCheckTests {
     private let engine = InMemoryRecordEngine()
     private let other = ZoneID(zoneName: "Other")
@@ -99,7 +99,7 @@ import Testing
         let database = try await database()
         var operations: [RecordOperation] = []
         for number in 0..<900 {
-            // Each refers to the one before, over the borders of pages; every hundredth to nothing.
+            // Each refers to the previous one, across page boundaries; every hundredth to a missing record.
             let target = number % 100 == 0 ? "nothing-\(number)" : String(format: number - 1)
             operations.append(
                 RecordOperation(
@@ -144,13 +144,13 @@ import Testing
             return checksum != missing
         }
         #expect(found.map(\.kind) == [.missingAsset, .missingAsset] && found.map(\.recordID.recordName) == ["a", "c"])
-        // Each file once.
+        // Each file is looked up once.
         #expect(asked.withLock { $0.count } == 2)
     }
 }
 
 extension String {
-    /// A number with leading zeros, so that names are in its order.
+    /// A number with leading zeros, so that names sort in numeric order.
     fileprivate init(format number: Int) {
         let digits = "\(number)"
         self = String(repeating: "0", count: 4 - digits.count) + digits

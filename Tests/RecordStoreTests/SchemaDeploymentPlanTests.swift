@@ -18,7 +18,7 @@ import Testing
         ])
         #expect(plan.indexLosses.map(\.line) == ["T: field 'a': QUERYABLE added, SORTABLE dropped"])
         let result = try production.applying(plan.edits)
-        // A role that production has may be somebody's.
+        // A role in production may be assigned to users.
         #expect(result.roles == ["editor", "old"])
         #expect(SchemaDeploymentPlan(from: development, to: result).isEmpty)
     }
@@ -43,7 +43,7 @@ import Testing
         var production = try schema("CREATE ROLE r; RECORD TYPE T (a DOUBLE QUERYABLE);")
         production.types["T"]?.compositeIndexes = [CompositeIndex(filter: .custom("a"), sort: .system(.modTime))]
         #expect(SchemaDeploymentPlan(from: development, to: production).isEmpty)
-        // A type that is new to production comes without the development's own index.
+        // A new type is deployed without development's composite index.
         let fresh = SchemaDeploymentPlan(from: development, to: .initial)
         #expect(try Schema.initial.applying(fresh.edits).types["T"]?.compositeIndexes.isEmpty == true)
     }
@@ -64,7 +64,7 @@ import Testing
         #expect(SchemaDeploymentPlan(from: development, to: change.after).isEmpty)
         let alone = try SchemaDeploymentPlan(from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE);"))
         #expect(alone.difference.isEmpty && !alone.isEmpty && alone.lines == ["T: field 'a' DOUBLE is written NUMBER"])
-        // With something in the way, nothing at all.
+        // If anything prevents the deployment, there are no edits.
         let refused = try SchemaDeploymentPlan(from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE, b STRING);"))
         #expect(!refused.canRun && refused.edits.isEmpty)
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SchemaDifferenceTests {
     private func schema(_ statements: String) throws -> Schema { try Schema(text: "DEFINE SCHEMA \(statements)") }
 
-    /// Before, after, and each change as it is told.
+    /// The schema before and after, and the description of each change.
     @Test(arguments: [
         ("", "", []), ("CREATE ROLE r;", "CREATE ROLE s;", ["Role 's' added", "Role 'r' removed"]),
         (
@@ -33,13 +33,13 @@ import Testing
             "RECORD TYPE T ();", #"RECORD TYPE T (GRANT READ, WRITE TO "_creator");"#,
             [#"T: grants READ, WRITE TO "_creator", were WRITE TO "_creator"; CREATE TO "_icloud"; READ TO "_world""#]
         ),
-        // The same in other words.
+        // Different spelling of the same schema.
         (
             #"RECORD TYPE T (GRANT READ TO "_world", GRANT WRITE TO "_creator", GRANT READ TO "_creator", a NUMBER);"#,
             #"RECORD TYPE T (a DOUBLE, GRANT WRITE, READ TO "_creator", GRANT READ TO "_world");"#, []
         ),
         ("RECORD TYPE T (a NUMBER PREFERRED AS INT64);", "RECORD TYPE T (a NUMBER);", ["T: field 'a' becomes NUMBER, was NUMBER PREFERRED AS INT64"]),
-        // Every container has the type Users; who leaves it out says nothing of it.
+        // Every container has the type Users. A file without it says nothing about the type.
         (#"RECORD TYPE Users (roles LIST<INT64>, nick STRING);"#, "", []), ("", "RECORD TYPE Users (nick STRING);", []),
         ("RECORD TYPE Users ();", "RECORD TYPE Users (nick STRING);", ["Users: field 'nick' STRING added"]),
     ] as [(String, String, [String])])
@@ -77,7 +77,7 @@ import Testing
         #expect(lines.count == 1 && lines[0].hasPrefix("T: type added with 30 fields: 'f10' INT64, ") && lines[0].hasSuffix("'f21' INT64 and 18 more"))
     }
 
-    /// Whatever two schemas are, the edits lead from the one to the other, and no difference is left.
+    /// For any two schemas, the edits turn the first into the second without a remaining difference.
     @Test(arguments: 1...200) func editsLeadFromOneToTheOther(seed: UInt64) throws {
         var random = SchemaMaker(seed: seed)
         let (before, after) = (random.schema(), random.schema())
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// Makes small schemas that have much in common.
+/// Makes similar small schemas.
 struct SchemaMaker {
     private var state: UInt64
 

@@ -33,11 +33,11 @@ import Testing
             "U: type removed without fields",
         ])
         #expect(plan.difference.losses.count == 2)
-        // What every container has stays, with the fields that somebody gave it.
+        // The built-in type stays, with the fields that users added.
         #expect(plan.target.types["Users"]?.fields.keys.sorted() == ["nick", "roles"])
     }
 
-    /// Whatever the environment got between the look and the edit stays.
+    /// Changes between the preview and the edit are kept.
     @Test func aMergeTakesNothingBack() throws {
         let statements = "RECORD TYPE T (a STRING QUERYABLE, b STRING, GRANT READ TO r); CREATE ROLE r;"
         let plan = try plan(
@@ -56,18 +56,18 @@ import Testing
         #expect(result.types["U"]?.fields.keys.sorted() == ["x", "y"] && result.roles == ["r", "s"])
     }
 
-    /// What `Users` grants stays with the type, so the role stays too.
+    /// The grants of `Users` stay with the type, so their role stays too.
     @Test func rolesThatUsersNeedsStay() throws {
         let current = "CREATE ROLE mod; CREATE ROLE other; RECORD TYPE Users (GRANT READ TO mod, GRANT WRITE TO \"_creator\");"
         let plan = try plan("RECORD TYPE T (a STRING);", into: current)
         #expect(plan.lines == ["Role 'other' removed", "T: type added with 1 field: 'a' STRING"])
         #expect(plan.target.roles == ["mod"])
-        // A file that names the type says itself what it grants.
+        // A file with the type defines its grants.
         let named = try self.plan("RECORD TYPE Users (GRANT WRITE TO \"_creator\");", into: current)
         #expect(named.lines.prefix(2) == ["Role 'mod' removed", "Role 'other' removed"] && named.target.roles.isEmpty)
     }
 
-    /// What the edits would be refused for the plan is refused for.
+    /// The plan is refused for the same reasons as its edits.
     @Test func whatTheRulesRefuseIsNoPlan() throws {
         let file = Schema(types: [RecordType(name: "T", grants: [Grant(role: "nobody", permissions: [.read])])])
         for merging in [false, true] {
@@ -97,7 +97,7 @@ import Testing
         #expect(merged.target.types["T"]?.compositeIndexes == [kept, first, second])
     }
 
-    /// An export of what was imported is the file again, numbers as they are spelt there too.
+    /// An export after the import equals the file, including the spelling of number types.
     @Test func numbersAreSpeltAsTheFileSpellsThem() throws {
         let plan = try plan(
             "RECORD TYPE T (a NUMBER, b NUMBER PREFERRED AS INT64, c DOUBLE);", into: "RECORD TYPE T (a DOUBLE, b INT64, c DOUBLE);")
@@ -118,7 +118,7 @@ import Testing
         ])
     }
 
-    /// A file that is silent of grants takes nobody's choice away.
+    /// A file without grants keeps the existing ones.
     @Test(arguments: [
         ("", #"GRANT READ TO "_creator""#, []),
         (#"GRANT READ TO "_icloud""#, #"GRANT WRITE TO "_icloud""#, [#"T: grants READ, WRITE TO "_icloud", were WRITE TO "_icloud""#]),
@@ -145,7 +145,7 @@ import Testing
                 + "field 'x' of type 'U' is STRING already, and ENCRYPTED STRING in the file")
     }
 
-    /// Development, what production has, what the file says, and the reason of the refusal.
+    /// Development, production, the file, and the reason of the refusal.
     @Test(arguments: [
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "", "type 'T' would go"),
         ("RECORD TYPE T (a STRING);", "", "", nil), ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", nil),
@@ -154,7 +154,7 @@ import Testing
             "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a INT64);",
             "field 'a' of type 'T' is STRING there, and INT64 in the file"
         ),
-        // Development went astray; this brings it back.
+        // The import restores development to production's type.
         ("RECORD TYPE T (a INT64);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", nil),
         ("RECORD TYPE T ();", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a INT64);", "field 'a' of type 'T' is STRING there, and INT64 in the file"),
         ("", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a INT64);", "field 'a' of type 'T' is STRING there, and INT64 in the file"),
@@ -191,7 +191,7 @@ import Testing
         #expect(uncounted.map(\.line) == plan.difference.losses.map(\.line))
     }
 
-    /// Importing anything over anything gives what an export of the file would be, and importing that again changes nothing.
+    /// Any import over any schema gives the export of the file, and a second import changes nothing.
     @Test(arguments: 1...150) func anImportIsTheFile(seed: UInt64) throws {
         var maker = SchemaMaker(seed: seed &+ 1000)
         let (current, file) = (maker.schema(), maker.schema())
@@ -200,7 +200,7 @@ import Testing
         #expect(result == plan.target)
         #expect(result.text == file.text)
         #expect(try SchemaImportPlan(importing: Schema(text: result.text), into: result, merging: false, production: nil).isEmpty)
-        // What was merged has all of both, or is refused because of a field.
+        // A merge has everything of both schemas, or is refused because of a conflicting field.
         if let merge = try? SchemaImportPlan(importing: file, into: current, merging: true, production: nil) {
             #expect(merge.difference.losses.isEmpty)
             let merged = try current.applying(merge.edits)

@@ -45,11 +45,11 @@ import Testing
     @Test func thePositionDecidesTheIncarnation() {
         #expect(office.open(office.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.incarnation == 7)
         #expect(office.open(office.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.incarnation == 8)
-        // A page token speaks of where its pull began, too.
+        // A page token also has the position where its pull began.
         #expect(office.open(office.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.content.incarnation == 8)
     }
 
-    /// Where deletions were purged, a client that stands before them can't be told what is gone; one that began without a token can.
+    /// After deletions were purged, tokens before them expire. A pull that began without a token does not need them.
     @Test func purgedDeletionsExpireWhatStandsBeforeThem() {
         func token(_ position: Int64, _ progress: TokenContent.Progress = .complete) -> ChangeToken {
             office.token(of: feed(), at: position, moment: Timestamp(milliseconds: 0), progress: progress)
@@ -61,14 +61,14 @@ import Testing
         #expect(refusal(token(5, .firstPull(began: 12)), purged) == TokenOffice.expired)
     }
 
-    /// A pull from new to old tells the oldest deletions last: what counts is how far down it goes, not how far it has come.
+    /// A reverse pull returns the oldest deletions last, so its lower end counts, not its current position.
     @Test func purgedDeletionsExpireAPullFromNewToOldThatGoesDownToThem() {
         func token(since: Int64, at position: Int64) -> ChangeToken {
             office.token(of: feed(), at: position, moment: Timestamp(milliseconds: 0), progress: .reversePull(began: 20, since: since))
         }
         #expect(refusal(token(since: 5, at: 18), feed(floor: 10)) == TokenOffice.expired)
         #expect(refusal(token(since: 12, at: 18), feed(floor: 10)) == nil)
-        // One that began without a token needs no deletions from before.
+        // A pull that began without a token needs no earlier deletions.
         #expect(refusal(token(since: 0, at: 3), feed(floor: 10)) == nil)
     }
 }

@@ -15,7 +15,7 @@ import Testing
         #expect(Tokenizer.tokens(of: text) == tokens)
     }
 
-    /// Words of ASCII are cut by their bytes; beside any other character the answer is as if the text had been folded as a whole.
+    /// ASCII words are cut byte by byte. Next to other characters, the result must equal that of folding the whole text.
     @Test func cutsAsIfItFoldedTheWholeText() {
         let pieces = [
             "a", "Z", "q7", "_", " ", "\r\n", "\u{0}", "'", "é", "e\u{301}", "\u{301}", "Σ", "ΑΣ", "ß", "İ", "ﬁ", "Ａ", "名", "は", "\u{1F468}\u{200D}\u{1F469}", "K", "½",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RecordStore
 
-/// How many different values a field has is said to be more where counting stopped, and only there.
+/// The number of distinct values is marked as a minimum exactly when counting stopped early.
 @Suite struct UsageMeterTests {
     private static let type = RecordType(
         name: "T", fields: ["many": FieldDefinition(type: .int64), "few": FieldDefinition(type: .int64), "late": FieldDefinition(type: .int64)])
@@ -33,7 +33,7 @@ import Testing
     @Test func aLimitThatOthersUsedUpIsSaidOfEachField() throws {
         let fields = try measured(100, valueLimit: 50)
         #expect(fields["many"]?.isCutOff == true && (fields["many"]?.distinctValues ?? 100) < 50)
-        // All its values were seen before the room was used up.
+        // All its values were counted before the limit was reached.
         #expect(fields["few"]?.distinctValues == 2 && fields["few"]?.isCutOff == false)
         #expect(fields["late"]?.records == 1 && fields["late"]?.distinctValues == 0 && fields["late"]?.isCutOff == true)
     }

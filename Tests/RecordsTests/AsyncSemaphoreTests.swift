@@ -6,7 +6,7 @@ import Testing
 @Suite struct AsyncSemaphoreTests {
     private static let refusal = RecordError(.tryAgainLater, "Too many wait", retryAfter: 1)
 
-    /// What ran, in order.
+    /// The order of the tasks that ran.
     private final class Log: Sendable {
         private let held = Mutex([Int]())
 
@@ -39,7 +39,7 @@ import Testing
         try await first.value
         for task in [tasks[0], tasks[2]] { try await task.value }
         #expect(order.numbers == [0, 2])
-        // The turn is free again.
+        // The semaphore is free again.
         try await semaphore.run { order.add(9) }
         #expect(order.numbers.last == 9)
     }

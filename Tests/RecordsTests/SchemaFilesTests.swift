@@ -3,7 +3,7 @@ import JSON
 import Records
 import Testing
 
-/// Files that were made for CloudKit. They are not part of the project: where they are not, nothing is tried.
+/// Files that were made for CloudKit. They are not part of the project; without them the tests do nothing.
 @Suite struct SchemaFilesTests {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../shared/schemas").standardizedFileURL
 
@@ -25,7 +25,7 @@ import Testing
         #expect(again.roles == schema.roles)
     }
 
-    /// One of them was exported by Apple's tools.
+    /// Apple's tools exported one of them.
     @Test(.enabled(if: files.contains { $0.lastPathComponent == "tides.ckdb" })) func printingIsAsApplePrints() throws {
         let file = Self.folder.appending(path: "tides.ckdb")
         let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
@@ -44,7 +44,7 @@ import Testing
         ])
     }
 
-    /// Something wrong in any place of a file is told, or leaves it a schema; nothing else happens.
+    /// An error at any place in a file is reported, or the file is still a valid schema.
     @Test(arguments: files) func aWrongLineIsFound(file: URL) throws {
         let lines = String(decoding: try Data(contentsOf: file), as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where line.contains("STRING") {

@@ -3,11 +3,11 @@ import JSON
 import Records
 import Testing
 
-/// No text crashes or hangs the parser, and what is printed is read again as it was.
+/// No text crashes or hangs the parser, and printed schemas are read back unchanged.
 ///
-/// Runs for a second or two; `SKYLIGHT_FUZZ_SECONDS` makes it longer and the seed another each time.
+/// Runs for a second or two. `SKYLIGHT_FUZZ_SECONDS` sets the duration, and then the seed is random.
 @Suite struct SchemaFuzzTests {
-    /// Numbers that are the same in each run with the same seed.
+    /// Random numbers that only depend on the seed.
     struct Numbers: RandomNumberGenerator {
         var state: UInt64
 
@@ -22,7 +22,7 @@ import Testing
 
     private static let seconds = ProcessInfo.processInfo.environment["SKYLIGHT_FUZZ_SECONDS"].flatMap { Double($0) }
 
-    /// Calls with one seed after the other until the time is over.
+    /// Calls the body with one seed after the other until the time is over.
     private func run(_ body: (_ numbers: inout Numbers, _ seed: UInt64) throws -> Void) throws {
         let first = Self.seconds == nil ? 1 : UInt64.random(in: 1 ... .max / 2)
         let start = ContinuousClock.now
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// What is read at all is printed so that it is read again, and an error is a place in the text.
+    /// A valid text survives printing and reading, and errors have a position in the text.
     private func check(_ bytes: [UInt8], _ seed: UInt64) throws {
         let read = SchemaText(utf8: bytes)
         let lines = bytes.count { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } + 1
@@ -86,7 +86,7 @@ import Testing
         #expect(try Schema(text: text).text == text, "seed \(seed)")
     }
 
-    /// Any schema is printed and read again, whatever the layout.
+    /// Any schema survives printing and reading, with any layout.
     @Test func schemasComeBack() throws {
         try run { numbers, seed in
             let schema = Self.schema(&numbers)
@@ -132,7 +132,7 @@ import Testing
         return schema
     }
 
-    /// The same words with other space and comments between them.
+    /// The same tokens with different white space and comments.
     private static func relaid(_ text: String, _ numbers: inout Numbers) -> String {
         var result = ""
         var isQuoted = false
@@ -148,7 +148,7 @@ import Testing
         return result
     }
 
-    /// Twice the text takes about twice the time, whatever is in it.
+    /// The time must grow linearly with the text.
     @Test(.serialized, arguments: [
         ("RECORD TYPE T# (a STRING QUERYABLE, b LIST<INT64>, GRANT READ TO \"_world\");\n", ""), ("/* * / */", ""), ("--\n", ""), ("\"", ""), ("<", ""),
         ("a STRING, ", "RECORD TYPE T ("), ("f# STRING,", "RECORD TYPE T ("), ("GRANT READ,", "RECORD TYPE T ("), ("READ,", "RECORD TYPE T (GRANT "),
@@ -164,7 +164,7 @@ import Testing
             }
             return bytes
         }
-        // Of this thread alone: other tests run beside this one.
+        // The time of this thread only, because other tests run in parallel.
         func processorTime() -> Duration {
             var time = timespec()
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -179,7 +179,7 @@ import Testing
         }
         let (small, large) = (text(25_000), text(200_000))
         let (short, long) = (time(small), time(large))
-        // Eight times the text. A parser that is quadratic somewhere takes 64 times as long; a short time may be long by chance.
+        // Eight times the text. Quadratic work would take 64 times as long; a single short time may be an outlier.
         #expect(long < max(short * 32, .seconds(1)), "\(unit): \(short) and \(long)")
     }
 }

@@ -18,7 +18,7 @@ import Testing
         ("LIST<STRING>", .list(.string)), ("LIST<ASSET>", .list(.asset)), ("LIST < INT64 >", .list(.int64)), ("LIST<REFERENCE>", .list(.reference)),
         ("LIST<ENCRYPTED STRING>", FieldType(.string, isList: true, isEncrypted: true)),
         ("LIST<NUMBER PREFERRED AS INT64>", FieldType(.int64, isList: true, number: .int64)), ("LIST\n<\nBYTES\n>", .list(.bytes)),
-        // Not what Apple's grammar says, but there is no doubt what it means.
+        // Not in Apple's grammar, but unambiguous.
         ("ENCRYPTED LIST<STRING>", FieldType(.string, isList: true, isEncrypted: true)), ("string", .string), ("List<Int64>", .list(.int64)),
     ] as [(String, FieldType)])
     func fieldTypes(text: String, expected: FieldType) throws {
@@ -45,7 +45,7 @@ import Testing
     ])
     func grants(items: String, expected: [Grant]) throws {
         #expect(try type("f STRING\(items)", before: "CREATE ROLE r;").grants == expected)
-        // Among the fields too, and before the role is created.
+        // Grants may also be among the fields, and come before the role is created.
         let first = items.isEmpty ? "" : "\(items.dropFirst(2)), "
         let schema = try Schema(text: "DEFINE SCHEMA RECORD TYPE T (\(first)f STRING); CREATE ROLE r;")
         #expect(schema.types["T"]?.grants == expected && schema.roles == ["r"])
@@ -89,7 +89,7 @@ import Testing
         #expect(users.grants == [Grant(role: "_world", permissions: [.read])])
     }
 
-    /// What is read although Apple's tools may not, and what is kept for them or left out.
+    /// Input that Apple's tools may refuse, and attributes that are only kept for exports or dropped.
     @Test(arguments: [
         ("a STRING,", "line 1, column 38: Apple's tools may refuse a comma before the )"),
         ("___recordID REFERENCE", "line 1, column 30: Apple's tools want the name ___recordID in double quotes"),
@@ -103,7 +103,7 @@ import Testing
         let read = SchemaText("DEFINE SCHEMA RECORD TYPE T (\(items));")
         #expect(read.errors == [])
         #expect(read.notes.map(\.description) == [note])
-        // What is printed is as Apple's tools want it.
+        // The printed form is acceptable to Apple's tools.
         #expect(SchemaText(try read.schema().text).notes.map(\.text).allSatisfy { $0.hasSuffix("is kept for exports only") })
     }
 

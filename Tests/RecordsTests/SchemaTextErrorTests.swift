@@ -3,7 +3,7 @@ import Records
 import Testing
 
 @Suite struct SchemaTextErrorTests {
-    /// One error in each, with all of its message.
+    /// One error each, with its complete message.
     @Test(arguments: [
         ("", "line 1, column 1: expected DEFINE SCHEMA, found the end of the text"),
         ("{\"types\":[]}", "line 1, column 1: expected DEFINE SCHEMA, found '{' (U+007B)"),
@@ -130,7 +130,7 @@ import Testing
         #expect(error.excerpt.split(separator: "\n").last.map { $0.count == error.caretOffset + 1 && $0.hasSuffix("^") } == true)
     }
 
-    /// Nobody mends one error to be shown the next.
+    /// All errors are reported at once, so that a user need not fix them one by one.
     @Test func allErrorsAreNamedAtOnce() {
         let text = """
             DEFINE SCHEMA
@@ -152,7 +152,7 @@ import Testing
             ])
     }
 
-    /// Files from elsewhere end their lines in three ways, and their errors stand in the same place.
+    /// All three kinds of line breaks give the same error positions.
     @Test(arguments: ["\n", "\r\n", "\r"]) func linesEndInThreeWays(end: String) {
         let lines = [
             "DEFINE SCHEMA // one", "RECORD TYPE T (", "    a STRNG, -- two", "    b STRING", "    c INT64,", "    d STRING QUERYABLE d", ");",
@@ -176,7 +176,7 @@ import Testing
         #expect(SchemaText(text).errors.count == SchemaText.errorLimit)
     }
 
-    /// Bytes that are no UTF-8 are an error where they mean something, and nothing in a comment.
+    /// Invalid UTF-8 is an error, except in comments.
     @Test func bytesThatAreNoText() throws {
         let define = Array("DEFINE SCHEMA -- ".utf8)
         #expect(SchemaText(utf8: define + [0xFF, 0xFE, 0x00] + Array("\nCREATE ROLE r;".utf8)).errors == [])
@@ -185,7 +185,7 @@ import Testing
         let utf16 = SchemaText(utf8: [0xFF, 0xFE, 0x44, 0x00]).errors
         #expect(utf16.map(\.reason) == ["expected DEFINE SCHEMA, found UTF-16; save the file as UTF-8"])
     }
-    /// A file from elsewhere may hold anything; what is shown of it does nothing to the terminal.
+    /// Messages quote untrusted files, so they must contain no control characters for the terminal.
     @Test func whatIsShownIsHarmless() throws {
         let error = try #require(SchemaText("\u{FEFF}DEFINE SCHEMA RECORD TYPE \"\u{1B}[31m\u{202E}\" /* \u{1B}]0;x\u{7} */ ();\r\n").errors.first)
         for text in [error.description, error.found, error.sourceLine] {
@@ -196,7 +196,7 @@ import Testing
         #expect(error.caretOffset == 26)
     }
 
-    /// Lines may end as they did on old machines: a comment then does not swallow the rest.
+    /// Comments end at any kind of line break.
     @Test func commentsEndAtTheirLine() throws {
         for end in ["\n", "\r\n", "\r"] {
             let schema = try Schema(text: "DEFINE SCHEMA -- a\(end)CREATE ROLE r; // b\(end)RECORD TYPE T ();")

@@ -55,7 +55,7 @@ import Testing
         #expect(try Schema(text: Schema().text) == Schema.initial)
     }
 
-    /// Capitals stand before `_`, and `_` before small letters, with quotes or without.
+    /// Byte order: capital letters, then `_`, then lower-case letters, quoted or not.
     @Test func fieldsStandInTheOrderOfTheirBytes() {
         let fields: [Name] = ["b", "Z", "searchable", "a_1", "a", "a1", "cloudkit.title"]
         let type = RecordType(name: "T", fields: Dictionary(uniqueKeysWithValues: fields.map { ($0, FieldDefinition(type: .string)) }))
@@ -68,7 +68,7 @@ import Testing
             ])
     }
 
-    /// However a schema came about, the same rights are the same text.
+    /// Equal rights are printed the same, whatever the order in which they were granted.
     @Test func grantsAreByRoleInOneOrder() throws {
         func text(_ grants: [Grant]) -> String { Schema(types: [RecordType(name: "T", grants: grants)], roles: ["Aide", "helper"]).text }
         let expected = """

@@ -8,9 +8,9 @@ import RemoteRecordStore
 import StoreScenarios
 import Testing
 
-/// Files over the wire, in and out, and what can be asked of them.
+/// Files over the network: uploads, downloads, and their properties.
 @Suite struct AssetTests {
-    /// A file that is made up while it is sent, and breaks off where it is told to.
+    /// A generated file that can end early with an error.
     private struct Pieces: AsyncSequence, Sendable {
         struct Lost: Error {}
 
@@ -33,7 +33,7 @@ import Testing
 
         static let length = 50_000
         private static let block = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) }
-        /// The same bytes, but for the first ones.
+        /// The standard block with the number in its first bytes.
         static func bytes(of number: Int) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } + block.dropFirst(8) }
 
         var size: Int64 { Int64(count * Self.length) }
@@ -68,7 +68,7 @@ import Testing
             #expect(asset.size == pieces.size && asset.receipt != nil && asset.fileName == "ä_b _c_.txt")
             let saved = try await database.save("r", in: notes, ["file": .asset(asset)])
             #expect(try saved.fields.assets().map(\.asset.fileName) == ["ä_b _c_.txt"])
-            // The text of a record is the store's own: addresses that end are no part of it.
+            // The fields equal those in the store: they contain no download addresses, which expire.
             let there = try await near.full(.private).fetch([RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0].get()
             #expect(saved.fields == there.fields)
             #expect(try await database.zoneChanges(ZoneChangesRequest(notes)).changes.map(\.record) == [there])
@@ -144,7 +144,7 @@ import Testing
                 _ = try await Self.upload(Pieces(count: 9, breaksAfter: 5), for: "r", to: engine, size: Pieces(count: 9).size)
             }
             #expect(try await near.ledger().entries(after: nil, limit: 9).isEmpty)
-            // And the engine goes on.
+            // The engine still works.
             _ = try await Self.upload(Pieces(count: 1), for: "r", to: engine, size: nil)
             await engine.close()
         }

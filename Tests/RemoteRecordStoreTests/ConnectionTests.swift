@@ -9,7 +9,7 @@ import Testing
 @testable import RemoteRecordStore
 @testable import WebServices
 
-/// What is told when the way to the server is not good.
+/// Errors of a bad connection.
 @Suite struct ConnectionTests {
     /// The error of a read and of a save through a server.
     private func failures(_ url: URL) async throws -> (read: RecordError?, save: RecordError?) {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A record of a lookup, or one that the answer left out; its reason in the words of another version.
+    /// An item of a lookup, or one that was omitted for lack of room, with a reason as another version would word it.
     private static func item(_ name: String, hasRoom: Bool) -> String {
         if !hasRoom { return #"{"recordName":"\#(name)","serverErrorCode":"BAD_REQUEST","reason":"\#(fullStart): ask once more"}"# }
         let signature = #"{"timestamp":1,"userRecordName":"_a","deviceID":"d"}"#
@@ -113,7 +113,7 @@ import Testing
             #expect(found[1] == .failure(.recordNotFound) && server.requests == 3)
             await engine.close()
         }
-        // A server that never has room would be asked for ever.
+        // Asking a server that never has room would loop forever.
         try await ScriptedServer.run(Self.lookup(Self.item("a", hasRoom: false))) { url, server in
             let engine = try RemoteRecordEngine(url: url)
             let refused = await refusal { _ = try await engine.full(.private).fetch([RecordID(recordName: "a")], desiredKeys: nil) }
@@ -167,7 +167,7 @@ import Testing
             await engine.close()
             let refused = await refusal { _ = try await database.zones() }
             #expect(refused == RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
-            // The signals end: else this would wait for ever.
+            // The signals end. Otherwise this loop would never finish.
             for await _ in commits {}
         }
     }

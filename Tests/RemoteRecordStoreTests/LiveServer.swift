@@ -11,20 +11,20 @@ import StoreScenarios
 import TestSupport
 import WebServices
 
-/// A Skylight on a port of its own, as the command line would start it.
+/// A server on its own port, configured like the command line does.
 enum LiveServer {
-    /// What stands behind the server.
+    /// The engine behind the server.
     enum Kind: String, CaseIterable, Sendable {
         case inMemory
         case sqlite
     }
 
-    /// Runs a server over an engine whose clock is the one given for as long as the body takes, and gives it the server's address.
+    /// Runs a server over an engine with the given clock while the body runs, and passes it the server's address.
     static func run(_ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL) async throws -> Void) async throws {
         try await runWithEngine(kind, clock: clock) { url, _ in try await body(url) }
     }
 
-    /// The same, with the engine behind the server.
+    /// Like ``run(_:clock:_:)``, with access to the engine behind the server.
     static func runWithEngine(
         _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL, any LedgerEngine) async throws -> Void
     ) async throws {
@@ -40,7 +40,7 @@ enum LiveServer {
         await engine.close()
     }
 
-    /// Runs a server on an engine that the caller closes, without assets.
+    /// Runs a server without assets on an engine that the caller closes.
     static func run(on engine: any RecordEngine, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())

@@ -4,9 +4,9 @@ import RemoteRecordStore
 import StoreScenarios
 import Testing
 
-/// What the door promises, from the other end of a wire: the same stories that the engines of one machine are held to.
+/// The promises of the storage interface, over the network: the same scenarios as for the local engines.
 ///
-/// One after the other: each has a server of its own.
+/// One after the other, because each has its own server.
 @Suite(.serialized) struct ScenarioTests {
     @Test(arguments: LiveServer.Kind.allCases, Scenario.modifying)
     func modifying(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// Records from the other end of the wire, and the ledger of files, which no wire carries, from where it is.
+/// Records over the network, with the asset ledger of the engine behind the server, which no service exposes.
 private struct FarEngine: AssetKeeping {
     let records: RemoteRecordEngine
     let files: any AssetKeeping

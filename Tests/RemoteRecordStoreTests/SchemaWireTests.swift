@@ -6,9 +6,9 @@ import StoreScenarios
 import Synchronization
 import Testing
 
-/// Whatever is said of schemas and queries arrives on the other end of the wire as it was said.
+/// Everything about schemas and queries survives the network unchanged.
 @Suite struct SchemaWireTests {
-    /// A database with everything that is about schemas and queries.
+    /// A database with all capabilities for schemas and queries.
     private typealias AskableDatabase = SchemaEditing & QueryExplaining & QueryStatisticsKeeping & SchemaMeasuring
 
     private func play(
@@ -44,7 +44,7 @@ import Testing
 
     private static let schema = Schema(types: [type, Schema.initial.types["Users"], RecordType(name: "Bare", grants: [])].compactMap(\.self), roles: [odd, "B"])
 
-    /// One that the rules have nothing against.
+    /// A schema that can be deployed.
     private static let deployable = Schema(
         types: [
             RecordType(
@@ -187,7 +187,7 @@ import Testing
     func anExplanation(comparator: Comparator) async throws {
         try await play { database, engine in
             engine.state.withLock { $0.explanation = Self.explanation }
-            // A filter without a value can't be asked, only be remembered.
+            // A filter without a value cannot be sent as a query, only be remembered.
             var query = Self.query(comparator)
             query.filters.removeAll { $0.value == .cleared }
             let request = QueryRequest(
@@ -241,7 +241,7 @@ import Testing
             let after = try await database.deploy(Self.deployable, waitingForIndexes: true)
             #expect(after == .initial)
             #expect(engine.state.withLock { $0.deployed } == Self.deployable)
-            // What production has and the new schema lacks is in the way.
+            // A type that only production has prevents the deployment.
             engine.state.withLock { $0.schema = Self.deployable }
             let refused = await refusal { _ = try await database.deploy(.initial, waitingForIndexes: true) }
             #expect(refused?.code == .badRequest && refused?.reason.contains("type 'Item' is not in development") == true)

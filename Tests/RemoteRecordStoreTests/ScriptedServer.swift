@@ -4,18 +4,17 @@ import NIOPosix
 import Records
 import Synchronization
 
-/// Something that is connected to like a server and answers each request with the next text of a script: what it is given, byte by byte, or
-/// the end of the connection where there is none.
+/// A fake server that answers each request with the next text of a script, or closes the connection.
 final class ScriptedServer: Sendable {
     private let script: [String?]
     private let taken = Mutex(0)
 
-    /// - Parameter script: the answers in their order; `nil` ends the connection. The last one is repeated.
+    /// - Parameter script: the answers in order; `nil` closes the connection. The last one is repeated.
     private init(_ script: [String?]) {
         self.script = script
     }
 
-    /// How many requests came.
+    /// The number of requests received.
     var requests: Int { taken.withLock { $0 } }
 
     static func run(_ script: String?..., body: (URL, ScriptedServer) async throws -> Void) async throws {
@@ -35,7 +34,7 @@ final class ScriptedServer: Sendable {
         try await channel.close()
     }
 
-    /// An answer as a server gives it.
+    /// A complete JSON answer.
     static func json(_ text: String, status: String = "200 OK") -> String {
         "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"
     }
@@ -47,7 +46,7 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// Takes each packet with a head in it for a request: the requests of these tests fit into one.
+    /// Treats each packet with a head as a request, because the requests of these tests fit into one packet.
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer

@@ -7,7 +7,7 @@ import StoreScenarios
 import Synchronization
 import Testing
 
-/// What a server is asked beyond its databases, and what only shows over a wire.
+/// Server-wide services, and behavior that only shows over the network.
 @Suite struct ServerTests {
     @Test func containersAndUsersAreKnown() async throws {
         try await LiveServer.run { url in
@@ -82,7 +82,7 @@ import Testing
                 } while request.continuationMarker != nil && pages < 20
                 #expect(found.sorted() == names, "\(limit)")
             }
-            // What the server would not ask the roles about is refused here.
+            // The server does not check roles for explanations, so the client refuses them.
             let refused = await refusal { _ = try await (user as? any QueryExplaining)?.explain(QueryRequest(Query(recordType: "Letter"))) }
             #expect(refused?.code == .accessDenied)
             await engine.close()
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    /// Many changes from many savers, followed by several readers: each sees every name once.
+    /// Concurrent savers and several followers: each follower sees every name once.
     @Test func followingMissesNothing() async throws {
         try await LiveServer.run(.sqlite) { url in
             let engine = try RemoteRecordEngine(url: url)
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    /// Enough records that the index is built in the background: who waits finds it complete, who doesn't is told to try again.
+    /// Enough records that the index is built in the background. A query after waiting works; without waiting it is told to try again.
     @Test func whoWaitsForAnIndexCanQueryAtOnce() async throws {
         try await LiveServer.run(.sqlite) { url in
             let engine = try RemoteRecordEngine(url: url)
@@ -224,10 +224,10 @@ import Testing
                 _ = try await database.edit([.setIndexes([], of: .custom("n"), in: "Item")])
                 let unserved = await refusal { _ = try await database.query(query) }
                 #expect(unserved?.reason == "Type is not marked indexable: Item")
-                // It may still be being taken away when it is wanted again.
+                // The removal of the index may still be in progress when it is added again.
                 _ = try await database.edit([.setIndexes(.queryable, of: .custom("n"), in: "Item")], because: .edit, waitingForIndexes: round % 3 > 0)
                 if round % 3 == 0 {
-                    // On a busy machine it may be complete before the question arrives.
+                    // On a busy machine it may be complete before the query arrives.
                     if let refused = await refusal({ _ = try await database.query(query) }) {
                         #expect(refused.code == .tryAgainLater && refused.retryAfter ?? 0 > 0)
                         refusals += 1
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    /// Who follows is woken again when a server that had gone is back.
+    /// Followers are woken again when the server is back.
     @Test func signalsOutliveTheServer() async throws {
         let store = InMemoryRecordEngine()
         let place = Mutex<URL?>(nil)
@@ -254,7 +254,7 @@ import Testing
             var names: [Name] = []
             let remote = try await engine.full(.private)
             for await _ in remote.commits() {
-                // Without a server there is a signal and nothing to read.
+                // Without a server, a signal arrives but the read fails.
                 guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else { continue }
                 names = changes.map(\.record.recordID.recordName)
                 break

@@ -3,11 +3,11 @@ import RecordStore
 import Records
 import Synchronization
 
-/// An engine whose databases do nothing: they remember what they were asked, and answer what they were told to.
+/// An engine whose databases only record the requests, and return the answers that a test sets.
 final class TellingEngine: RecordEngine, EnvironmentListing {
     struct State: Sendable {
         var schema = Schema.initial
-        /// What each question for the builds is answered, the last one again and again.
+        /// The answers to requests for index builds. The last one is repeated.
         var builds: [[IndexBuildProgress]] = [[]]
         var history: [SchemaHistoryEntry] = []
         var explanation = QueryExplanation()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Counts of uses that are not right, and what makes them right again: what a verification says to do.
+/// Wrong use counts, and the repairs that a verification recommends.
 @Suite struct AssetCountTests {
     private struct Fixture {
         let folder: TemporaryFolder
@@ -52,11 +52,11 @@ import Testing
         #expect(try await fixture.isSound())
         let file = try #require(checksum(1))
         #expect(try await fixture.engine.ledger().entry(of: file)?.useCount == 2)
-        // So does a save that leaves the field as it is.
+        // A save that does not change the field repairs the counts too.
         try await fixture.run("DELETE FROM assetUses WHERE name = 'r'")
         try await fixture.database.save("r", in: notes, ["title": .string("x")])
         #expect(try await fixture.isSound())
-        // And so does a deletion.
+        // So does a deletion.
         try await fixture.run("DELETE FROM assetUses WHERE name = 'r'")
         try await fixture.database.delete("r", in: notes)
         #expect(try await fixture.isSound())
@@ -74,7 +74,7 @@ import Testing
         try await fixture.save(1, in: "r")
         #expect(try await fixture.isSound())
         #expect(try await fixture.engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])
-        // Neither row is there.
+        // Both rows are missing.
         try await fixture.run("DELETE FROM assets; DELETE FROM assetUses")
         try await fixture.save(1, in: "r")
         #expect(try await fixture.isSound())
@@ -82,7 +82,7 @@ import Testing
         await fixture.engine.close()
     }
 
-    /// Else a verification that comes in between finds uses that no record has.
+    /// Otherwise a verification in between would find uses without records.
     @Test func theUsesOfAZoneThatEndedGoBeforeItsRecords() async throws {
         let fixture = try await Fixture()
         for number in 1...3 { try await fixture.save(UInt8(number), in: Name("r\(number)")) }

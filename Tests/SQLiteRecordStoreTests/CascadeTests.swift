@@ -11,7 +11,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Cascades that are too long for the request that began them: they go on in steps, each a save among the others.
+/// Cascades that are too long for their request: they continue in steps between other saves.
 @Suite struct CascadeTests {
     private let folder: TemporaryFolder
     private let clock = TestClock()
@@ -19,7 +19,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open(inRequest: Int = 4, inStep: Int = 3, _ gate: WorkGate? = nil) throws -> SQLiteRecordEngine {
-        // However slow the machine is, a step ends by its count.
+        // A step must end by its record count, even on a slow machine.
         var limits = CascadeLimits(recordsInRequest: inRequest, recordsInStep: inStep, step: .seconds(600))
         if let gate { limits.beforeStep = { await gate.wait() } }
         let clock = clock
@@ -30,7 +30,7 @@ import Testing
         ["link": .reference(Reference(recordName: target, action: action))]
     }
 
-    /// Records `r0`, `r1` …, each of which refers to the one before.
+    /// Creates records `r0`, `r1` …, each of which refers to the previous one.
     private static func makeChain(_ length: Int, in database: any FullDatabase) async throws {
         for start in stride(from: 0, to: length, by: 200) {
             let operations = (start..<min(start + 200, length)).map { number in
@@ -43,7 +43,7 @@ import Testing
 
     private static func chain(_ numbers: Range<Int>) -> [Name] { numbers.map { Name("r\($0)") } }
 
-    /// The positions of zone commits with how many records fell in each, as one who follows the feed sees them.
+    /// The records that were deleted since a token, as a client of the feed sees them.
     private func fallen(_ database: any FullDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
         let (changes, token) = try await database.pull(notes, since: token)
         #expect(changes.allSatisfy { $0.kind == .deleted })
@@ -64,7 +64,7 @@ import Testing
             token = found.token
             found = try await fallen(database, since: token)
             #expect(found.names == Self.chain(5 + 3 * step..<8 + 3 * step))
-            // Nobody waits for the rest.
+            // Saves do not wait for the rest of the cascade.
             try await database.save("other", type: "Other")
         }
         gate.open()
@@ -87,7 +87,7 @@ import Testing
         for outcome in try await database.modify(request) { _ = try outcome.get() }
         try await gate.allow(2)
         clock.advance(5000)
-        // Whatever is left then is left: to close waits for the step under way and no more.
+        // Closing waits only for the current step; the rest of the cascade is left.
         await engine.close()
         engine = try open(gate)
         database = try await engine.full(.private)
@@ -96,7 +96,7 @@ import Testing
         gate.open()
         try await StoreRecount.settleCascades(database)
         #expect(try await database.counts(in: notes).total == 0)
-        // Each fell by the hand of who deleted the first, when that was asked for, in that request.
+        // Each deletion is attributed to the user, time and request of the first one.
         let last = try await database.pull(notes, since: token).changes.last?.record
         #expect(last?.recordID.recordName == "r59")
         #expect(last?.modified == Signature(timestamp: moment, userRecordName: ada.userRecordName, deviceID: ada.deviceID))
@@ -113,14 +113,14 @@ import Testing
         let database = try await engine.withZone()
         try await Self.makeChain(8, in: database)
         try await database.delete("r0", in: notes)
-        // Still there, and it will fall: what is hung on it falls with it.
+        // The record still exists but will be deleted; records that refer to it will be deleted too.
         try await database.save("late", in: notes, Self.link("r2"))
-        // Its target is gone by now: as after every deletion, the reference points to nothing, and the record stays.
+        // The target is already gone. As after every deletion, the reference is dangling, and the record stays.
         try await database.save("orphan", in: notes, Self.link("r1"))
-        // Saved again after its target fell, it stays, with what hangs on it.
+        // A record that is saved again after its target was deleted stays, with the records that refer to it.
         try await gate.allow(1)
         try await database.save("r3", in: notes, ["text": .string("here I am")])
-        // The target comes back, with a new child, while its old ones are still to fall.
+        // The target is created again with a new child, while its old children are still to be deleted.
         try await database.save("r2", in: notes)
         try await database.save("new", in: notes, Self.link("r2"))
         gate.open()
@@ -137,7 +137,7 @@ import Testing
         try await database.save("order", in: notes)
         for number in 0..<6 { try await database.save(Name("line\(number)"), in: notes, Self.link("order")) }
         try await database.save("bills", in: notes, Self.link("order"))
-        // Bills fall with the order, after the lines, which they validate.
+        // Bills are deleted with the order, after the lines that they validate.
         for number in 0..<6 {
             var fields = Self.link("bills")
             fields["line"] = .reference(Reference(recordName: Name("line\(number)"), action: .validate))
@@ -170,7 +170,7 @@ import Testing
 
     // MARK: VALIDATE
 
-    /// A target is looked at once in a batch, however many records validate it.
+    /// A target is looked up once per batch, however many records validate it.
     @Test func aTargetIsCheckedOnce() async throws {
         let engine = try open(inRequest: 400, inStep: 100)
         let database = try await engine.withZone()
@@ -198,7 +198,7 @@ import Testing
         await engine.close()
     }
 
-    /// A target whose referrers each validate the one before, so that the last by name has to fall first.
+    /// A target whose referrers each validate the previous one, so that the last by name must be deleted first.
     private static func makeValidatingChain(_ target: Name, _ length: Int, in database: any FullDatabase) async throws {
         let operations = (0..<length).map { number in
             var fields = link(target)
@@ -210,7 +210,7 @@ import Testing
         #expect(try await database.outcomes(operations, in: notes).allSatisfy { $0 == nil })
     }
 
-    /// Within the request, and in steps beside the saves: small ones, and such as take all in one go.
+    /// In the request, and in steps between the saves, with small steps and with a single one.
     @Test(arguments: [(400, 100), (0, 7), (0, 4096)])
     func aChainOfValidationsTakesWorkInProportionToItsLength(inRequest: Int, inStep: Int) async throws {
         let engine = try open(inRequest: inRequest, inStep: inStep)
@@ -230,7 +230,7 @@ import Testing
         await engine.close()
     }
 
-    /// Records that are looked at and stay take time too: a request looks at so many, and leaves the rest.
+    /// Records that are examined and stay take time too, so a request examines a limited number.
     @Test func aRequestLooksAtSoManyRecords() async throws {
         let gate = WorkGate()
         let engine = try open(inRequest: 10, inStep: 10, gate)
@@ -250,7 +250,7 @@ import Testing
         await engine.close()
     }
 
-    /// What other cascades did before changes nothing.
+    /// Earlier cascades do not affect the cost.
     @Test func aCascadeInVainCostsTheSameAfterOthers() async throws {
         let engine = try open(inRequest: 0, inStep: 100)
         let database = try await engine.withZone()
@@ -274,7 +274,7 @@ import Testing
         await engine.close()
     }
 
-    /// A record is held for the one that validates it, which a user deletes before the others have all fallen.
+    /// A record is kept because another validates it. A user deletes that one before the cascade ends.
     @Test func aRecordFallsWhoseValidatorGoesMeanwhile() async throws {
         let gate = WorkGate()
         let engine = try open(inRequest: 0, inStep: 1, gate)
@@ -291,7 +291,7 @@ import Testing
         await engine.close()
     }
 
-    /// What an operation that is undone let fall takes no room from the next one.
+    /// The deletions of an operation that is undone do not use up the limit of the next one.
     @Test func anUndoneDeletionLeavesTheNextOneItsChecks() async throws {
         let clock = clock
         for engine in [InMemoryRecordEngine(cascadeLimit: 1, clock: { clock.now() }), try open(inRequest: 1)] as [any RecordEngine] {
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    /// How many statements the writer runs on the table meanwhile: it may have other work beside.
+    /// The number of statements that the writer runs on this table, because it may have other work.
     private func statements(in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int {
         guard let store = (database as? SQLiteDatabase)?.store else { return 0 }
         let count = Mutex(0)

@@ -7,10 +7,9 @@ import StoreScenarios
 import TestSupport
 import Testing
 
-/// The table in docs/queries.md of which index each comparator needs on each field, cell by cell: with every set of indexes that the field
-/// may carry, against the rules and both engines.
+/// Checks every cell of the table of required indexes in docs/queries.md, with every set of indexes of the field, against the rules and both engines.
 @Suite struct ComparatorTableTests {
-    /// A field of the table's head.
+    /// A column of the table.
     private struct Kind {
         let name: String
         let key: FieldKey
@@ -57,7 +56,7 @@ import Testing
     private struct Cell {
         let asked: Asked
         let kind: Kind
-        /// Any one of these will do; `nil` when the comparator never fits.
+        /// Any one of these indexes suffices; `nil` if the comparator is never valid.
         let needed: Indexes?
     }
 
@@ -81,7 +80,7 @@ import Testing
         }
     }
 
-    /// What a head of a column stands for: NOT_ forms go with what they deny.
+    /// The comparators of a column. A NOT_ form belongs to the comparator that it negates.
     private static func asked(_ name: String) -> [Asked] {
         if name == "sort" { return [.sort] }
         if name == "sort by relativeLocation" { return [.sortByDistance] }
@@ -148,7 +147,7 @@ import Testing
         for engine in engines { await engine.close() }
     }
 
-    /// One with a value and one without.
+    /// A record with a value and one without.
     private static func records(of type: RecordType, _ kind: Kind) -> [RecordOperation] {
         guard case .custom(let field) = kind.key, kind.type.valueType != .asset else { return [] }
         let fields = [field: FieldInput(kind.value, isEncrypted: kind.type.isEncrypted)]
@@ -158,8 +157,8 @@ import Testing
         ]
     }
 
-    /// Holds the rules against a cell.
-    /// - Returns: what the engine answers.
+    /// Checks the rules against a cell.
+    /// - Returns: the engine's answer.
     private static func answer(_ cell: Cell, _ type: RecordType, _ indexes: Indexes, _ database: any FullDatabase) async -> String {
         let query = query(cell, type.name)
         let problems = IndexRules.problems(of: query, in: Schema(types: [type]))
@@ -171,7 +170,7 @@ import Testing
         return await answer(query, database, problems.first?.error)
     }
 
-    /// What the query finds, or `refused` where it is refused as the rules say.
+    /// The result of a query, or `refused` if it is refused according to the rules.
     private static func answer(_ query: Query, _ database: any FullDatabase, _ expected: RecordError?) async -> String {
         do {
             let found = try await database.all(query).map(\.recordID.recordName.string)
@@ -191,7 +190,7 @@ import Testing
         (0..<8).map { Indexes(rawValue: $0) }.filter { indexes.isSuperset(of: $0) }
     }
 
-    /// A type with the field, and an index elsewhere, without which it could not be queried at all.
+    /// A type with the field, and another index, because a type without any index cannot be queried.
     private static func type(_ name: String, _ kind: Kind, _ indexes: Indexes) -> RecordType {
         var type = RecordType(
             name: Name(name), fields: ["other": FieldDefinition(type: .string, indexes: .queryable)], systemIndexes: [.recordID: .queryable])
@@ -205,7 +204,7 @@ import Testing
     private static func query(_ cell: Cell, _ type: Name) -> Query {
         let kind = cell.kind
         let field: Name = if case .system(let field) = kind.key { field.alias } else { kind.key.schemaName }
-        // A query without a filter would need an index of its own.
+        // A query without filters would need an index of its own.
         let neutral = Query.Filter("other", .notEquals, FieldInput(.string("nothing")))
         switch cell.asked {
         case .sort: return Query(recordType: type, filters: [neutral], sorts: [Query.Sort(field)])

@@ -8,8 +8,8 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Composite indexes under saves, deletions and edits: the answers are those of the model in memory, which has none, and the entries are
-/// those that the records make.
+/// Composite indexes under saves, deletions and edits. The answers equal those of the
+/// in-memory engine, which has no composite indexes, and the entries match the records.
 @Suite struct CompositeIndexTests {
     private static let filters: [Name] = ["number", "text", "when", "link", "place", "data", "___createdBy"]
     private static let sorts: [Name] = ["number", "text", "when", "ratio", "data", "___modTime", "___etag"]
@@ -72,7 +72,7 @@ import Testing
         await engine.close()
     }
 
-    /// The entries against those of the two fields, whose own indexes hold the same values.
+    /// Compares the entries with those of the two single-field indexes, which hold the same values.
     private static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
         return try await database.store.pool.read { db in
@@ -98,7 +98,7 @@ import Testing
 
     private static func value(of field: Name, using random: inout SeededRandom) -> FieldValue {
         let number = Int.random(in: 0...2, using: &random)
-        // Longer than an entry holds: equal at first, different at the end.
+        // Longer than an index entry: equal at first, different at the end.
         let long = String(repeating: "long ", count: 210)
         switch field {
         case "number": return .int64(Int64(number))

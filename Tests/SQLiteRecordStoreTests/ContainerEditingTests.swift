@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Containers that are deleted and renamed, with what stands beside their records.
+/// Deleting and renaming containers, with everything that belongs to them.
 @Suite struct ContainerEditingTests {
     private static let caller = Caller(userRecordName: "_user")
 
@@ -77,7 +77,7 @@ import Testing
         await engine.close()
     }
 
-    /// A server that was killed between taking a container away and removing its files.
+    /// A server that was killed after it marked a container as deleted, before it removed the files.
     @Test func whatIsLeftOfADeletedContainerIsRemovedWhenTheFolderIsOpened() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(at: folder.url.appending(path: ".deleted-x/development.assets"), withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ import Testing
         let two = try await database(engine, "Two")
         let records = try await two.fetch([RecordID(recordName: "note", zoneID: ZoneID(zoneName: "Notes"))], desiredKeys: nil)
         #expect(try records.first?.get().recordType == "Note")
-        // What was acknowledged is there: in the renamed container, or in one of the old name that a save made anew behind it.
+        // Every acknowledged record exists: in the renamed container, or in a new one that a later save created under the old name.
         let anew = try await database(engine, "One")
         for name in saved {
             var found = 0
@@ -123,7 +123,7 @@ import Testing
         await engine.close()
     }
 
-    /// A read that takes long holds up the container that it reads, and nobody else; who asks for that one meanwhile is sent away.
+    /// A long read delays the renaming of its own container only. Requests to that container are refused meanwhile.
     @Test func readsUnderWayAreWaitedFor() async throws {
         let folder = try TemporaryFolder()
         let engine = try SQLiteRecordEngine(folder: folder.url)

@@ -6,13 +6,13 @@ import StoreScenarios
 
 @testable import SQLiteRecordStore
 
-/// Judges what is left after a crash, or after calls of the disk failed.
+/// Checks a store after a crash or after failed disk calls.
 struct CrashCheck {
     let workload: CrashWorkload
-    /// Calls of the disk that had been recorded when it crashed.
+    /// The number of disk calls before the crash.
     let events: Int
 
-    /// Opens the store anew and looks. Empty when nothing is wrong.
+    /// Opens the store again and checks it. Empty if there are no problems.
     func problems(in folder: URL) async -> [String] {
         do {
             let engine = try SQLiteRecordEngine(folder: folder)
@@ -40,7 +40,7 @@ struct CrashCheck {
         for (prefix, requests) in workload.savers { problems += self.problems(of: requests, by: prefix, found.records) }
         problems += try await problemsOfTokens(database, found)
         problems += try await StoreRecount.problems(of: database)
-        // As it was found, perhaps in the middle of a build, and when all that was left to do is done.
+        // Once as found, possibly in the middle of a build, and again after all pending work.
         problems += try await IndexRecount.problems(of: database)
         for _ in 0..<5000 where try await !database.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         problems += try await IndexRecount.problems(of: database)
@@ -49,7 +49,7 @@ struct CrashCheck {
         return problems
     }
 
-    /// What was acknowledged is there; of the request under way all or nothing.
+    /// Acknowledged requests exist. The request in progress exists completely or not at all.
     private func problems(of requests: [CrashWorkload.Request], by prefix: String, _ found: CrashWorkload.Records) -> [String] {
         let found = found.filter { $0.key.string.hasPrefix(prefix) }
         let last = requests.lastIndex { $0.acknowledgedAt.map { $0 <= events } ?? false }
@@ -57,7 +57,7 @@ struct CrashCheck {
         if found == acknowledged { return [] }
         let numbers = found.mapValues(\.number)
         let open = requests[(last.map { $0 + 1 } ?? 0)...]
-        // An answer that came later, or an error that leaves open what is on the disk: it may be there, whole.
+        // A request without an acknowledgement, or with an error that leaves its fate open, may exist completely.
         let possible = open.first { $0.refusal == nil || $0.refusal?.leavesOpen == true }
         if let possible, possible.after.mapValues(\.number) == numbers { return [] }
         return ["saver \(prefix): lost or half there; acknowledged \(Self.text(acknowledged)), found \(Self.text(found))"]
@@ -67,7 +67,7 @@ struct CrashCheck {
         "[" + records.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.number) \($0.value.tag ?? "-")" }.joined(separator: ", ") + "]"
     }
 
-    /// Tokens given out before still tell what changed since.
+    /// Earlier tokens still return the changes since then.
     private func problemsOfTokens(_ database: any FullDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
         var problems: [String] = []
         let known = workload.pulls.filter { $0.at <= events }
@@ -83,7 +83,7 @@ struct CrashCheck {
         return problems
     }
 
-    /// New saves work, and take no tag or token that anybody knows.
+    /// New saves work, and reuse no known tag or token.
     private func problemsOfNewSaves(_ database: any FullDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
         let known = workload.pulls.filter { $0.at <= events }
         var tags = Set(known.flatMap { $0.records.values.compactMap(\.tag) }).union(found.records.values.compactMap(\.tag))
@@ -103,6 +103,6 @@ struct CrashCheck {
 }
 
 extension RecordError {
-    /// Whether what was refused may be there all the same when the store is opened anew.
+    /// True if the refused request may still appear after the store is opened again.
     var leavesOpen: Bool { code == .internalError && reason.contains("read-only until it is opened anew") }
 }

@@ -8,11 +8,11 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Savers at work, every write and sync recorded; then the files as a crash at any moment may leave them: what was not synced lost,
-/// torn or out of order. The store must open, and everything that was acknowledged before must be there.
+/// Records every write and sync of concurrent savers, and then reconstructs the files as a crash at any moment may leave
+/// them: unsynced data lost, torn or reordered. The store must open, and every save acknowledged before must exist.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be recorded here"))
 struct CrashImageTests {
-    /// How many images; `SKYLIGHT_CRASH_IMAGES` asks for more.
+    /// The number of images; set `SKYLIGHT_CRASH_IMAGES` for more.
     private static let images = ProcessInfo.processInfo.environment["SKYLIGHT_CRASH_IMAGES"].flatMap { Int($0) } ?? 120
     private static let imagesOfOne = 30
 
@@ -24,7 +24,7 @@ struct CrashImageTests {
     func nothingAcknowledgedIsLost(seed: UInt64) async throws {
         let disk = watch("data")
         disk.record()
-        // One saver alone does the same every time; several meet in groups.
+        // A single saver is deterministic; several savers are committed in groups.
         let workload = try await CrashWorkload.run(
             in: folder.url.appending(path: "data"), on: disk, seed: seed, savers: seed % 4 == 0 ? 1 : 4, editsSchema: seed % 2 == 1)
         #expect(workload.refusals == [], "seed \(seed)")
@@ -38,7 +38,7 @@ struct CrashImageTests {
 
     enum Lie: CaseIterable { case diskForgetsSyncs, storeDoesNotSync, storeSyncsLater }
 
-    /// Without this nobody would know whether the images above could show a loss.
+    /// Proves that the tests above can detect a loss.
     @Test(arguments: Lie.allCases)
     func aStoreThatAcknowledgesBeforeTheSyncIsCaught(lie: Lie) async throws {
         let disk = watch("data")
@@ -46,13 +46,13 @@ struct CrashImageTests {
         let workload = try await CrashWorkload.run(in: folder.url.appending(path: "data"), on: disk, seed: 99, openings: 1) { engine in
             let database = try await engine.full(.private)
             let store = try #require(database as? SQLiteDatabase).store
-            // The first save makes the file.
+            // The first save creates the file.
             try await store.write { _, _ in }
             let pool = try store.pool
             switch lie {
             case .diskForgetsSyncs: disk.forgetSyncs()
             case .storeDoesNotSync: try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-            // The log is synced when it is moved into the file: nothing breaks, but what was acknowledged since is lost.
+            // The log is synced when it is checkpointed. Nothing is corrupted, but later acknowledged saves are lost.
             case .storeSyncsLater: try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
             }
         }
@@ -67,11 +67,11 @@ struct CrashImageTests {
         WatchedFolder(folder.url.appending(path: "\(name)/iCloud.com.example.Test"))
     }
 
-    /// Makes one image and judges it.
+    /// Creates and checks one image.
     private func problems(of workload: CrashWorkload, on disk: WatchedFolder, seed: UInt64, image: Int) async throws -> [String] {
         var random = SeededRandom(seed: seed &* 10_000 &+ UInt64(image))
         let acknowledged = workload.savers.values.joined().compactMap(\.acknowledgedAt)
-        // Right after an answer, or anywhere; now and then while the store is being made.
+        // Right after an acknowledgement, at any point, or sometimes while the store is created.
         let events =
             switch Int.random(in: 0..<8, using: &random) {
             case 0: Int.random(in: 0...(workload.zoneMadeAt ?? 0), using: &random)

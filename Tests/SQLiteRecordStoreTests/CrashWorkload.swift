@@ -9,47 +9,47 @@ import TestSupport
 
 let crashZone = ZoneID(zoneName: "Crash")
 
-/// What savers asked of a store, and what they were told, so that what is found after a crash can be judged.
+/// The requests of savers and their answers, for checking a store after a crash.
 struct CrashWorkload {
-    /// A record as its saver knows it: the number it gave it, and the tag it was told.
+    /// A record as its saver knows it: its number, and the acknowledged tag.
     struct Saved: Equatable {
         var number: Int64
-        /// `nil` as long as the save was not acknowledged.
+        /// `nil` until the save is acknowledged.
         var tag: String?
     }
 
     typealias Records = [Name: Saved]
 
-    /// One request of a saver, who waits for the answer before the next.
+    /// A request of a saver, which waits for each answer.
     struct Request {
-        /// All records of the saver after it.
+        /// All records of the saver after the request.
         var after: Records
-        /// Calls of the disk that were recorded when the answer came; `nil` when it was refused.
+        /// The number of disk calls when the answer arrived; `nil` if the request was refused.
         var acknowledgedAt: Int?
         var refusal: RecordError?
     }
 
-    /// A pull that came to its end.
+    /// A completed pull.
     struct Pull {
         var at: Int
         var token: ChangeToken
         var records: Records
     }
 
-    /// What each saver did, by the prefix of its names.
+    /// The requests of each saver, by its name prefix.
     var savers: [String: [Request]] = [:]
     var pulls: [Pull] = []
-    /// When the creation of the zone was acknowledged.
+    /// The number of disk calls when the creation of the zone was acknowledged.
     var zoneMadeAt: Int?
-    /// Every error that was not the conflict it was meant to be.
+    /// All errors except the expected conflicts.
     var refusals: [RecordError] = []
 
-    /// Runs savers and a puller against a store at once, which is opened and closed as often as said.
+    /// Runs savers and a puller in parallel against a store that is opened and closed several times.
     /// - Parameters:
     ///   - prepare: called with each engine before it is used.
     ///   - inspect: called with each database when its savers are done.
-    ///   - requests: of each saver in each opening.
-    ///   - editsSchema: whether somebody adds and drops indexes, and removes a type with its records, meanwhile.
+    ///   - requests: the number per saver and opening.
+    ///   - editsSchema: true to add and drop indexes, and to remove a type with its records, in parallel.
     static func run(
         in folder: URL, on disk: WatchedFolder, seed: UInt64, savers: Int = 4, requests: Int = 12, openings: Int = 2,
         logLimits: WriteAheadLogLimits = WriteAheadLogLimits(checkpoint: 60, restart: 90), editsSchema: Bool = false,
@@ -60,7 +60,7 @@ struct CrashWorkload {
         for opening in 0..<openings {
             let engine = try SQLiteRecordEngine(
                 folder: folder, logLimits: logLimits,
-                // So that work on few records goes on for long.
+                // Small steps make index work on few records last long.
                 indexLimits: editsSchema ? IndexLimits(recordsAtOnce: 0, recordsInChunk: 5, rowsInStep: 2) : IndexLimits(), clock: Timestamp.now)
             try await prepare(engine)
             do {
@@ -125,8 +125,8 @@ struct CrashWorkload {
         case editor([RecordError])
     }
 
-    /// Adds and drops indexes of what the savers save, and removes a type that is not theirs.
-    /// - Returns: what was refused.
+    /// Adds and drops indexes of the savers' fields, and removes a type that the savers do not use.
+    /// - Returns: the errors.
     private static func editSchema(_ database: any FullDatabase, seed: UInt64, times: Int) async -> [RecordError] {
         var random = SeededRandom(seed: seed &+ 77)
         var refusals: [RecordError] = []
@@ -154,7 +154,7 @@ struct CrashWorkload {
         return refusals
     }
 
-    /// Brings what a client holds up to date.
+    /// Updates a client's copy of the zone.
     static func pull(_ database: any FullDatabase, after last: Pull) async throws -> Pull {
         var pull = last
         let found = try await database.pull(crashZone, since: last.token.bytes.isEmpty ? nil : last.token, pageSize: 7)
@@ -176,7 +176,7 @@ extension CrashWorkload.Saved {
     }
 }
 
-/// One who saves to records of its own, and waits for each answer.
+/// A saver with its own records, which waits for each answer.
 struct CrashSaver {
     let prefix: String
     private(set) var records: CrashWorkload.Records
@@ -192,7 +192,7 @@ struct CrashSaver {
         number = Int64(seed) &* 100_000
     }
 
-    /// Saves, changes and deletes some records, all or nothing; sometimes with a tag that must be refused.
+    /// Saves, changes and deletes some records atomically, sometimes with a conflicting tag.
     mutating func act(on database: any FullDatabase, _ disk: WatchedFolder) async {
         var after = records
         var operations: [RecordOperation] = []
@@ -206,7 +206,7 @@ struct CrashSaver {
                 operations.append(RecordOperation(.forceDelete, recordName: name))
                 after[name] = nil
             case 1 where known != nil:
-                // The tag of a name that was deleted, or changed, since: nothing of the batch must happen.
+                // The tag is outdated, so the whole batch must be refused.
                 operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: "zzzzzzzz", fields: fields()))
                 isConflict = true
             case 2...6 where known?.tag != nil:
@@ -238,7 +238,7 @@ struct CrashSaver {
     }
 
     private mutating func fields() -> [Name: FieldInput] {
-        // Some fill pages of their own.
+        // Some records fill whole pages.
         let length = Int.random(in: 0..<6, using: &random) == 0 ? Int.random(in: 4000...20_000, using: &random) : 30
         return ["number": FieldInput(.int64(number)), "text": FieldInput(.string(String(repeating: "\(number) ", count: length / 8)))]
     }

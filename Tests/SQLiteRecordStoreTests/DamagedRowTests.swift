@@ -9,13 +9,13 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// NULL and values of another kind in the tables of a file: a refusal that names table and column, and a process that goes on.
+/// NULL and values of the wrong type in a file's tables: the error names table and column, and the process continues.
 @Suite struct DamagedRowTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// What `PRAGMA writable_schema` lets be written: each column loses its constraint and holds what it should not.
+    /// Uses `PRAGMA writable_schema` to remove a column's constraints, and stores an invalid value.
     private func damage(_ table: String, _ column: String, _ value: String) async throws {
         let file = folder.url.appending(path: "data/iCloud.com.example.Test/development.sqlite")
         let queue = try DatabaseQueue(path: file.path(percentEncoded: false))
@@ -50,7 +50,7 @@ import Testing
         await again.close()
     }
 
-    /// An engine on a file with one record, `one`, of which every row of a table was damaged.
+    /// An engine on a file with the record `one`, in which every row of a table was damaged.
     private func damaged(_ table: String, _ column: String, _ value: String) async throws -> SQLiteRecordEngine {
         let data = folder.url.appending(path: "data")
         let engine = try SQLiteRecordEngine(folder: data)
@@ -68,7 +68,7 @@ import Testing
         #expect(fetched?.code == .internalError && fetched?.reason.contains("'records'") == true)
         let saved = await StoreScenarios.refusal { try await database.save("one", in: notes, ["number": .int64(1)]) }
         #expect(saved?.code == .internalError && saved?.reason.contains("'records'") == true)
-        // Others are read and saved as ever.
+        // Other records are read and saved as usual.
         try await database.save("two", in: notes)
         #expect(try await database.names(in: notes, of: ["two"]) == ["two"])
         await engine.close()
@@ -87,7 +87,7 @@ import Testing
         try await damage(table, "position", position)
         let again = try SQLiteRecordEngine(folder: data)
         let opened = try await again.full(.private)
-        // The position given out last is the greatest that the file has, so a share's of below 0 is none.
+        // The store continues after the greatest position in the file, so a negative position of a share has no effect.
         let isBeyond = !position.hasPrefix("-")
         let save = await StoreScenarios.refusal { try await opened.save("two", in: notes) }
         #expect((save?.code == .internalError) == isBeyond, "\(String(describing: save))")
@@ -111,7 +111,7 @@ import Testing
         let found = try await opened.all(Query(recordType: "Item", filters: filters, sorts: [Query.Sort("number")]), in: .zone(notes))
         #expect(found.count == 2)
         _ = try await opened.counts(in: notes).total
-        // What is saved may be refused, but ends nothing.
+        // A save may be refused, but must not end the process.
         _ = await StoreScenarios.refusal { try await opened.save("one", in: notes, ["number": .int64(2)]) }
         #expect(try await opened.names(in: notes, of: ["two"]) == ["two"])
         await again.close()

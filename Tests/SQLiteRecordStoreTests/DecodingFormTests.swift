@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The library's `row["column"]` ends the process where the file holds NULL or a value of another kind. Every column is decoded by a form that throws.
+/// GRDB's `row["column"]` traps on NULL and on values of the wrong type. Every column must be decoded by a throwing form.
 @Suite struct DecodingFormTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardizedFileURL
 

@@ -8,11 +8,11 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Calls of the disk that fail, anywhere: while the store is made, in a commit, while the log is moved into the file, at the end.
-/// Every save is on disk or was refused, reads go on, and nothing crashes or hangs.
+/// Disk calls that fail at any point: during creation, commits, checkpoints and closing.
+/// Every save is durable or refused, reads still work, and nothing crashes or hangs.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"), .timeLimit(.minutes(10)))
 struct DiskFaultTests {
-    /// How many faults; `SKYLIGHT_FAULTS` asks for more.
+    /// The number of faults; set `SKYLIGHT_FAULTS` for more.
     private static let faults = ProcessInfo.processInfo.environment["SKYLIGHT_FAULTS"].flatMap { Int($0) } ?? 90
 
     private let folder: TemporaryFolder
@@ -27,7 +27,7 @@ struct DiskFaultTests {
 
     struct Fault: CustomTestStringConvertible {
         let calls: WatchedFolder.Calls
-        /// Calls that go well first.
+        /// The number of calls that succeed first.
         let skipped: Int
         let lasts: Bool
         let error: Int32
@@ -36,7 +36,7 @@ struct DiskFaultTests {
 
         init(seed: UInt64) {
             var random = SeededRandom(seed: seed)
-            // About as many calls of the kind as there are in one run.
+            // Roughly the number of calls of the kind in one run.
             let choices: [(WatchedFolder.Calls, Int)] = [(.writes, 700), (.syncs, 40), (.opens, 14), (.truncates, 3), (.removals, 3)]
             let weight = Int.random(in: 0..<10, using: &random)
             let (calls, count) = choices[weight < 4 ? 0 : weight < 7 ? 1 : weight - 5]
@@ -65,7 +65,7 @@ struct DiskFaultTests {
         #expect(problems == [], "seed \(seed), \(fault.testDescription), which failed \(failed) times")
     }
 
-    /// What must hold while the store is open and the disk is bad, and then good again.
+    /// Checks an open store while the disk fails and after it recovered.
     private func look(at database: any FullDatabase, of engine: SQLiteRecordEngine, _ fault: Fault, _ seed: UInt64) async throws {
         let context: Comment = "seed \(seed), \(fault.testDescription)"
         disk.heal()
@@ -106,13 +106,13 @@ struct DiskFaultTests {
         await again.close()
     }
 
-    /// SQLite reports as an error of the disk that the index of the log can't be made longer.
+    /// If the log's index cannot grow, SQLite reports an I/O error instead of a full disk.
     @Test func aFullDiskThatTheIndexOfTheLogMeetsFirstIsNoBrokenDisk() async throws {
         let engine = try SQLiteRecordEngine(folder: data)
         let database = try await engine.withZone()
         try await database.save("before", in: notes)
         disk.fail(.writes, of: "-shm", failing: nil, error: ENOSPC)
-        // One part of the index is for 4,062 pages of the log, and each of these records takes some 200.
+        // One part of the index covers 4,062 pages of the log, and each of these records takes some 200.
         let operations = (0..<30).map { number in
             RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: ["bytes": FieldInput(.bytes([UInt8](repeating: 7, count: 600_000)))])
         }
@@ -127,7 +127,7 @@ struct DiskFaultTests {
         await engine.close()
     }
 
-    /// Whoever asks for a user gets an answer, whatever keeps the user's record from being made.
+    /// A request for a user gets an answer, whatever prevents the creation of the user's record.
     @Test func aUserWhoseRecordCantBeMadeIsNotFound() async throws {
         let engine = try SQLiteRecordEngine(folder: data)
         let database = try await engine.full(.public)
@@ -141,7 +141,7 @@ struct DiskFaultTests {
         await engine.close()
     }
 
-    /// What an index build left halfway must not be found later, nor be missed.
+    /// An incomplete index build must neither be used nor be forgotten.
     @Test func anIndexBuildThatFailedIsDoneAnew() async throws {
         var engine = try await LargeStore.make(records: 8000, in: data)
         var database = try await engine.full(.private)
@@ -151,7 +151,7 @@ struct DiskFaultTests {
             let refused = await refusal { _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")]) }
             #expect(refused?.code == .quotaExceeded)
             disk.heal()
-            // Changed, deleted and new while the index is neither there nor away.
+            // Changed, deleted and new records while the index is incomplete.
             try await database.save("r00000010", in: LargeStore.zone, ["number": .int64(Int64(50_000 + round))])
             try await database.delete(Name("r0000002\(round)"), in: LargeStore.zone)
             try await database.save(Name("new\(round)"), in: LargeStore.zone, ["number": .int64(Int64(60_000 + round))])
@@ -174,7 +174,7 @@ struct DiskFaultTests {
         await engine.close()
     }
 
-    /// Syncs fail where the log is moved into the file, too: what is in the log is safe, but the disk is not to be trusted any more.
+    /// Syncs can also fail during a checkpoint. The data in the log is safe, but the disk cannot be trusted any more.
     @Test(arguments: ["-wal", ".sqlite"])
     func afterAFailedSyncTheStoreIsReadOnlyUntilOpenedAnew(file: String) async throws {
         let engine = try SQLiteRecordEngine(folder: data, logLimits: WriteAheadLogLimits(checkpoint: 10, restart: 20), clock: Timestamp.now)
@@ -205,7 +205,7 @@ struct DiskFaultTests {
 }
 
 extension RecordError {
-    /// Whether it says what happened to the save.
+    /// True if the error says what happened to the save.
     fileprivate var isClear: Bool {
         switch code {
         case .quotaExceeded: reason.contains("disk is full")

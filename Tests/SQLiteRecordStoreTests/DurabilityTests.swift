@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-// One at a time: they count what the whole process does.
+// One at a time, because they count the calls of the whole process.
 @Suite(.serialized) struct DurabilityTests {
     private let folder: TemporaryFolder
 
@@ -45,7 +45,7 @@ import Testing
             try await database.save("r\(number)" as Name, ["n": .int64(Int64(number))])
             #expect(disk.count(.syncs, of: "-wal") > before, "save \(number) was acknowledged without a sync")
         }
-        // Savers that come together share a sync, but none is acknowledged before it.
+        // Concurrent savers share a sync, but none is acknowledged before it.
         let before = disk.count(.syncs, of: "-wal")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<64 {
@@ -58,7 +58,7 @@ import Testing
         await engine.close()
     }
 
-    /// Nobody knows what a disk did whose sync failed; that the next sync succeeds proves nothing.
+    /// After a failed sync the state of the disk is unknown. A successful next sync proves nothing.
     @Test(.enabled(if: WatchedFolder.isPossible, "syncs can't be made to fail here")) func afterAFailedSyncNothingPretends() async throws {
         let disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"), syncs: true)
         let engine = try SQLiteRecordEngine(folder: folder.url)
@@ -144,7 +144,7 @@ import Testing
         await second.close()
     }
 
-    /// A copy made earlier does not know what happened later, and must not pretend to.
+    /// A restored backup does not know later changes, and must refuse later tokens.
     @Test func aRestoredCopyRefusesLaterTokens() async throws {
         let zone = ZoneID(zoneName: "Z")
         let file = folder.url.appending(path: "data/iCloud.com.example.Test/development.sqlite")
@@ -160,7 +160,7 @@ import Testing
         try await engine.full(.private).save("b", in: zone)
         try await engine.full(.private).save("b2", in: zone)
         let late = try await engine.full(.private).pull(zone).token
-        // Page tokens whose own position the copy knows, of pulls that began when it did not.
+        // Page tokens at positions that the backup knows, of pulls that began later.
         let half = try await engine.full(.private).zoneChanges(ZoneChangesRequest(zone, limit: PageLimit(records: 1))).syncToken
         let back = try await engine.full(.private).zoneChanges(
             ZoneChangesRequest(zone, since: early, limit: PageLimit(records: 1), reverse: true)
@@ -180,7 +180,7 @@ import Testing
         }
         #expect(try await restored.explain(late).standing != .good)
         #expect(try await restored.pull(zone, since: early).changes.isEmpty)
-        // The same position again, but another history.
+        // The same position again in a different history.
         try await restored.save("c", in: zone)
         let refused2 = await refusal { _ = try await restored.pull(zone, since: late) }
         #expect(refused2 == TokenOffice.expired)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// What explanations say of the way that SQLite was asked, and how much was read.
+/// Explanations must match the way SQLite was used, and the amount that was read.
 @Suite struct ExplainTests {
     private let folder: TemporaryFolder
 
@@ -20,7 +20,7 @@ import Testing
         let testDescription: String
         let filters: [Query.Filter]
         var sorts: [Query.Sort] = []
-        /// By index: its standing.
+        /// The expected standing by index.
         let standings: [String: QueryExplanation.Standing]
     }
 
@@ -65,7 +65,7 @@ import Testing
             let query = Query(recordType: "Item", filters: row.filters, sorts: row.sorts)
             let explanation = try await database.explain(QueryRequest(query, limit: PageLimit(records: 20)))
             for (index, standing) in row.standings {
-                // An index may be a candidate of two clauses; the table means the one that it stands for most.
+                // An index may be a candidate for several clauses. The table names its most important one.
                 let candidates = explanation.candidates.filter { $0.index.description == index }
                 #expect(candidates.contains { $0.standing == standing }, "\(row.testDescription): \(index) \(candidates)")
             }
@@ -74,7 +74,7 @@ import Testing
             #expect(!explanation.statements.isEmpty && explanation.statements.allSatisfy { !$0.plan.isEmpty && !$0.text.contains("skylight_seen") })
             let page = try await database.query(QueryRequest(query, limit: PageLimit(records: 20)))
             #expect(explanation.recordsReturned == page.records.count, "\(row.testDescription)")
-            // The query itself says the same in short.
+            // The query itself reports a short form of the same plan.
             let plan = try #require(page.plan, "\(row.testDescription)")
             let serving = explanation.candidates.filter { [.servesFilter, .servesSort, .servesBoth].contains($0.standing) }
             #expect(serving.contains { $0.index == plan.index }, "\(row.testDescription): \(plan)")
@@ -83,28 +83,28 @@ import Testing
         await engine.close()
     }
 
-    /// What is said to be read is what SQLite steps over: as many as a loop over all entries counts.
+    /// The reported number of reads equals the number of entries that SQLite visits.
     @Test func readsAreCountedHonestly() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await Self.fill(engine)
         func explain(_ filters: [Query.Filter], _ sorts: [Query.Sort] = [], _ limit: Int = 20) async throws -> QueryExplanation {
             try await database.explain(QueryRequest(Query(recordType: "Item", filters: filters, sorts: sorts), limit: PageLimit(records: limit)))
         }
-        // A page of 20 and the record that tells of the next.
+        // A page of 20, and one more record to detect the next page.
         var explanation = try await explain([])
         #expect(explanation.entriesRead == 21 && explanation.recordsRead == 21 && explanation.hasMore)
-        // Nothing else could find fewer, so nothing is counted.
+        // No other index could find fewer, so nothing is counted.
         explanation = try await explain([Self.equal("author", .string("a1"))])
         #expect(explanation.entriesRead == 21 && explanation.recordsRead == 21)
-        // Both are counted: two of the year are read, and each is looked up under the author.
+        // Both are counted. The two records of the year are read, and each is looked up under the author.
         explanation = try await explain([Self.equal("author", .string("a1")), Self.equal("year", .int64(7))])
         #expect((1000 + 2 + 2...1000 + 2 + 4).contains(explanation.entriesRead) && explanation.recordsRead <= 2)
         #expect(explanation.candidates.first { $0.index == .field(.custom("author"), .queryable) }?.entries == 1000)
         #expect(explanation.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.entries == 2)
-        // Two of the year: counted, collected, compared.
+        // The two records of the year are counted, collected and sorted.
         explanation = try await explain([Self.equal("year", .int64(7))], [Query.Sort("number", ascending: false)])
         #expect(explanation.entriesRead == 4 && explanation.recordsRead == 2 && explanation.recordsReturned == 2)
-        // A third of the records: of each entry of the sort two names are looked up in vain.
+        // The author has a third of the records, so two of three lookups per sort entry fail.
         explanation = try await explain([Self.equal("author", .string("a1"))], [Query.Sort("number")], 10)
         #expect(explanation.entriesRead >= 1000 && explanation.recordsRead <= 1000)
         await engine.close()
@@ -128,12 +128,12 @@ import Testing
         }
         let uses = try await database.queryStatistics().uses
         #expect(uses.first { $0.index == .composite(advised) }?.count == 1)
-        // A filter that finds less goes first.
+        // A more selective filter comes first.
         let fewer = Query(recordType: "Item", filters: query.filters + [Self.equal("year", .int64(7))], sorts: query.sorts)
         let explained = try await database.explain(QueryRequest(fewer))
         #expect(explained.candidates.first { $0.index == .composite(advised) }?.standing == .passedOver)
         #expect(explained.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.standing == .servesFilter)
-        // One that finds more only narrows.
+        // A less selective filter only narrows the result.
         let narrowed = Query(recordType: "Item", filters: query.filters + [Self.equal("half", .int64(1))], sorts: query.sorts)
         let both = try await database.explain(QueryRequest(narrowed, limit: PageLimit(records: 50)))
         #expect(both.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
@@ -141,7 +141,7 @@ import Testing
         await engine.close()
     }
 
-    /// A composite index is of no use, and does no harm, until it is complete.
+    /// A composite index is unused and harmless until it is complete.
     @Test func compositeIndexServesWhenItIsComplete() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await Self.fill(engine, records: 6000)
@@ -189,7 +189,7 @@ import Testing
         await engine.close()
     }
 
-    /// Explaining leaves a connection as it was: queries before, between and after run the same statements.
+    /// Explaining does not affect its connection: queries before, between and after run the same statements.
     @Test func explainingAndQueryingTakeTurns() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await Self.fill(engine)

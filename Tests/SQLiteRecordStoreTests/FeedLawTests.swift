@@ -9,13 +9,12 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// What holds of every feed, whatever happened: no second engine is needed to know it.
+/// Invariants of every feed, which need no second engine as a reference.
 @Suite struct FeedLawTests {
-    /// 6 histories of each law, or as many as `SKYLIGHT_LAWS` says.
+    /// 6 histories per invariant, or the number in `SKYLIGHT_LAWS`.
     private static let seeds = 1...(ProcessInfo.processInfo.environment["SKYLIGHT_LAWS"].flatMap { UInt64($0) } ?? 6)
 
-    /// What was at a token plus the pull since is what is there now, for all tokens at all times; whatever the page size; new to old as
-    /// well as old to new.
+    /// The state at a token plus the pull since then is the current state: for all tokens at all times, any page size, and both directions.
     @Test(arguments: seeds)
     func aStateAndThePullSinceAreTheStateNow(seed: UInt64) async throws {
         var history = try await FeedHistory(seed: seed)
@@ -33,7 +32,7 @@ import Testing
             }
             try await checkPages(history, step)
         }
-        // A zone made anew knows nothing of its former life's tokens.
+        // A recreated zone does not know the tokens of the earlier zone.
         if history.life > 0 {
             for moment in history.moments where moment.life != history.life {
                 let refused = await refusal { _ = try await history.database.pull(FeedHistory.zone, since: moment.token) }
@@ -43,7 +42,7 @@ import Testing
         await history.end()
     }
 
-    /// One token in all page sizes and both directions.
+    /// Checks one token with all page sizes and in both directions.
     private func checkPages(_ history: FeedHistory, _ step: Int) async throws {
         let living = history.moments.filter { $0.life == history.life }
         let token = step % 4 == 0 ? nil : living[(step * 7) % living.count].token
@@ -61,7 +60,7 @@ import Testing
         #expect(Set(whole.changes.map(\.record.recordID.recordName)).count == whole.changes.count, context)
     }
 
-    /// A pull that goes on while others save ends with what is there then.
+    /// A pull during saves by others ends with the state at its end.
     @Test(arguments: seeds)
     func savesDuringAPullAreNotMissed(seed: UInt64) async throws {
         var history = try await FeedHistory(seed: seed, endsZones: false)
@@ -77,7 +76,7 @@ import Testing
                 token = page.syncToken
                 pages += 1
                 if !page.moreComing { break }
-                // Some while the pull is young; else it would never end.
+                // Saves only during the first pages. Otherwise the pull would never end.
                 if pages < 4 { try await history.act() }
             }
             #expect(state == history.state, "seed \(seed), since step \(start?.step ?? -1)")
@@ -87,7 +86,7 @@ import Testing
 
     enum Copying: CaseIterable { case backupWhileOpen, folderWhenClosed }
 
-    /// A copy put back knows the tokens given out before it was made, and refuses those given out after.
+    /// A restored backup accepts tokens from before the backup, and refuses later ones.
     @Test(arguments: Copying.allCases, seeds)
     func aRestoredCopyRefusesLaterTokens(copying: Copying, seed: UInt64) async throws {
         var history = try await FeedHistory(seed: seed, endsZones: false)
@@ -138,7 +137,7 @@ extension FeedRecords {
     }
 }
 
-/// One who saves and deletes in a zone, and now and then ends it and makes it anew; it keeps every token with what was there.
+/// A client that saves and deletes in a zone, and sometimes recreates the zone. It keeps every token with the state at that time.
 private struct FeedHistory {
     struct Moment {
         let step: Int
@@ -154,7 +153,7 @@ private struct FeedHistory {
     let folder: TemporaryFolder
     var state: FeedRecords = [:]
     private(set) var moments: [Moment] = []
-    /// How often the zone was made anew.
+    /// The number of times that the zone was recreated.
     private(set) var life = 0
     private(set) var database: any FullDatabase
     private var engine: SQLiteRecordEngine

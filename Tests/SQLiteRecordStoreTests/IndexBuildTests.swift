@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Indexes that are built and removed in the background, while others save, and after a restart.
+/// Building and removing indexes in the background, during saves and after a restart.
 @Suite struct IndexBuildTests {
     private let folder: TemporaryFolder
     private let disk: WatchedFolder
@@ -92,7 +92,7 @@ import Testing
         #expect(answer?.code == .tryAgainLater)
         #expect(answer?.retryAfter != nil)
         #expect(answer?.reason.contains("of field 'number' is being built") == true)
-        // What needs none of them is answered.
+        // Queries without these indexes are answered.
         #expect(try await database.query(QueryRequest(Query(recordType: "Item"))).records.count > 0)
         gate.open()
         var last = 0
@@ -112,7 +112,7 @@ import Testing
         _ = try await database.edit(Self.all)
         #expect(try await database.indexBuilds().isEmpty)
         #expect(try await database.all(query(5)).count + database.all(query(5), in: .zone(notes)).count == 1)
-        // QUERYABLE and SORTABLE stand on the same rows: nothing has to be built for the other.
+        // QUERYABLE and SORTABLE share the same rows, so the second one needs no build.
         _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
         _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")], because: .edit, waitingForIndexes: false)
         #expect(try await database.indexBuilds().isEmpty)
@@ -136,7 +136,7 @@ import Testing
         await engine.close()
     }
 
-    /// Savers change, add and delete what the build is about to enter, has in hand, and has entered.
+    /// Savers change, add and delete records that the build has not reached, is working on, and has finished.
     @Test(arguments: 1...4) func nothingIsMissedOrDoubledUnderSaves(seed: UInt64) async throws {
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: Int(seed) * 60, rowsInStep: 50))
         let database = try await bare(engine, 400)
@@ -158,7 +158,7 @@ import Testing
             _ = try await database.edit(Self.all)
             #expect(try await IndexRecount.problems(of: database) == [])
             _ = try await database.edit(Self.none, because: .edit, waitingForIndexes: false)
-            // Wanted again before all of it is gone.
+            // The index is requested again before its removal is complete.
             try await Task.sleep(for: .milliseconds(Int(seed) * 5))
         }
         _ = try await database.edit(Self.all)
@@ -211,7 +211,7 @@ import Testing
         let answer = await refusal { _ = try await database.query(QueryRequest(query(5))) }
         #expect(answer?.reason == "Field 'number' is not marked queryable")
         try await gate.allow(10)
-        // At once again: what is left goes first.
+        // Requested again at once: the remaining rows are removed first.
         _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
         let again = await refusal { _ = try await database.query(QueryRequest(query(5))) }
         #expect(again?.code == .tryAgainLater)
@@ -248,7 +248,7 @@ import Testing
         await engine.close()
     }
 
-    /// Files of before know an index that was not declared until it was complete.
+    /// Earlier versions stored unfinished indexes that were not declared yet.
     @Test func aBuildOfAnOlderVersionLeavesNothing() async throws {
         let engine = try open(IndexLimits())
         let database = try await bare(engine, 100)

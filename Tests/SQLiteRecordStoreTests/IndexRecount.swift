@@ -5,7 +5,7 @@ import Records
 
 @testable import SQLiteRecordStore
 
-/// Makes all rows behind the indexes anew from the records, and compares.
+/// Computes all index rows again from the records, and compares.
 enum IndexRecount {
     private struct Place: Hashable {
         let zone: Int64
@@ -14,21 +14,21 @@ enum IndexRecount {
         let sort: DatabaseValue
     }
 
-    /// Empty when the rows of complete indexes are those of the records, those of unfinished ones some of them, and nothing is left of others.
+    /// Empty if complete indexes have exactly the expected rows, unfinished ones a part of them, and removed ones none.
     static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
         try await database.store.prepare()
-        // Nothing was saved, so there is nothing to count.
+        // Nothing was saved yet, so there is no file.
         if database.store.isAbsent { return [] }
         let held = try await database.store.read { _, catalog in catalog }
         return try await database.store.pool.read { db in
             let read = try SchemaCatalog(db)
-            // Readers are given the schema as the writer has it.
+            // Readers must see the same schema as the writer.
             return try problems(db) + (held.version == read.version ? differences(held, read) : [])
         }
     }
 
-    /// Empty when a schema that was kept up through changes is the one that the file has.
+    /// Empty if the incrementally updated schema equals the one in the file.
     private static func differences(_ held: SchemaCatalog, _ read: SchemaCatalog) -> [String] {
         func numbers<Key: Hashable>(_ numbers: [Name: [Key: Int64]]) -> [Name: [Key: Int64]] { numbers.filter { !$0.value.isEmpty } }
         let agrees = [
@@ -60,7 +60,7 @@ enum IndexRecount {
         for (table, column) in [("entries", "field"), ("tokens", "field"), ("compositeEntries", "composite")] {
             let numbers = try Int64.fetchSet(
                 db, sql: "SELECT DISTINCT \(column) FROM \(table) WHERE zone IN (SELECT number FROM zones WHERE state = 0)")
-            // Those of removed fields go little by little, and nobody meets them.
+            // Rows of removed fields are deleted gradually, and no query reads them.
             let retired = try Int64.fetchSet(
                 db, sql: "SELECT number FROM retiredIndexes WHERE kind = ?", arguments: [IndexTable.allCases.first { $0.name == table }?.rawValue])
             let orphans = numbers.subtracting(known[table] ?? []).subtracting(retired)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// What the background work on indexes counts, and what it does with very many zones, with zones that ended, and with work that fails.
+/// Background work on indexes: its progress, many zones, deleted zones, and errors.
 @Suite struct IndexWorkTests {
     private let folder: TemporaryFolder
     private let disk: WatchedFolder
@@ -52,13 +52,13 @@ import Testing
 
     // MARK: Many zones
 
-    /// Few records in each of many zones take few chunks, and what is saved, added and purged meanwhile is as anywhere.
+    /// Many zones with few records each take few chunks, and changes in the meantime are included as usual.
     @Test func aChunkGoesOnFromZoneToZone() async throws {
         let gate = WorkGate()
         gate.open()
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 500, rowsInStep: 90), gate)
         let database = try await bare(engine)
-        // Names that Swift calls equal, and that are not.
+        // Names that Swift considers equal, but that differ in bytes.
         let names: [Name] = ["r1", "r2", "\u{E9}", "e\u{301}"]
         let zones = (0..<300).map { ZoneID(zoneName: Name("Zone\($0)")) }
         _ = try await database.modifyZones(zones.map { .create($0) })
@@ -70,7 +70,7 @@ import Testing
         while !(try await database.indexBuilds().isEmpty) {
             try await gate.allow(1) { try await database.indexBuilds().isEmpty }
             steps += 1
-            // The last of them are purged, and the others saved to.
+            // The last zones are purged, and the others are saved to.
             let zone = zones[Int.random(in: steps % 4 == 3 ? 200..<300 : 0..<200, using: &random)]
             switch steps % 4 {
             case 0: try await database.save("e\u{301}", as: .forceUpdate, in: zone, ["number": .int64(99)])
@@ -81,7 +81,7 @@ import Testing
             if steps % 10 == 0 { #expect(try await IndexRecount.problems(of: database) == []) }
             if try await database.indexBuilds().isEmpty { break }
         }
-        // 1,200 records of four rows each, in steps of 90.
+        // 1,200 records with four rows each, in steps of 90.
         #expect(steps < 120, "\(steps) steps")
         gate.open()
         #expect(try await IndexRecount.problems(of: database) == [])
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Zones that ended
 
-    /// Rows of ended zones are still there when the next schema comes: none of its indexes may take them up.
+    /// Rows of deleted zones still exist when the next schema comes. Its indexes must not include them.
     @Test func aResetIndexesNothingThatIsGone() async throws {
         let engine = try open(IndexLimits())
         let database = try await bare(engine)
@@ -146,7 +146,7 @@ import Testing
         #expect(before == [900, 199, 300])
         #expect(after == before)
         #expect(reused == [])
-        // Nor are the numbers of a type or field that was removed given again, in one go or one by one.
+        // The numbers of a removed type or field are not reused either, in one edit or in several.
         let others = try await store.write { db, state in
             let numbers = Set(try Int64.fetchAll(db, sql: "SELECT number FROM fields"))
             var editor = SchemaEditor(db, state, by: Caller(userRecordName: "_me"), at: Timestamp.now())
@@ -161,7 +161,7 @@ import Testing
         await engine.close()
     }
 
-    /// What counts for whether an index is built at once, and as its total, are the records that there are.
+    /// Only existing records count for the decision to build an index at once, and for the total of its progress.
     @Test func recordsOfEndedZonesAreNotCounted() async throws {
         let gate = WorkGate()
         let engine = try open(IndexLimits(recordsAtOnce: 50), gate)
@@ -199,7 +199,7 @@ import Testing
 
     // MARK: Failing work
 
-    /// One index can't be built: the others are, also those that were asked for together with it, and only who waits for it hears of it.
+    /// If one index cannot be built, the others are, and only requests that wait for that index get its error.
     @Test func whatFailsStopsNothingElse() async throws {
         let gate = WorkGate()
         gate.open()
@@ -211,7 +211,7 @@ import Testing
             try db.execute(sql: "CREATE TRIGGER fault BEFORE INSERT ON compositeEntries BEGIN SELECT raise(ABORT, 'not now'); END")
         }
         _ = try await database.edit([Self.composite, Self.number], because: .edit, waitingForIndexes: false)
-        // Declared before, and waited for now: each hears of its own alone.
+        // One index was declared before and is awaited now. Each request only gets the error of its own index.
         let refused = Task { await refusal { _ = try await database.edit([Self.composite]) } }
         _ = try await database.edit([Self.number])
         _ = try await database.edit([Self.text])

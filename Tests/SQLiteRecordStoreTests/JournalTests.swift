@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// What the journal of a file takes, and how it is kept short.
+/// The contents of a file's journal, and its limits.
 @Suite struct JournalTests {
     private let clock = TestClock()
     private let folder: TemporaryFolder
@@ -21,7 +21,7 @@ import Testing
         try SQLiteRecordEngine(folder: folder.url, tokenLifetime: tokenLifetime, journal: limits, clock: { [clock] in clock.now() })
     }
 
-    /// Files that were written before bytes were counted.
+    /// A file from a version that did not count bytes.
     @Test func aFileOfBeforeCountsItsBytesNow() async throws {
         var engine = try open()
         var database = try await engine.withZone()
@@ -49,7 +49,7 @@ import Testing
         await engine.close()
     }
 
-    /// With an order of its own the database would take all fields into memory.
+    /// With another order, SQLite would have to load all fields into memory.
     @Test func bytesAreCountedInTheOrderOfTheFile() async throws {
         let engine = try open()
         let store = try await #require(engine.withZone() as? SQLiteDatabase).store
@@ -58,7 +58,7 @@ import Testing
                 try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql).map { $0["detail"] as String }
             }
             #expect(!plan.isEmpty && !plan.contains { $0.contains("TEMP B-TREE") || $0.contains("AUTOMATIC") }, "\(plan)")
-            // A scan in another order than that of the rows goes all over the file.
+            // A scan in another order than that of the rows would jump through the whole file.
             #expect(!plan.contains { $0.hasPrefix("SCAN records USING") || $0.hasPrefix("SCAN r ") }, "\(plan)")
         }
         await engine.close()
@@ -72,7 +72,7 @@ import Testing
         try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
     }
 
-    /// Waits for what is done in the background.
+    /// Waits for background work.
     private func until(_ condition: () async throws -> Bool) async throws {
         for _ in 0..<1000 {
             if try await condition() { return }
@@ -92,7 +92,7 @@ import Testing
         let delete = ModifyRequest([RecordOperation(.forceDelete, recordName: "r")], zoneID: notes, requestID: "last")
         for outcome in try await database.modify(delete) { _ = try outcome.get() }
         #expect(try await journal("r", database).map(\.requestID) == ["last"] + requests.reversed())
-        // What servers write takes 16 bytes.
+        // Request identifiers of servers take 16 bytes.
         #expect(try await rows(database, "SELECT length(request) FROM journal WHERE typeof(request) = 'blob'") == 16)
         await engine.close()
     }
@@ -139,7 +139,7 @@ import Testing
             for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes, ["text": text, "round": .int64(Int64(round))]) }
             #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") <= 20_000)
         }
-        // The latest are there, in all records.
+        // The latest versions of all records exist.
         for name in ["a", "b", "c"] as [Name] { #expect(try await journal(name, database).count >= 5) }
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()
@@ -151,7 +151,7 @@ import Testing
         let text = FieldValue.string(String(repeating: "x", count: 1000))
         for _ in 0..<3 { try await database.save("other", type: "Other", in: notes, ["text": text]) }
         for number in 0..<40 { try await database.save(Name("r\(number)"), in: notes, ["text": text]) }
-        // The last has a past already, which must not be left where nothing leads to it.
+        // The last record already has history, which must not become unreachable.
         try await database.save("r9", in: notes, ["text": text])
         _ = try await database.edit([.removeType("Item")])
         let bytes = try await rows(database, "SELECT sum(journalBytes) FROM zones")
@@ -165,7 +165,7 @@ import Testing
         await engine.close()
     }
 
-    /// All saves wait for a step.
+    /// Saves wait during a step of the sweep.
     @Test func largeVersionsAreSweptFewAtATime() async throws {
         let engine = try open()
         let database = try await engine.withZone()
@@ -208,7 +208,7 @@ import Testing
         try await until { try await rows(database) == 1 }
         #expect(try await journal("a", database).count == 2)
         #expect(try await StoreRecount.problems(of: database) == [])
-        // What follows is kept beside what is left.
+        // New versions are kept in addition to the remaining ones.
         try await database.save("b", in: notes)
         #expect(try await journal("b", database).map(\.act) == [.modified, .modified])
         await engine.close()
@@ -223,7 +223,7 @@ import Testing
         try await database.save("kept", in: notes)
         clock.advance(8 * day)
         await engine.close()
-        // Deletions are forgotten after a week, and the journal has three to go.
+        // Deletions are forgotten after a week, while the journal would keep them for three more weeks.
         engine = try open(tokenLifetime: .seconds(7 * 86_400))
         database = try await engine.full(.private)
         try await until { try await rows(database) == 1 }
@@ -253,7 +253,7 @@ import Testing
         await engine.close()
     }
 
-    /// A command that opens the folder after a server keeps what the server does.
+    /// A command that opens the folder after a server uses the server's setting.
     @Test func aFileRemembersForHowLongItKeeps() async throws {
         var engine = try open(JournalLimits(days: 365))
         var database = try await engine.withZone()
@@ -268,7 +268,7 @@ import Testing
         await engine.close()
     }
 
-    /// Files that were written before there was a journal.
+    /// A file from a version without a journal.
     @Test func aFileOfBeforeBeginsItsJournalNow() async throws {
         var engine = try open()
         var database = try await engine.withZone()

@@ -7,14 +7,14 @@ import StoreScenarios
 
 @testable import SQLiteRecordStore
 
-/// A store with a zone of many records, filled by the database itself: through the door it would take minutes.
+/// A store with a large zone, filled with SQL, because saves would take minutes.
 enum LargeStore {
     static let zone = ZoneID(zoneName: "Large")
-    /// What all records have in the field `text`.
+    /// The value of the field `text` in all records.
     static let text = FieldValue.bytes(Array(repeating: 7, count: 60))
     static let composite = CompositeIndex(filter: .custom("text"), sort: .custom("number"))
 
-    /// Makes a store in a folder and fills it. Record `r00000017` has the number 17.
+    /// Creates a filled store in a folder. Record `r00000017` has the number 17.
     static func make(records count: Int, in folder: URL) async throws -> SQLiteRecordEngine {
         let engine = try SQLiteRecordEngine(folder: folder)
         let database = try await engine.full(.private)
@@ -42,7 +42,7 @@ enum LargeStore {
                 SELECT t.id + n.i, t.zone, \(name), t.type, t.position + n.i, 0, t.createdAt, t.createdBy, t.createdOn, t.modifiedAt,
                 t.modifiedBy, t.modifiedOn, t.parent, CAST(replace(CAST(t.fields AS TEXT), '424242', n.i) AS BLOB) FROM n, template t;
                 """)
-            // Every entry of the template for every record: its number where that was the template's, else the same value.
+            // Copies every index entry of the template for every record, with the record's number in place of the template's.
             let entries = try Row.fetchAll(db, sql: "SELECT field, value FROM entries WHERE name = 'template' ORDER BY field")
             for entry in entries {
                 let isNumber = (entry["value"] as DatabaseValue) == Int64(424_242).databaseValue

@@ -9,9 +9,9 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Reads that take long: who waits for whom.
+/// Long reads, and which requests they delay.
 @Suite struct LongReadTests {
-    /// Work that stays where it is until it is let go.
+    /// Work that blocks until it is released.
     private final class Held: Sendable {
         let begun = Atomic<Int>(0)
         let end = DispatchSemaphore(value: 0)
@@ -39,11 +39,11 @@ import Testing
         for purpose in [LongReadTurns.Purpose.scan, .query] {
             let held = Held()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // More than there are turns: some wait.
+                // More reads than turns, so some must wait.
                 for _ in 0..<(2 * LongReadTurns.limit) {
                     group.addTask { try await store.readAtLength(for: purpose) { _, _ in held.hold() } }
                 }
-                // Those that have their turns, and those that wait for one, are all there.
+                // All reads either have a turn or wait for one.
                 try await Self.eventually {
                     longReads[purpose].waitingCount > 0
                         && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
@@ -54,7 +54,7 @@ import Testing
                 } else {
                     #expect(try await database.usage(of: "Item").records == 1)
                 }
-                // One who goes away while waiting leaves the others their turns.
+                // A waiting read that is cancelled does not affect the others.
                 let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
                 try await Self.eventually { longReads[purpose].waitingCount == others }
                 let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }

@@ -7,12 +7,12 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Queries over all zones of a database, of which there are many.
+/// Queries over all zones of a database with many zones.
 @Suite struct ManyZonesTests {
     private static let zones = (0..<60).map { ZoneID(zoneName: Name("Zone \($0 * 37 % 60)")) }
     private static let recordsInZone = 30
 
-    /// The same records on any engine.
+    /// The same records for any engine.
     private static func fill(_ engine: any RecordEngine) async throws -> any FullDatabase {
         let database = try await engine.full(.private)
         _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
@@ -26,7 +26,7 @@ import Testing
                 ]
                 if number % 7 != 0 { fields["place"] = FieldInput(.location(QueryMaker.location(using: &random))) }
                 if number % 5 != 0 { fields["rank"] = FieldInput(.int64(Int64.random(in: 0..<100_000, using: &random))) }
-                // Names that other zones have too.
+                // Names that also exist in other zones.
                 let name = Name("r\(Int.random(in: 0..<20, using: &random) * 100 + number)")
                 operations.append(RecordOperation(.create, recordName: name, zoneID: zoneID, recordType: "Item", fields: fields))
             }
@@ -76,14 +76,15 @@ import Testing
         await engine.close()
     }
 
-    /// A zone is left as soon as it has nothing before the end of the page that the zones before it filled.
+    /// Reading a zone stops as soon as it can contribute nothing to the page that earlier zones filled.
     @Test(arguments: queries.prefix(4)) func onlyWhatThePageNeedsIsRead(query: Query) async throws {
         let folder = try TemporaryFolder()
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await Self.fill(engine)
         let explanation = try await database.explain(QueryRequest(query, in: .allZones, limit: PageLimit(records: 20)))
         #expect(explanation.recordsReturned == 20)
-        // A page of each zone were 60 times 21. Of zones in any order the k-th has a k-th of a page, and one record tells that no more is wanted.
+        // A full page per zone would be 60 times 21 records. In random order, the k-th
+        // zone contributes about 1/k of a page, plus one record to detect the end.
         #expect(explanation.recordsRead < 400, "\(explanation.recordsRead)")
         await engine.close()
     }

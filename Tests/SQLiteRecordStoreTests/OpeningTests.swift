@@ -10,7 +10,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// When files are made, opened and closed.
+/// When files are created, opened and closed.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OpeningTests {
     private let folder: TemporaryFolder
     private var data: URL { folder.url.appending(path: "data") }
@@ -48,7 +48,7 @@ import Testing
         try await zone(database)
         #expect(try names == [".lock", "iCloud.com.example.C1"])
         #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.zoneID) == [try await database.zones()[1].zoneID])
-        // One that was deleted and made anew is another: tokens of before are not its own.
+        // A container that was deleted and created again refuses earlier tokens.
         let later = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
         try await engine.deleteContainer(database.address.container)
         let anew = try await self.database(engine, 1)
@@ -116,7 +116,7 @@ import Testing
         #expect(await iterator.next() != nil, "who listens hears the commit of a later opening")
         #expect(engine.settings.threads.count <= 8)
         await engine.close()
-        // A new process begins an incarnation of its own, with its first save.
+        // A new process begins its own epoch with its first save.
         let again = try self.engine()
         let database = try await database(again, 0)
         let store = try #require(database as? SQLiteDatabase).store
@@ -128,7 +128,7 @@ import Testing
         await again.close()
     }
 
-    /// Handles of this process on files below a folder.
+    /// The number of this process's open files below a folder.
     private static func openFiles(in folder: URL) -> Int {
         let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         let path = folder.path(percentEncoded: false)
@@ -166,7 +166,7 @@ import Testing
         await engine.close()
     }
 
-    /// Does what clients do who are told to try again later.
+    /// Repeats the work as long as it is told to try again later.
     private static func persistently(_ work: () async throws -> Void) async throws {
         while true {
             do {
@@ -183,7 +183,7 @@ import Testing
         var limits = OpenStores.Limits()
         (limits.unused, limits.all) = (2, 2)
         let engine = try engine(limits)
-        // Each holds its store until all have been answered.
+        // Each task holds its store until all have been answered.
         let held: [(StorePlace, StoreReader)] = try await withThrowingTaskGroup(of: (StorePlace, StoreReader)?.self) { group in
             for number in 0..<6 {
                 group.addTask {
@@ -244,8 +244,7 @@ import Testing
         for number in 0..<20 {
             let database = try await database(engine, number)
             try await zone(database)
-            // All readers at once, each of which stays open.
-            // It meets all readers at once, so all are opened.
+            // Opens all readers, which then stay open.
             try await ReadMeter(try #require(database as? SQLiteDatabase).store).end()
         }
         #expect(Self.openFiles(in: data) <= max(512 / 2 - OpenStores.Limits.reserve / 2, 2 * OpenStores.Limits.handlesPerStore))
@@ -326,7 +325,7 @@ import Testing
         let engine = try engine()
         let database = try await database(engine, 1)
         let place = try #require(database as? SQLiteDatabase).store
-        // Somebody reads at length.
+        // A long read is in progress.
         let held = try await place.enter()
         let codes = await withTaskGroup(of: ServerErrorCode?.self) { group in
             for number in 0..<50 {
@@ -364,7 +363,7 @@ import Testing
             return true
         }
         for await _ in begun.stream {}
-        // Ends the test where those who wait hold all threads.
+        // Ends the test if the waiting tasks block all threads.
         DispatchQueue.global().asyncAfter(deadline: .now() + 20) { end.signal() }
         let waiting = (0..<(2 * ProcessInfo.processInfo.activeProcessorCount)).map { _ in Task { try await database.pull(notes).changes.count } }
         try await Task.sleep(for: .milliseconds(200))
@@ -382,7 +381,7 @@ import Testing
         let database = try await database(first, 1)
         try await zone(database)
         try await database.save("one", in: notes)
-        // As a killed process leaves it: the log is not in the file.
+        // As a killed process leaves it: the log was not checkpointed into the file.
         let copy = folder.url.appending(path: "killed/iCloud.com.example.C1")
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         for end in ["", "-wal"] {

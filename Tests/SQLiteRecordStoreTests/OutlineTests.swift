@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Outlines of a zone in which more changed than is counted one by one.
+/// Outlines of a zone with too many changes to count one by one.
 @Suite struct OutlineTests {
     private static let zone = LargeStore.zone
 
@@ -19,7 +19,7 @@ import Testing
         let database = try await engine.full(.private)
         let store = try #require(database as? SQLiteDatabase).store
         let outlining = try #require(database as? any FeedOutlining)
-        // Holes, changes at the end, deletions that stay and some that are forgotten.
+        // Gaps, changes at the end, deletions that are kept, and some that are forgotten.
         for start in [3000, 7000] {
             let saves = (start..<(start + 150)).map { RecordOperation(.forceUpdate, recordName: Self.name($0), recordType: "Item") }
             for result in try await database.modify(ModifyRequest(saves, zoneID: Self.zone)) { _ = try result.get() }

@@ -2,7 +2,7 @@ import JSON
 import Records
 import TestSupport
 
-/// Makes queries that make sense often enough.
+/// Makes random queries, most of which are valid.
 enum QueryMaker {
     static func query(using random: inout SeededRandom) -> Query {
         let filters = (0..<(Int.random(in: 0..<10, using: &random) < 7 ? Int.random(in: 0...1, using: &random) : 2)).map { _ in filter(using: &random) }
@@ -11,7 +11,7 @@ enum QueryMaker {
     }
 
     static func location(using random: inout SeededRandom) -> Location {
-        // Around the date line and the poles too.
+        // Includes places near the date line and the poles.
         Location(
             latitude: [-90, -45.5, 0, 47.6, 47.7, 89.9, 90].randomElement(using: &random) ?? 0,
             longitude: [-180, -122.3, -122.2, 0, 13.4, 179.9, 180].randomElement(using: &random) ?? 0)

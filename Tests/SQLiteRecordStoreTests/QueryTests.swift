@@ -7,13 +7,13 @@ import StoreScenarios
 import TestSupport
 import Testing
 
-/// Queries while the data moves.
+/// Queries during changes of the data.
 @Suite struct QueryTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// While somebody keeps saving, every record that is not saved meanwhile appears exactly once, whichever way the pages go.
+    /// During saves, every record that is not changed appears exactly once, in either sort direction.
     @Test(arguments: [true, false]) func pagesStayWholeWhileOthersSave(ascending: Bool) async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await QueryItem.fill(engine)

@@ -8,15 +8,15 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Random histories: whatever happens, the SQLite engine answers as the model in memory does.
+/// Random histories: the SQLite engine must answer like the in-memory engine.
 @Suite struct RandomHistoryTests {
     private static func number(_ variable: String) -> UInt64? { ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) } }
 
-    /// 100 histories of 1,000 operations, or as many as `SKYLIGHT_HISTORIES` says. A history is the same whenever its seed is;
-    /// `SKYLIGHT_HISTORY_SEED` plays one alone.
+    /// 100 histories of 1,000 operations, or the number in `SKYLIGHT_HISTORIES`. A
+    /// history only depends on its seed; `SKYLIGHT_HISTORY_SEED` runs a single one.
     private static let seeds: ClosedRange<UInt64> = number("SKYLIGHT_HISTORY_SEED").map { $0...$0 } ?? 1...(number("SKYLIGHT_HISTORIES") ?? 100)
     private static let operations = 1000
-    /// Histories at a time: each keeps some dozen files open.
+    /// The number of histories that run in parallel. Each keeps some dozen files open.
     private static let lanes: UInt64 = 4
 
     @Test(arguments: 0..<lanes)
@@ -24,7 +24,7 @@ import Testing
         for seed in Self.seeds where seed % Self.lanes == lane {
             var history = try History(seed: seed)
             try await history.begin()
-            // What follows the first difference says nothing.
+            // After the first difference, further ones are meaningless.
             for step in 0..<Self.operations where !history.hasDiffered {
                 try await history.step(step)
             }
@@ -43,18 +43,18 @@ private struct History {
     private let model: InMemoryRecordEngine
     private var engine: SQLiteRecordEngine
     private let cascadeLimits: CascadeLimits
-    /// Tokens of any age: the same place in both engines.
+    /// Tokens of various ages, each pair for the same position in both engines.
     private var tokens: [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
 
-    // Names in composed and decomposed form, with quotes, and in an order that differs between bytes and characters.
+    // Names in composed and decomposed form, with quotes, and whose order differs between bytes and characters.
     private static let names: [Name] = [
         "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2", "A3",
-        // In the public database, those of users: two who come, and one who never does.
+        // User record names for the public database: two users who appear, and one who never does.
         ada.userRecordName, grace.userRecordName, "_ffffffffffffffffffffffffffffffff",
     ]
-    /// Refused, whatever is asked.
+    /// Names that are always refused.
     private static let impossibleNames: [Name] = ["nul\u{0}in it", "a\u{0}", "\u{1}\u{1F}\t", ""]
-    /// Few enough that histories come to their end.
+    /// Small limits, so that journals reach them.
     private static let journal = JournalLimits(days: 1, versions: 6)
     private static let zones: [Name] = ["Red", "Green", "Blue"]
     private static let words = [
@@ -68,7 +68,7 @@ private struct History {
         folder = try TemporaryFolder()
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
         let clock = clock
-        // In most histories the most part of a cascade goes on beside the saves.
+        // In most histories, most of a cascade happens between the saves.
         let limits = [CascadeLimits(), CascadeLimits(recordsInRequest: 0, recordsInStep: 1), CascadeLimits(recordsInRequest: 2, recordsInStep: 2)]
         cascadeLimits = limits[Int(seed % 3)]
         model = InMemoryRecordEngine(journal: Self.journal, cascadeLimit: cascadeLimits.recordsInRequest, clock: { clock.now() })
@@ -80,7 +80,7 @@ private struct History {
             folder: folder, journal: journal, logLimits: WriteAheadLogLimits(), cascadeLimits: cascadeLimits, clock: { clock.now() })
     }
 
-    /// Most queries should run, so the types begin with what just-in-time schema never gives: an index on recordName.
+    /// Most queries should be valid, so the types begin with an index on recordName, which saves never add.
     func begin() async throws {
         for engine in [model, engine] as [any RecordEngine] {
             _ = try await engine.full(.private).edit([
@@ -130,7 +130,7 @@ private struct History {
             let kind = RecordOperation.Kind.allCases.randomElement(using: &random) ?? .create
             var tag: String?
             if kind.checksTag, Int.random(in: 0..<8, using: &random) > 0 {
-                // On both engines, for to ask for a user's record may make it.
+                // Asked on both engines, because reading a user's record may create it.
                 let asked = RecordID(recordName: name, zoneID: zone)
                 try await compare(index, scope, caller, "\(asked)") { try await $0.fetch([asked], desiredKeys: nil) }
                 let known = try? await model.full(scope, as: caller).fetch([asked], desiredKeys: nil)
@@ -147,8 +147,7 @@ private struct History {
         try await StoreRecount.settleCascades(engine.full(.private))
     }
 
-    /// Saves a field of assets: fresh ones, one with a receipt that was used before, and what other records hold. Each engine has its own
-    /// tickets, so each gets its own request.
+    /// Saves asset fields: new assets, one with a used receipt, and assets of other records. Each engine has its own tickets, so the requests differ.
     private mutating func saveAssets(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
         let name = Self.names.randomElement(using: &random) ?? "a"
@@ -176,14 +175,14 @@ private struct History {
         }
     }
 
-    /// Strikes unused files off at times, and looks at what is left and where it is used.
+    /// Sometimes strikes unused files off, and compares the remaining files and their uses.
     private mutating func sweepAssets(_ index: Int) async throws {
         let (scope, caller, _) = anyPlace()
         let strikes = Bool.random(using: &random)
         if Bool.random(using: &random) { clock.advance(AssetTickets.receiptLifetime) }
         let moment = clock.now()
         let files = (1...4).compactMap { checksum($0) }
-        // The rows of zones that ended go bit by bit; here they are waited for.
+        // Waits until the rows of deleted zones are removed, which happens gradually.
         while !(try await StoreRecount.hasSwept(engine.full(.private))) { try await Task.sleep(for: .milliseconds(1)) }
         try await compareEngines(index, "sweep") { engine in
             let ledger = try await engine.ledger()
@@ -203,7 +202,7 @@ private struct History {
         }
     }
 
-    /// Reads what became of a record, and at times brings an earlier version of it back.
+    /// Reads the journal of a record, and sometimes restores an earlier version.
     private mutating func readJournal(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
         let name = Int.random(in: 0..<30, using: &random) == 0 ? Self.impossibleNames.randomElement(using: &random) : Self.names.randomElement(using: &random)
@@ -324,7 +323,7 @@ private struct History {
         }
     }
 
-    /// The owner says which roles a user has.
+    /// The owner sets the roles of a user.
     private mutating func giveRoles(_ index: Int) async throws {
         let user = Bool.random(using: &random) ? ada.userRecordName : grace.userRecordName
         let roles = (["Editors", "Readers"] as [Name]).filter { _ in Bool.random(using: &random) }
@@ -353,7 +352,7 @@ private struct History {
         if Bool.random(using: &random) { request.through = Int64.random(in: 0...2000, using: &random) }
         try await compare(index, scope, caller, "\(request)") { database in
             var outline = try await (database as? any FeedOutlining)?.outline(request)
-            // Each engine has tokens of its own.
+            // The engines have different tokens.
             for index in outline?.stretches.indices ?? 0..<0 where outline?.stretches[index].token != nil {
                 outline?.stretches[index].token = ChangeToken(bytes: [])
             }
@@ -364,7 +363,7 @@ private struct History {
     private mutating func reopen() async throws {
         await engine.close()
         engine = try Self.open(folder.url, cascadeLimits, clock)
-        // A file knows those who saved. Who only came is known until the engine is closed, so all come again.
+        // A file only keeps users who saved; users who only connected are forgotten on closing. So all connect again.
         for caller in [ada, grace] {
             _ = try await model.full(.private, as: caller)
             _ = try await engine.full(.private, as: caller)
@@ -421,7 +420,7 @@ private struct History {
 
     private mutating func anyText() -> String {
         if Int.random(in: 0..<12, using: &random) == 0 {
-            // Longer than an entry holds: equal at first, different at the end.
+            // Longer than an index entry: equal at first, different at the end.
             return String(repeating: "long ", count: 210) + (Bool.random(using: &random) ? "a" : "b")
         }
         return Self.words.randomElement(using: &random) ?? ""
@@ -438,7 +437,7 @@ private struct History {
         expect(index, expected, found, what())
     }
 
-    /// The same, for what is done with an engine.
+    /// Compares an operation on the engines themselves.
     private mutating func compareEngines<Value: Equatable>(
         _ index: Int, _ what: @autoclosure () -> String, _ body: (any LedgerEngine) async throws -> Value
     ) async throws {
@@ -447,7 +446,7 @@ private struct History {
         expect(index, expected, found, what())
     }
 
-    // Values are compared as they are: to write them out takes longer than all the rest.
+    // Values are compared directly, because formatting them takes longer than everything else.
     private mutating func expect<Value: Equatable>(
         _ index: Int, _ expected: Result<Value, RecordError>, _ found: Result<Value, RecordError>, _ what: @autoclosure () -> String
     ) {
@@ -465,7 +464,7 @@ private struct History {
     }
 }
 
-// What two engines must agree on: all but their tokens.
+// The results on which both engines must agree: everything except tokens.
 
 private struct ZonePage: Equatable {
     let zoneID: ZoneID

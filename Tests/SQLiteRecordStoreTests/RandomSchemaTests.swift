@@ -8,12 +8,12 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Random changes of the schema among saves, queries and pulls: the SQLite engine answers as the model in memory does, whether indexes are
-/// built at once or in the background, and its rows are always those of its records.
+/// Random schema changes among saves, queries and pulls: the SQLite engine answers like the in-memory
+/// engine, with indexes built at once or in the background, and its index rows always match its records.
 @Suite struct RandomSchemaTests {
     private static func number(_ variable: String) -> UInt64? { ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) } }
 
-    /// `SKYLIGHT_SCHEMA_HISTORIES` asks for more histories, `SKYLIGHT_HISTORY_SEED` for one alone.
+    /// Set `SKYLIGHT_SCHEMA_HISTORIES` for more histories, or `SKYLIGHT_HISTORY_SEED` for a single one.
     private static let seeds: ClosedRange<UInt64> = number("SKYLIGHT_HISTORY_SEED").map { $0...$0 } ?? 1...(number("SKYLIGHT_SCHEMA_HISTORIES") ?? 16)
     private static let lanes: UInt64 = 2
 
@@ -112,7 +112,7 @@ private struct SchemaHistory {
     private mutating func edit(_ index: Int) async throws {
         let edits = (0..<(Int.random(in: 0..<3, using: &random) == 0 ? 3 : 1)).map { _ in anyEdit() }
         let reason = SchemaHistoryEntry.Reason.allCases.randomElement(using: &random) ?? .edit
-        // Waiting or not must not show in the end.
+        // Waiting must not affect the result.
         let waits = Bool.random(using: &random)
         try await compare(index, "\(edits)") { try await $0.edit(edits, because: reason, waitingForIndexes: waits) }
     }
@@ -196,7 +196,7 @@ private struct SchemaHistory {
     private mutating func lookAround(_ index: Int) async throws {
         try await compare(index, "schema") { try await $0.schema() }
         try await compare(index, "history") { database in
-            // Entries are numbered as they come in both.
+            // Both engines number history entries in order.
             try await database.schemaHistory(before: nil, limit: 5).map { "\($0.timestamp.milliseconds) \($0.userRecordName) \($0.reason) \($0.changes)" }
         }
         for zone in Self.zones {
@@ -209,7 +209,7 @@ private struct SchemaHistory {
         try await recount(index)
     }
 
-    /// In the middle of a build too: what is there must fit.
+    /// The rows must be consistent even in the middle of a build.
     private mutating func recount(_ index: Int) async throws {
         let database = try await engine.full(.private)
         let problems = try await IndexRecount.problems(of: database) + StoreRecount.problems(of: database)

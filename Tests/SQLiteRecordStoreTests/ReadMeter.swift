@@ -5,9 +5,9 @@ import Synchronization
 
 @testable import SQLiteRecordStore
 
-/// What reads cost: steps of SQLite's virtual machine, and pages it asked for. The same on every machine, however fast.
+/// The cost of reads: steps of SQLite's virtual machine, and pages requested. It does not depend on the speed of the machine.
 ///
-/// Connections point at the meter until it is told to end.
+/// The connections refer to the meter until ``end()``.
 final class ReadMeter: Sendable {
     struct Cost: Equatable {
         var steps: Int
@@ -15,11 +15,11 @@ final class ReadMeter: Sendable {
     }
 
     private let steps = Mutex(0)
-    /// The readers' connections, as addresses.
+    /// The addresses of the readers' connections.
     private let connections = Mutex<[UInt]>([])
     private let pool: DatabasePool
 
-    /// Meets all readers of a store at once, so that none escapes.
+    /// Uses all readers of a store at once, so that every one is measured.
     init(_ store: StorePlace) async throws {
         pool = try store.pool
         let readers = pool.configuration.maximumReaderCount
@@ -51,18 +51,18 @@ final class ReadMeter: Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// What a read costs when it is not the first of its kind. Nobody else must read meanwhile.
+    /// The cost of a repeated read. No other reads may run meanwhile.
     func cost(of read: () async throws -> Void) async throws -> Cost {
         try await read()
         steps.withLock { $0 = 0 }
         let before = pages()
         try await read()
-        // The pool takes its connection back when the reading is over, perhaps a moment after the answer.
+        // The connection returns to the pool when the read ends, possibly a moment after the answer.
         try await pool.barrierWriteWithoutTransaction { _ in }
         return Cost(steps: steps.withLock { $0 }, pages: pages() - before)
     }
 
-    /// Pages asked for so far, in the cache or not.
+    /// The number of pages requested so far, cached or not.
     private func pages() -> Int {
         connections.withLock { connections in
             connections.reduce(0) { sum, connection in

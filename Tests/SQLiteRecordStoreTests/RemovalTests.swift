@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Removing a type or a field of many records: in steps, between which others save.
+/// Removing a type or a field with many records: in steps, with saves in between.
 @Suite struct RemovalTests {
     private static let red = ZoneID(zoneName: "Red")
     private let folder: TemporaryFolder
@@ -25,7 +25,7 @@ import Testing
         return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
-    /// 120 records of `Item` in two zones, each with a file's worth of values, and one of `Other`.
+    /// 120 records of `Item` in two zones, each with a number, a text and a reference, and one record of `Other`.
     private func filled(_ engine: SQLiteRecordEngine, _ gate: WorkGate) async throws -> any FullDatabase {
         gate.open()
         let database = try await engine.full(.private)
@@ -77,7 +77,7 @@ import Testing
         let token = try await database.pull(Self.red, pageSize: 200).token
         let edit = Task { try await database.edit([.removeType("Item")]) }
         try await gate.allow(2)
-        // Two steps of no more than 20: the rest is there, and so is the type, which a save may use.
+        // Two steps of at most 20 records: the rest still exists, and so does the type, so saves may use it.
         #expect(try await 80..<120 ~= items(database))
         try await check(database)
         try await database.save("late", in: Self.red, ["number": .int64(7), "text": .string("late words")])
@@ -102,7 +102,7 @@ import Testing
         let edit = Task { try await database.edit(["text", "link", "note"].map { .removeField($0, in: "Item") }) }
         try await gate.allow(3)
         try await check(database)
-        // Behind and before the record that the removal stands at, and in a zone of its own.
+        // Records before and after the current position of the removal, and one in a new zone.
         let late = ZoneID(zoneName: "Late")
         _ = try await database.modifyZones([.create(late)])
         for (name, zone) in [("r1", ZoneID.default), ("r59", Self.red), ("new", late)] as [(Name, ZoneID)] {
@@ -117,7 +117,7 @@ import Testing
                 #expect(try result.get().fields.decoded().map(\.name) == ["number"])
             }
         }
-        // Nobody is told but of the save.
+        // Only the save appears in the feed.
         #expect(try await database.pull(Self.red, since: token, pageSize: 200).changes.count == 1)
         try await settleSweep(database)
         try await check(database)
@@ -127,7 +127,7 @@ import Testing
         await engine.close()
     }
 
-    /// A server that stops in the middle leaves a store that fits together, and a removal that is done again.
+    /// A server that stops in the middle leaves a consistent store, and the removal can be repeated.
     @Test(arguments: [[SchemaEdit.removeType("Item")], [.removeField("text", in: "Item")]])
     func oneThatDidNotEndIsDoneAgain(edits: [SchemaEdit]) async throws {
         let gate = WorkGate()

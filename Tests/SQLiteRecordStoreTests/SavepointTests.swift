@@ -9,13 +9,13 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Long batches: what they must be able to undo is kept in a file.
+/// Long batches: their undo data is kept in a file.
 @Suite struct SavepointTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// In memory SQLite would go through all of it after every statement.
+    /// In memory, SQLite would traverse all of it after every statement.
     @Test func theWriterKeepsItsSavepointsInFiles() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let store = try #require(try await engine.withZone() as? SQLiteDatabase).store
@@ -24,7 +24,7 @@ import Testing
         await engine.close()
     }
 
-    /// SQLite looks at the folder each time that it makes a file, so it finds another one when this is gone.
+    /// SQLite looks up the folder for each temporary file, so it finds another one if this folder is gone.
     @Test func aLongBatchIsUndoneAsAWhole() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.withZone()

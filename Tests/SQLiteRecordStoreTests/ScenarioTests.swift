@@ -4,7 +4,7 @@ import StoreScenarios
 import TestSupport
 import Testing
 
-/// What the door promises, on the engines of this machine.
+/// The promises of the storage interface, on the local engines.
 @Suite struct ScenarioTests {
     @Test(arguments: Scenario.modifying)
     func modifying(scenario: Scenario) async throws { try await play(scenario) }

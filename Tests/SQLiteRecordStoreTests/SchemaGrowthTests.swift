@@ -11,7 +11,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// A type that a save makes costs what it is, however many others there are.
+/// The cost of a new type does not depend on the number of existing types.
 @Suite struct SchemaGrowthTests {
     private let folder: TemporaryFolder
 
@@ -20,13 +20,13 @@ import Testing
     @Test func aNewTypeLooksAtNoOther() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
-        // The first save makes the file.
+        // The first save creates the file.
         try await database.save("first")
         let store = try #require(database as? SQLiteDatabase).store
         let writer = StepCounter()
         try await store.pool.writeWithoutTransaction { writer.watch($0) }
         let readers = try await ReadMeter(store)
-        /// The steps of the writer for a save that makes a type, and those of a reader for the first look at it.
+        /// The writer's steps for a save that adds a type, and a reader's steps for the first read after it.
         func cost(_ round: Int) async throws -> [Int] {
             try await database.save("warm\(round)", type: Name("Warm\(round)"), ["number": .int64(1), "text": .string("a")])
             writer.reset()
@@ -52,7 +52,7 @@ import Testing
             #expect(try await database.outcomes(operations).allSatisfy { $0 == nil })
         }
         let many = try await cost(2)
-        // Counts of records by type are pages with more rows, the search in which takes a step more now and then.
+        // The record counts by type grow with the number of types, so a search in them may take a few more steps.
         #expect(abs(many[0] - few[0]) < 50, "the writer's steps with few types and with 600 more: \(few[0]) and \(many[0])")
         #expect(abs(many[1] - few[1]) < 50, "a reader's steps with few types and with 600 more: \(few[1]) and \(many[1])")
         #expect(try await database.schemaHistory(before: nil, limit: 3).map(\.changes).allSatisfy { $0.count == 1 })
@@ -63,7 +63,7 @@ import Testing
     }
 }
 
-/// Steps of SQLite's virtual machine on one connection.
+/// Counts the steps of SQLite's virtual machine on one connection.
 private final class StepCounter: Sendable {
     private let steps = Mutex(0)
 

@@ -8,9 +8,9 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// What must not cost more in a large store than in a small one: counted, not timed.
+/// Operations whose cost must not grow with the store, measured in steps instead of time.
 @Suite(.serialized) struct SpeedLawTests {
-    /// Records of the large store; `SKYLIGHT_LARGE_STORE` asks for more.
+    /// The number of records in the large store; set `SKYLIGHT_LARGE_STORE` for more.
     private static let large = ProcessInfo.processInfo.environment["SKYLIGHT_LARGE_STORE"].flatMap { Int($0) } ?? 1_000_000
     private static let limit = 1.15
 
@@ -49,7 +49,7 @@ import Testing
                 #expect(page.changes.count == 10 && !page.moreComing)
             }
         }
-        // An outline costs by its stretches, and by the kept counts of a thousand positions each.
+        // The cost of an outline depends on its stretches, and on the stored counts per thousand positions.
         guard let outlining = large.database as? any FeedOutlining else { throw RecordError(.internalError, "no outlines") }
         let outline = try await outlining.outline(FeedOutlineRequest(LargeStore.zone))
         #expect(outline.stretches.reduce(0) { $0 + $1.changes } == Self.large && (2...80).contains(outline.stretches.count))
@@ -58,7 +58,7 @@ import Testing
         _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
         let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
         let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]
-        // Those with a filter go by the composite index.
+        // Queries with a filter use the composite index.
         for (filters, sorts) in [([], []), ([], up), ([], down), (text, up), (text, down)] {
             let query = Query(recordType: "Item", filters: filters, sorts: sorts)
             let deep = try await page(of: large, at: 0.9, query)
@@ -82,7 +82,7 @@ import Testing
         #expect(Double(large.pages) <= Double(small.pages) * Self.limit, "\(what): \(large) against \(small)")
     }
 
-    /// Reads a page of 50 that begins at a part of the whole.
+    /// Reads a page of 50 that begins at a fraction of the whole.
     private func page(of subject: Subject, at depth: Double, _ query: Query) async throws -> () async throws -> Void {
         let zoneID = try await subject.database.fetchZones([LargeStore.zone])[0].get().zoneID
         let resolved = try ResolvedQuery(query, in: try await subject.database.schema())

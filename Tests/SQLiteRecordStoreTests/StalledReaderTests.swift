@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// Readers that take their time, and a writer that must neither wait for them nor keep a log for them.
+/// Slow readers must neither delay the writer nor keep the log from being reset.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct StalledReaderTests {
     private let folder: TemporaryFolder
     private let disk: WatchedFolder
@@ -19,7 +19,7 @@ import Testing
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
     }
 
-    /// What the tasks of one test tell each other.
+    /// Signals between the tasks of a test.
     private final class Talk: Sendable {
         let isOver = Mutex(false)
         let events = Mutex<[String]>([])
@@ -30,9 +30,9 @@ import Testing
         return (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0
     }
 
-    /// 50 clients in the middle of a playback: some have stopped reading, some go on, some begin anew all the time.
+    /// 50 clients in the middle of a playback: some are stalled, some continue, some keep starting over.
     @Test func theLogStaysBoundedUnderConstantLoad() async throws {
-        // A sixteenth of the limits of a real store, and so of the 64 MiB that its log may have.
+        // A sixteenth of the regular limits, and so of the 64 MiB limit of the log.
         let limits = WriteAheadLogLimits(checkpoint: 512, restart: 768)
         let engine = try SQLiteRecordEngine(folder: folder.url, logLimits: limits, clock: Timestamp.now)
         let database = try await engine.withZone()
@@ -72,7 +72,7 @@ import Testing
         await engine.close()
     }
 
-    /// A save is done before those who read long are.
+    /// A save does not wait for long reads.
     @Test func noReaderBlocksTheWriter() async throws {
         let engine = try await LargeStore.make(records: 30_000, in: folder.url)
         let database = try await engine.full(.private)
@@ -80,14 +80,14 @@ import Testing
         let (saves, pages) = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             for _ in 0..<6 {
                 group.addTask {
-                    // Pages of the whole zone, over and over, until the savers are done.
+                    // Pages of the whole zone, repeatedly, until the savers are done.
                     var pages = 0
                     var token: ChangeToken?
                     while !talk.isOver.withLock({ $0 }) {
                         let page = try await database.zoneChanges(ZoneChangesRequest(LargeStore.zone, since: token))
                         token = page.moreComing ? page.syncToken : nil
                         pages += 1
-                        // As between two requests of a client.
+                        // The pause between two requests of a client.
                         await Task.yield()
                     }
                     return (0, pages)
@@ -104,7 +104,7 @@ import Testing
         await engine.close()
     }
 
-    /// An index of a large zone is built while others save: they are done long before it is.
+    /// Saves finish long before the build of an index of a large zone.
     @Test func anIndexBuildDoesNotBlockSaves() async throws {
         let engine = try await LargeStore.make(records: 30_000, in: folder.url)
         let database = try await engine.full(.private)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// How much is stored, where something is wrong or very much is there.
+/// Storage totals with damaged data and with very much data.
 @Suite struct StorageTests {
     private let folder: TemporaryFolder
 
@@ -44,7 +44,7 @@ import Testing
             for result in try await database.modifyZones(zones) { _ = try result.get() }
         }
         let many = try await [meter.cost { _ = try await measuring.storage(limit: 5) }, meter.cost { _ = try await summing.summaries(limit: 5, changes: 10) }]
-        // The zones are listed; of each only what it holds is looked up, and nothing more of those beyond the limit.
+        // All zones are listed. For each only its totals are read, and for zones beyond the limit nothing more.
         #expect(many[0].steps < few[0].steps + 1000 * 80, "\(few) \(many)")
         #expect(many[1].steps < few[1].steps + 1000 * 12, "\(few) \(many)")
         #expect(try await summing.summaries(limit: 5, changes: 10).left == 996)

@@ -12,6 +12,6 @@ extension StorePlace {
         }
     }
 
-    /// Whether nothing was saved yet, so that there is no file.
+    /// True if nothing was saved yet, so that there is no file.
     var isAbsent: Bool { (try? StoreInspection.look(at: key, in: settings.folder)) == .nothing }
 }

@@ -3,18 +3,18 @@ import RecordStore
 
 @testable import SQLiteRecordStore
 
-/// Counts anew what a store keeps counted, and looks whether its tables fit together.
+/// Recomputes the stored totals, and checks the consistency of the tables.
 enum StoreRecount {
-    /// Empty when everything fits.
+    /// Empty if everything is consistent.
     static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLiteDatabase else { return ["not a SQLite store"] }
         try await database.store.prepare()
-        // Nothing was saved, so there is nothing to count.
+        // Nothing was saved yet, so there is no file.
         if database.store.isAbsent { return [] }
         return try await database.store.pool.read { try problems($0) }
     }
 
-    /// Whether nothing is left in the tables of zones that ended.
+    /// True if no rows of deleted zones are left.
     static func hasSwept(_ database: any RecordDatabase) async throws -> Bool {
         guard let database = database as? SQLiteDatabase else { return true }
         return try await database.store.pool.read { db in
@@ -22,13 +22,13 @@ enum StoreRecount {
         }
     }
 
-    /// Deleted records whose referrers are still to fall.
+    /// The number of deleted records whose referrers are still to be deleted.
     static func cascades(_ database: any RecordDatabase) async throws -> Int {
         guard let database = database as? SQLiteDatabase else { return 0 }
         return try await database.store.pool.read { try CascadeRows.count($0) }
     }
 
-    /// Returns when all that was to fall with deleted records has fallen.
+    /// Returns when all cascades are complete.
     static func settleCascades(_ database: any RecordDatabase) async throws {
         while try await cascades(database) > 0 { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -37,7 +37,7 @@ enum StoreRecount {
         var problems: [String] = []
         let integrity = try String.fetchAll(db, sql: "PRAGMA integrity_check")
         if integrity != ["ok"] { problems.append("integrity_check: \(integrity.prefix(3))") }
-        // The rows of a zone that ended go bit by bit, its counts at the end.
+        // The rows of a deleted zone are removed gradually, its counts last.
         let living = "zone IN (SELECT number FROM zones WHERE state = 0)"
         for (what, kept, counted) in [
             (

@@ -7,7 +7,7 @@ import StoreScenarios
 import TestSupport
 import Testing
 
-/// Deletions that are forgotten after a time, and the tokens that this expires.
+/// Deletions that are forgotten after a time, and the tokens that expire with them.
 @Suite struct TokenLifetimeTests {
     private let clock = TestClock()
     private let folder: TemporaryFolder
@@ -20,7 +20,7 @@ import Testing
         try SQLiteRecordEngine(folder: folder.url, tokenLifetime: .seconds(30 * 86_400), clock: { [clock] in clock.now() })
     }
 
-    /// Waits for what is done in the background after an opening.
+    /// Waits for background work after opening.
     private func until(_ condition: () async throws -> Bool) async throws {
         for _ in 0..<500 {
             if try await condition() { return }
@@ -56,7 +56,7 @@ import Testing
         #expect(explainedLater.standing == .good && explainedLater.changesAfter == 1)
         let all = try await database.pull(notes).changes.map(\.record.recordID.recordName)
         #expect(all == ["kept"])
-        // What is outlined has no tokens that would be refused.
+        // All tokens of the outline are accepted.
         guard let outlining = database as? any FeedOutlining else { throw RecordError(.internalError, "no outlines") }
         let outline = try await outlining.outline(FeedOutlineRequest(notes, stretches: 1000))
         #expect(outline.floor == explainedLater.position && outline.stretches.filter { $0.changes > 0 }.count == 2)
@@ -87,7 +87,7 @@ import Testing
         var database = try await engine.withZone()
         for index in 0..<6 { try await database.save(Name("r\(index)"), in: notes) }
         try await database.delete("r5", in: notes)
-        // A first pull skips deletions that were there when it began, so that they are forgotten is nothing to it.
+        // A first pull skips earlier deletions, so their removal does not affect it.
         let page = try await database.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 2)))
         #expect(page.moreComing)
         clock.advance(31 * day)

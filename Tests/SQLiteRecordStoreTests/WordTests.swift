@@ -10,7 +10,7 @@ import Testing
 
 @testable import SQLiteRecordStore
 
-/// The words of long texts: found before the writer takes the request up, and written a field at a time.
+/// The words of long texts: they are found before the writer handles the request, and written field by field.
 @Suite struct WordTests {
     private let folder: TemporaryFolder
 
@@ -36,7 +36,7 @@ import Testing
         #expect(try await prepared("Item", "title", "short") == 0, "not worth it")
     }
 
-    /// Texts that go are cut beforehand as those that come are: on the writer nothing is left to cut.
+    /// Texts that are replaced or deleted are cut beforehand too, so that the writer has none left to cut.
     @Test func textsThatAreReplacedOrDeletedAreCutBeforehand() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
@@ -52,7 +52,7 @@ import Testing
             #expect(words.count == 6, "five that go and one that comes")
             #expect(try await bytesCut(by: request, words, in: database) == 0)
         }
-        // What is put off is done all the same.
+        // A postponed request is still completed.
         #expect(try await database.outcomes(update.operations).allSatisfy { $0 == nil })
         #expect(try await bytesCut(by: deletion, .none, in: database) == 25, "short texts are not worth it")
         for name in names { try await database.save(name, ["text": .string(Self.text(0..<3000))]) }
@@ -62,7 +62,7 @@ import Testing
         await engine.close()
     }
 
-    /// Records that fall with one that is deleted are not put off for: when their texts are long, all but the first fall beside the saves.
+    /// Cascaded deletions do not postpone the request. If their texts are long, all but the first happen between the saves.
     @Test func longTextsFallBesideTheSaves() async throws {
         let gate = WorkGate()
         var limits = CascadeLimits()
@@ -83,7 +83,7 @@ import Testing
         await engine.close()
     }
 
-    /// Bytes of text that the writer cuts itself for a request, which is undone; `nil` when it is put off.
+    /// The bytes of text that the writer cuts itself for a request, which is rolled back; `nil` if the request is postponed.
     private func bytesCut(by request: ModifyRequest, _ prepared: PreparedWords, in database: any RecordDatabase) async throws -> Int? {
         let sqlite = try #require(database as? SQLiteDatabase)
         let (view, tickets, now) = (sqlite.view, try sqlite.store.assetTickets, sqlite.store.clock())
@@ -121,7 +121,7 @@ import Testing
         await engine.close()
     }
 
-    /// An index that is dropped, and one that is added, between the request and its turn.
+    /// An index is dropped, and another one added, between the arrival of the request and its turn.
     @Test func theSchemaDecidesWhenTheRequestHasItsTurn() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
@@ -136,7 +136,7 @@ import Testing
         await engine.close()
     }
 
-    /// How many statements the writer runs on the table meanwhile: it may have other work beside.
+    /// The number of statements that the writer runs on this table, because it may have other work.
     private func statements(in database: any RecordDatabase, _ body: () async throws -> Void) async throws -> Int {
         guard let store = (database as? SQLiteDatabase)?.store else { return 0 }
         let count = Mutex(0)

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Holds the background work on indexes before each step, so that a test can look at it halfway.
+/// Holds background work before each step, so that a test can inspect it halfway.
 final class WorkGate: Sendable {
     private struct State {
-        /// Steps that may still be done; `nil` when all may.
+        /// The number of steps that may still run; `nil` for no limit.
         var allowed: Int? = 0
         var isHeld = false
     }
 
     private let state = Mutex(State())
 
-    /// Where the work waits. It goes on when its task is cancelled.
+    /// Waits for permission. Returns when its task is cancelled.
     func wait() async {
         while !Task.isCancelled {
             let mayGo = state.withLock { state in
@@ -24,7 +24,7 @@ final class WorkGate: Sendable {
         state.withLock { $0.isHeld = false }
     }
 
-    /// Lets some steps be done, and returns when they are, or nothing is left to do.
+    /// Allows some steps, and returns when they are done or no work is left.
     func allow(_ steps: Int, unless isOver: () async throws -> Bool = { false }) async throws {
         state.withLock { ($0.allowed, $0.isHeld) = (steps, false) }
         while !state.withLock({ $0.isHeld }) {

@@ -3,7 +3,7 @@ public import RecordStore
 internal import Records
 public import Testing
 
-/// Records refer to files that are there, and that they were given. Played on engines that keep a ledger of files.
+/// Records only refer to files that exist and that they were granted. For engines with an asset ledger.
 public enum AssetScenarios {
     public struct Story: Sendable, CustomTestStringConvertible {
         public let name: String
@@ -19,7 +19,7 @@ public enum AssetScenarios {
 
     public static let all = granting + saving + using
 
-    // MARK: Leave to upload
+    // MARK: Upload grants
 
     private static let granting: [Story] = [
         .init("a slot gets a ticket of its own, and a record without a name gets one") { engine, clock in
@@ -42,7 +42,7 @@ public enum AssetScenarios {
             #expect(grants[1].failure?.reason == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING")
             let nameless = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
             #expect(nameless[0].failure?.code == .badRequest)
-            // As a save would be refused.
+            // Refused for the same reasons as a save.
             let users = try await database.grantUploads([AssetSlot(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
             #expect(users[0].failure?.code == .accessDenied)
             let nowhere = await refusal { _ = try await database.grantUploads(slots, in: ZoneID(zoneName: "Nowhere")) }
@@ -73,7 +73,7 @@ public enum AssetScenarios {
             let saved = try await database.save("r", in: notes, ["file": .asset(asset)])
             #expect(try saved.fields.assets().map(\.asset.receipt) == [nil])
             #expect(try saved.fields.assets().map(\.asset.wrappingKey) == ["key"])
-            // The same save again, as after an answer that was lost; and the asset as a read gives it.
+            // The same save again, as after a lost answer, and the asset as a read returns it.
             try await database.save("r", in: notes, ["file": .asset(asset)])
             try await database.save("r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
             try await database.save("r", as: .forceReplace, in: notes)
@@ -272,7 +272,7 @@ public enum AssetScenarios {
             #expect(try await count() == 0)
             try await database.save("b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
             _ = try await database.modifyZones([.delete(notes)])
-            // The rows of a zone that ended may be removed a little later.
+            // The rows of a deleted zone may be removed a little later.
             while try await count() != 0 { try await Task.sleep(for: .milliseconds(5)) }
         },
         .init("a file is struck off when nothing has used it since, and not before") { engine, clock in

@@ -2,12 +2,12 @@ public import JSON
 public import RecordStore
 public import Records
 
-// Uploads without bytes: what the stories need of an asset store is that its files are in the ledger.
+// Uploads without bytes: the scenarios only need the files in the asset ledger.
 
 /// An engine that keeps a ledger of files.
 public typealias LedgerEngine = RecordEngine & AssetKeeping
 
-/// The checksum of a file that is told apart from others by a number.
+/// The checksum of a numbered file.
 public func checksum(_ number: UInt8) -> FileChecksum? {
     FileChecksum(bytes: [number] + Array(repeating: 0, count: FileChecksum.length - 1))
 }
@@ -17,10 +17,10 @@ extension AssetKeeping {
         try await assetLedger(address(.private).container, environment)
     }
 
-    /// What an upload of a file answers.
+    /// The asset that an upload returns.
     /// - Parameters:
-    ///   - number: tells the file from others; it is `number` times ten bytes long.
-    ///   - record: the record that it is uploaded for, in the field `file`.
+    ///   - number: identifies the file, whose size in bytes is ten times the number.
+    ///   - record: the record with the asset in its field `file`.
     public func upload(
         _ number: UInt8, for record: Name, field: Name = "file", type: Name = "Item", in zoneID: ZoneID? = notes, _ scope: DatabaseScope = .private,
         as caller: Caller = ada, at now: Timestamp

@@ -2,9 +2,9 @@ public import RecordStore
 public import Records
 internal import JSON
 
-// Who and what the stories are about.
+// The users and zones of the scenarios.
 
-/// User record names have the form that servers know them by: `_` and 32 hexadecimal digits.
+/// User record names have the format that servers require: `_` and 32 hexadecimal digits.
 public let ada = Caller(userRecordName: "_ada00000000000000000000000000000", deviceID: "iPhone")
 public let grace = Caller(userRecordName: "_9ace0000000000000000000000000000", deviceID: "Mac")
 public let mary = Caller(userRecordName: "_3a470000000000000000000000000000")
@@ -16,7 +16,7 @@ public func address(_ scope: DatabaseScope, _ environment: Environment = .develo
     return DatabaseAddress(container: container, environment: environment, scope: scope)
 }
 
-/// A database with everything that engines can do.
+/// A database with all capabilities of an engine.
 public typealias FullDatabase = RecordDatabase & SchemaEditing & TokenExplaining & TokenExpiring & ZonePurging & ZoneSharing & ReferenceTracing
     & RecordCounting & RecordListing & RecordJournalling & CommitSignalling & QueryExplaining & QueryStatisticsKeeping & SchemaMeasuring
 

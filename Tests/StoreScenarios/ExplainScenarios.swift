@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Explanations, statistics, usage and composite indexes: what they say and do is the same on every engine, except how much an engine reads.
+/// Explanations, statistics, usage and composite indexes. They are the same on every engine, except for the amount read.
 enum ExplainScenarios {
     static let all: [Scenario] = [
         .init("an explanation of a refused query names all that it lacks, and reads nothing") { engine, _ in
@@ -29,7 +29,7 @@ enum ExplainScenarios {
             #expect(missing.map(\.clause) == ["filter author EQUALS", "filter year GREATER_THAN", "sort createdTimestamp ascending"])
             #expect(explanation.entriesRead == 0 && explanation.recordsRead == 0 && explanation.recordsReturned == 0)
             #expect(explanation.statements.isEmpty && explanation.advice.isEmpty)
-            // Nothing of what there is to know stands in the way of asking again with the indexes.
+            // With the missing indexes, the query runs.
             _ = try await database.edit([
                 .setIndexes(.queryable, of: .custom("author"), in: "Item"), .setIndexes(.sortable, of: .custom("year"), in: "Item"),
                 .setIndexes(.sortable, of: .system(.createTime), in: "Item"),
@@ -74,7 +74,7 @@ enum ExplainScenarios {
             }
             var after = try await database.queryStatistics()
             #expect(after.since == before.since)
-            // However many pages it has, it is one query.
+            // A query counts once, regardless of its pages.
             for index in [QueryIndex.field(.custom("number"), .queryable), .field(.custom("text"), .sortable)] {
                 #expect(uses(index, after) == uses(index, before) + 1)
             }
@@ -94,10 +94,10 @@ enum ExplainScenarios {
             let refusal = try #require(after.refusals.first { $0.query.recordType == "Item" })
             #expect(refusal.count == 3 && (begin...Timestamp.now()).contains(refusal.last) && refusal.userRecordName == ada.userRecordName)
             #expect(refusal.query.filters.first?.value == FieldInput(.int64(2)))
-            // Whatever time the records are of, these are of today, the latest first.
+            // The times are those of the queries, not of the records; the latest comes first.
             #expect(after.since <= begin && after.refusals.first?.query.recordType == "Nothing")
             #expect(refusal.problems == [.missingIndex(.custom("number"), .queryable, word: "queryable")])
-            // What would run now needs no advice.
+            // Refused queries that would run now need no advice.
             _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
             #expect(try await database.queryStatistics().refusals.map(\.query.recordType) == ["Nothing"])
         },
@@ -115,7 +115,7 @@ enum ExplainScenarios {
                 try await database.save(Name("r\(number)"), fields)
             }
             try await database.save("other", type: "Other", ["text": .string(String(repeating: "y", count: 500))])
-            // Another user's records, and another database's, are of the same type.
+            // Records of other users and of other databases have the same type.
             try await engine.full(.private, as: grace).save("hers", ["text": .string("hers")])
             try await engine.full(.public).save("ours", ["text": .string("ours")])
             try await database.delete("r0")
@@ -134,7 +134,7 @@ enum ExplainScenarios {
             #expect(field("___createdBy").distinctValues == 2)
             let unknown = await refusal { _ = try await database.usage(of: "Nothing") }
             #expect(unknown?.code == .notFound)
-            // The same numbers, without the rest.
+            // The same counts, without the details.
             let names: Set<Name> = ["empty", "tags", "text"]
             let counts = try await database.valueCounts(of: names.union(["nothing"]), in: "Item")
             #expect(counts == ValueCounts(records: 11, values: ["empty": 0, "tags": 3, "text": 11, "nothing": 0]))
@@ -165,7 +165,7 @@ enum ExplainScenarios {
             let schema = try await database.edit(indexes.map { .addCompositeIndex($0, in: "Item") })
             #expect(schema.types["Item"]?.compositeIndexes == Set(indexes))
             #expect(try await Self.answers(queries, database) == before)
-            // Kept up by saves of every kind.
+            // The index is updated by saves of every kind.
             for number in 0..<20 {
                 try await database.save(Name("new-\(number)"), ["number": .int64(3), "text": .string("\(number % 7)")])
                 try await database.save(QueryItem.names[number], as: .forceUpdate, ["number": .int64(3)])

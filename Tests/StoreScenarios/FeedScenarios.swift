@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// What a zone and a database tell of their changes.
+/// The change feeds of zones and databases.
 enum FeedScenarios {
     static let all: [Scenario] = [
         .init("a first pull brings what lives, in the order of the latest change") { engine, _ in

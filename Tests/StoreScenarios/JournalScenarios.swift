@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// What becomes of a record is remembered, and can be brought back.
+/// The journal of a record, and restoring earlier versions.
 enum JournalScenarios {
     static let all: [Scenario] = [
         .init("each save and deletion of a record is remembered, the latest first") { engine, clock in
@@ -28,7 +28,7 @@ enum JournalScenarios {
             #expect(entries.map(\.parent) == [nil, nil, "p", "p"])
             #expect(entries.allSatisfy { $0.recordType == "Item" && $0.signature.userRecordName == ada.userRecordName })
             #expect(Set(entries.map(\.recordChangeTag)).count == 4)
-            // Each was replaced when the next came about.
+            // Each version was replaced at the time of the next one.
             let moments = entries.map(\.signature.timestamp)
             #expect(entries.map(\.replaced) == [nil] + moments.dropLast().map { $0 })
             #expect(Set(moments).count == 4)
@@ -47,7 +47,7 @@ enum JournalScenarios {
             } while before != nil
             let whole = try await database.journal(RecordJournalRequest(recordID)).entries
             #expect(read == whole && whole.count == 7)
-            // A page has one entry, however large.
+            // A page has at least one entry, however large.
             let small = try await database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 9, bytes: 1)))
             #expect(small.entries == [whole[0]] && small.before == whole[0].position)
             let beginning = try await database.journal(RecordJournalRequest(recordID, before: whole[6].position))

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// What databases can do besides the three ways to read.
+/// Capabilities besides lookups, queries and feeds.
 enum ListingScenarios {
     static let all: [Scenario] = [
         .init("a zone's records are listed by name, page by page, types chosen") { engine, _ in
@@ -161,7 +161,7 @@ enum ListingScenarios {
             #expect(there.zones[1].firstSave == start && there.zones[1].isFirstCertain)
             #expect(there.zones[1].lastSave == Timestamp(milliseconds: start.milliseconds + 3000))
 
-            // The oldest is saved again, and the latest goes: few looked at don't tell, all do.
+            // The oldest record is saved again, and the latest is deleted. A few changes do not suffice for the first save time; all changes do.
             try await database.save("a", in: notes)
             try await database.delete("d", in: notes)
             let few = try await summing.summaries(limit: 10, changes: 5).zones[1]

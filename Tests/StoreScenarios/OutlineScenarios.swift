@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// How the changes of a zone lie in its feed.
+/// The distribution of a zone's changes in its feed.
 enum OutlineScenarios {
     static let all: [Scenario] = [
         .init("an outline says where changes lie, each in one stretch, and its tokens stand before them") { engine, clock in
@@ -33,8 +33,8 @@ enum OutlineScenarios {
         },
     ]
 
-    /// Thirty records with changes of another zone between, one of them deleted and two saved after that.
-    /// - Returns: where the deletion stands.
+    /// Thirty records mixed with changes of another zone. One is deleted, and two are saved after that.
+    /// - Returns: the position of the deletion.
     private static func fill(_ database: any FullDatabase, _ clock: TestClock) async throws -> Int64 {
         for number in 0..<30 {
             clock.advance()

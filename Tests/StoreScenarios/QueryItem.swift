@@ -3,7 +3,7 @@ internal import JSON
 public import RecordStore
 internal import Records
 
-/// 600 records to query, with values that repeat and values that are missing.
+/// 600 records to query, with repeated and missing values.
 public struct QueryItem: Sendable {
     public let name: String
     let number: Int64?
@@ -21,7 +21,7 @@ public struct QueryItem: Sendable {
 
     static var names: [Name] { all.map { Name($0.name) } }
 
-    /// Saves them all in the public database.
+    /// Saves all items in the public database.
     public static func fill(_ engine: any RecordEngine) async throws -> any FullDatabase {
         let database = try await engine.full(.public)
         _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
@@ -38,7 +38,7 @@ public struct QueryItem: Sendable {
         return RecordOperation(.create, recordName: Name(name), recordType: "Item", fields: fields)
     }
 
-    /// How far the item is from a place, by the spherical law of cosines: another formula than the engines'.
+    /// The distance of the item in metres, by the spherical law of cosines. The engines use another formula.
     func metres(from place: Location) -> Double {
         let toRadians = Double.pi / 180
         let (a, b) = (place.latitude * toRadians, latitude * toRadians)

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Queries against what a plain loop over all records finds: a second opinion that shares no code with the engines' own matching.
+/// Compares queries with a plain loop over all records, which shares no code with the engines.
 enum QueryScenarios {
     static let all: [Scenario] = [
         .init("queries find what a plain loop finds, in its order, however they are paged") { engine, _ in
@@ -49,7 +49,7 @@ enum QueryScenarios {
                 #expect(try await names(Query.Filter("places", .listContainsAll, places)) == "no")
                 #expect(try await names(Query.Filter("places", .listContainsAny, places)) == "abcdnos")
             }
-            // From either side it is as far.
+            // The distance is the same from either side of the date line.
             for longitude in [-170.0, 170] {
                 let sorts = [Query.Sort("place", relativeLocation: Location(latitude: 10, longitude: longitude))]
                 let near = Query.Filter("place", .near, FieldInput(.location(Location(latitude: 10, longitude: longitude))), distance: 1_200_000)
@@ -92,7 +92,7 @@ enum QueryScenarios {
     ]
 }
 
-/// A query and what it must find.
+/// A query and its expected result.
 private struct QueryRow {
     let query: Query
     let expected: [QueryItem]
@@ -154,7 +154,7 @@ private struct QueryRow {
         }
     }
 
-    /// Sorts and leaves what is equal in its order.
+    /// A stable sort.
     private static func stable(_ items: [QueryItem], by precedes: (QueryItem, QueryItem) -> Bool) -> [QueryItem] {
         items.enumerated().sorted { left, right in
             if precedes(left.element, right.element) { return true }

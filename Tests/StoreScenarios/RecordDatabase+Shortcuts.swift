@@ -2,7 +2,7 @@ public import JSON
 public import RecordStore
 public import Records
 
-// What the stories say often, in short.
+// Shortcuts for the scenarios.
 
 extension RecordDatabase {
     @discardableResult
@@ -22,19 +22,19 @@ extension RecordDatabase {
         for outcome in try await modify(ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID)) { _ = try outcome.get() }
     }
 
-    /// The code of each operation that failed, `nil` for those that didn't.
+    /// The error code of each operation; `nil` for successful ones.
     public func outcomes(_ operations: [RecordOperation], in zoneID: ZoneID = .default, atomic: Bool = true) async throws -> [ServerErrorCode?] {
         try await modify(ModifyRequest(operations, zoneID: zoneID, atomic: atomic)).map { result in
             if case .failure(let error) = result { error.code } else { nil }
         }
     }
 
-    /// Those of the names that have a record.
+    /// The names that have a record.
     public func names(in zoneID: ZoneID = .default, of candidates: [Name]) async throws -> [Name] {
         try await fetch(candidates.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil).compactMap { try? $0.get().recordID.recordName }
     }
 
-    /// All pages of a query.
+    /// The records of all pages of a query.
     public func all(_ query: Query, in area: QueryRequest.Area = .zone(.default), pageSize: Int = 200) async throws -> [StoredRecord] {
         var records: [StoredRecord] = []
         var marker: String?
@@ -46,7 +46,7 @@ extension RecordDatabase {
         return records
     }
 
-    /// All pages of a zone's changes, and the token after them.
+    /// The changes of all pages of a pull, and the token after them.
     public func pull(_ zoneID: ZoneID, since token: ChangeToken? = nil, pageSize: Int = 200, reverse: Bool = false) async throws -> (
         changes: [RecordChange], token: ChangeToken
     ) {
@@ -61,7 +61,7 @@ extension RecordDatabase {
     }
 }
 
-/// The error that a call throws, `nil` when it throws none.
+/// The error of a call; `nil` if it succeeds.
 public func refusal(_ body: () async throws -> Void) async -> RecordError? {
     do {
         try await body()

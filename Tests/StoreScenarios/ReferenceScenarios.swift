@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// What references do to the records they join.
+/// The effects of references.
 enum ReferenceScenarios {
     private static func link(_ target: Name, _ action: Reference.Action) -> [Name: FieldValue] {
         ["link": .reference(Reference(recordName: target, action: action))]
@@ -71,23 +71,23 @@ enum ReferenceScenarios {
             for isAtomic in [true, false] {
                 let line = [save("c", under: "b"), save("b", under: "a"), save("a", under: nil)]
                 #expect(try await database.outcomes(line, in: notes, atomic: isAtomic) == [nil, nil, nil])
-                // In the same request the parent goes: the child has none.
+                // The parent is deleted in the same request, so the child is refused.
                 let both = [save("d", under: "a"), RecordOperation(.forceDelete, recordName: "a")]
                 let outcomes = try await database.outcomes(both, in: notes, atomic: isAtomic)
                 #expect(outcomes == (isAtomic ? [.validatingReferenceError, .atomicError] : [nil, nil]))
                 if !isAtomic { #expect(try await database.outcomes(both.reversed(), in: notes, atomic: false) == [nil, .validatingReferenceError]) }
                 for name in ["a", "b", "c", "d"] as [Name] { try await database.delete(name, in: notes) }
             }
-            // A parent that is refused takes its children along.
+            // If a parent is refused, its children are refused too.
             let refused = [save("c", under: "b"), save("b", under: "nowhere"), save("e", under: nil)]
             #expect(try await database.outcomes(refused, in: notes, atomic: false) == [.validatingReferenceError, .validatingReferenceError, nil])
-            // A child stays when its parent goes, and may be saved again as long as its parent is not named.
+            // A child survives its parent, and may be saved again as long as the parent is not named.
             try await database.save("f", in: notes, parent: .record("e"))
             try await database.delete("e", in: notes)
             try await database.save("f", in: notes, ["number": .int64(1)])
             let renamed = await refusal { try await database.save("f", in: notes, parent: .record("e")) }
             #expect(renamed?.code == .validatingReferenceError)
-            // What comes back from an export comes in any order.
+            // Restored records may come in any order.
             var restored = save("g", under: "h")
             restored.provenance = Provenance(
                 created: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"),
@@ -144,7 +144,7 @@ enum ReferenceScenarios {
             }
             let refused8 = await refusal { try await database.save("one more", in: notes, link("target", .deleteSelf)) }
             #expect(refused8?.code == .badRequest)
-            // Saving one of the 750 again adds none.
+            // Saving an existing referrer again does not count toward the limit of 750.
             try await database.save("s0", in: notes, link("target", .deleteSelf))
         },
         .init("referrers are known, parents among them") { engine, _ in

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Who may do what, by the roles of types in the public database: every caller, every operation, every set of grants.
+/// Access by the roles of types in the public database: every caller, every operation, every set of grants.
 public enum RoleScenarios {
     public static let all: [AssetScenarios.Story] = matrix + owned + stories
 
@@ -133,7 +133,7 @@ public enum RoleScenarios {
                     let explained = try await database.explain(QueryRequest(query))
                     #expect(explained.recordsReturned == own.count)
                 }
-                // A page of somebody else's goes on with nobody else's marker.
+                // A continuation marker of another user cannot be used.
                 let first = try await database.query(QueryRequest(Query(recordType: type), limit: PageLimit(records: 5)))
                 let stranger = try await engine.full(.public, as: Caller(userRecordName: ada.userRecordName, access: .signedIn))
                 let refused = await refusal {
@@ -179,7 +179,7 @@ public enum RoleScenarios {
             let database = try await engine.full(.public, as: signedIn)
             let names = [signedIn.userRecordName, editors.userRecordName, "_ffffffffffffffffffffffffffffffff"].map { RecordID(recordName: $0) }
             _ = try await engine.full(.private, as: editors)
-            // In a container that is there: reading makes none.
+            // In an existing container, because reading creates none.
             _ = try await engine.withZone()
             clock.advance()
             let found = try await database.fetch(names, desiredKeys: nil)
@@ -188,10 +188,10 @@ public enum RoleScenarios {
             #expect(try own.fields.decoded().isEmpty)
             #expect(try found[1].get().created.userRecordName == editors.userRecordName)
             #expect(found[2] == .failure(.recordNotFound))
-            // Made once.
+            // The record is only created once.
             clock.advance()
             #expect(try await database.fetch(names, desiredKeys: nil) == found)
-            // Elsewhere there is none.
+            // Other databases have no such record.
             #expect(try await engine.full(.private, as: signedIn).names(of: [signedIn.userRecordName]).isEmpty)
         },
         .init("a user's record is its user's to fill, and its roles are the owner's to set") { engine, _ in
@@ -203,7 +203,7 @@ public enum RoleScenarios {
             let closed = await refusal { try await database.save(name, type: "Users", ["roles": roles]) }
             #expect(closed?.code == .accessDenied && closed?.reason.contains("'roles'") == true)
             try await engine.full(.public, as: ada).save(name, type: "Users", ["roles": roles])
-            // As a client sends it back that saves all that it was given, and one that leaves them out.
+            // A client may send all fields back that it received, or leave the roles out.
             try await database.save(name, type: "Users", ["nick": .string("G"), "roles": roles])
             let replaced = try await database.save(name, as: .forceReplace, type: "Users", ["nick": .string("Gr")])
             #expect(try replaced.fields.values(of: ["roles", "nick"]) == ["roles": roles, "nick": .string("Gr")])
@@ -234,7 +234,7 @@ public enum RoleScenarios {
                 #expect(taken == [caller == editors ? .accessDenied : .badRequest])
                 #expect(try await database.outcomes([RecordOperation(.forceDelete, recordName: name)]) == [.accessDenied])
             }
-            // In a private database the name is one like any other, and the type is not to be had.
+            // In a private database the name is an ordinary one, and the type is not available.
             let own = try await engine.full(.private, as: signedIn)
             #expect(try await own.outcomes([RecordOperation(.create, recordName: name, recordType: "Item")]) == [nil])
             #expect(try await own.outcomes([RecordOperation(.create, recordName: "u", recordType: "Users")]) == [.accessDenied])

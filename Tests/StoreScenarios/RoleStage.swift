@@ -2,12 +2,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Records for every operation to be tried on.
+/// Records to try every operation on.
 struct RoleStage {
     let engine: any LedgerEngine
     let clock: TestClock
 
-    /// The roles that types grant to, and Mary, who is one of the editors.
+    /// Adds the roles, and makes Mary an editor.
     init(_ engine: any LedgerEngine, _ clock: TestClock) async throws {
         self.engine = engine
         self.clock = clock
@@ -18,8 +18,8 @@ struct RoleStage {
         try await database.save(mary.userRecordName, type: "Users", ["roles": roles])
     }
 
-    /// A type with grants, and records in the public database.
-    /// - Returns: the records that a query finds, with who made them.
+    /// Adds a type with grants, and its records in the public database.
+    /// - Returns: the records that a query finds, with their creators.
     func prepare(_ type: Name, _ grants: RoleGrants, prefix: String) async throws -> [Name: RoleCaller] {
         _ = try await engine.full(.public).edit([
             .addType(RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants)),
@@ -31,7 +31,7 @@ struct RoleStage {
         return creators
     }
 
-    /// Ada's records, one for each operation that is done to one.
+    /// Saves Ada's records, one for each operation that needs a record.
     /// - Returns: their names.
     func fill(_ type: Name, prefix: String, _ scope: DatabaseScope, _ zone: ZoneID) async throws -> Set<Name> {
         let database = try await engine.full(scope)
@@ -44,7 +44,7 @@ struct RoleStage {
         return Set(names + ["\(prefix)-file"])
     }
 
-    /// Takes them away again, and what was made of them.
+    /// Deletes these records, and those that the operations created.
     func empty(_ type: Name, prefix: String, _ scope: DatabaseScope, _ zone: ZoneID) async throws {
         let database = try await engine.full(scope)
         let names = RoleOperation.allCases.map { Self.name(of: $0, prefix) } + Self.names(prefix) + ["\(prefix)-file"]
@@ -60,9 +60,9 @@ struct RoleStage {
         operation == .rereference ? "\(prefix)-file" : "\(prefix)-\(operation.rawValue)"
     }
 
-    // MARK: Doing
+    // MARK: Operations
 
-    /// What comes of an operation. What was done shows in the data, and what was not done has left no trace.
+    /// The result of an operation. Also checks that a success changed the data, and that a refusal did not.
     func outcome(
         of operation: RoleOperation, as caller: Caller, type: Name, prefix: String, _ scope: DatabaseScope = .public, _ zone: ZoneID = .default
     ) async throws -> RoleOutcome {

@@ -2,9 +2,9 @@ import JSON
 import RecordStore
 import Records
 
-// What roles let whom do, written down a second time: from the words of protocol.md section 2, not from the rules that engines use.
+// The expected access by roles, written independently of the engines' rules, after protocol.md section 2.
 
-/// Who does something. `creator` made the records that things are done to.
+/// The callers. `creator` created the records that the operations use.
 enum RoleCaller: String, CaseIterable {
     case anonymous, creator, other, editor, key, unrestricted
 
@@ -14,13 +14,13 @@ enum RoleCaller: String, CaseIterable {
         case .creator: Caller(userRecordName: ada.userRecordName, access: .signedIn)
         case .other: Caller(userRecordName: grace.userRecordName, access: .signedIn)
         case .editor: Caller(userRecordName: mary.userRecordName, access: .signedIn)
-        // A key has a user record of its own, and no rights but those of a user.
+        // A key has its own user record, and the same rights as a user.
         case .key: Caller(userRecordName: "_5e12e200000000000000000000000000", access: .signedIn)
         case .unrestricted: Caller(userRecordName: "_0e0e0000000000000000000000000000")
         }
     }
 
-    /// The roles that hold for every record of a type, the records that are not there yet included.
+    /// The roles that apply to every record of a type, including new ones.
     var roles: Set<Name> {
         switch self {
         case .anonymous: ["_world"]
@@ -31,14 +31,14 @@ enum RoleCaller: String, CaseIterable {
     }
 }
 
-/// What is done, and what it needs.
+/// The operations, with their required permissions.
 enum RoleOperation: String, CaseIterable {
     case query, lookup
     case create, createTaken, update, forceUpdateAbsent, forceUpdateThere, replace, forceReplaceAbsent, forceReplaceThere
     case delete, forceDeleteAbsent, forceDeleteThere
     case uploadAbsent, uploadThere, rereference
 
-    /// The permission, and whether it is one on a record that is there; `nil` for what nobody has to be allowed.
+    /// The required permission, and if it applies to an existing record; `nil` if none is required.
     var need: (permission: Grant.Permission, isOnRecord: Bool)? {
         switch self {
         case .query, .lookup, .rereference: (.read, true)
@@ -48,11 +48,11 @@ enum RoleOperation: String, CaseIterable {
         }
     }
 
-    /// Whether an API token alone is sent to sign in, whatever is granted.
+    /// True if an API token without a user gets a sign-in request, regardless of grants.
     var needsUser: Bool { self != .query && self != .lookup }
 }
 
-/// What a type grants.
+/// The grants of a type.
 struct RoleGrants {
     let name: String
     let grants: [Grant]
@@ -61,7 +61,7 @@ struct RoleGrants {
         grants.contains { $0.role == role && $0.permissions.contains(permission) }
     }
 
-    /// A type grants something to somebody, so nothing to any caller here is something to a role that nobody has.
+    /// A type must have a grant. A grant to a role that no caller has means no access.
     static let none = RoleGrants(name: "nothing", grants: [Grant(role: "Readers", permissions: [.read, .create, .write])])
     static let defaults = RoleGrants(name: "defaults", grants: Grant.defaults)
 
@@ -87,14 +87,14 @@ struct RoleGrants {
     ]
 }
 
-/// What is to come of an operation.
+/// The expected result of an operation.
 enum RoleOutcome: Equatable {
     case done
     /// The names that a query finds.
     case found(Set<Name>)
-    /// For one item of the request.
+    /// An error of one item.
     case denied(String)
-    /// For the request as a whole.
+    /// An error of the whole request.
     case refused(ServerErrorCode, String)
 
     static func expected(_ who: RoleCaller, _ operation: RoleOperation, _ grants: RoleGrants, creators: [Name: RoleCaller]) -> RoleOutcome {
@@ -104,7 +104,7 @@ enum RoleOutcome: Equatable {
             return need.isOnRecord && who != .anonymous && creator == who && grants.has(need.permission, for: "_creator")
         }
         if operation == .query {
-            // Nothing is found where some might have been the caller's own; who can't have any is refused.
+            // Without readable records the result is empty for a caller who could have own ones. Any other caller is refused.
             let mayHaveOwn = who != .anonymous && grants.has(.read, for: "_creator")
             let names = Set(creators.filter { isAllowed($0.value) }.keys)
             return names.isEmpty && !mayHaveOwn ? .refused(.accessDenied, "READ operation not permitted") : .found(names)

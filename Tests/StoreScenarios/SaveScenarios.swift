@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Records are saved, changed and deleted one by one and in batches.
+/// Saving, changing and deleting records, one by one and in batches.
 enum SaveScenarios {
     static let all: [Scenario] = [
         .init("create fails when the name exists") { engine, _ in

@@ -1,10 +1,10 @@
 public import RecordStore
 public import Testing
 
-/// A short story about what the door promises. It ends the same way on every engine.
+/// A scenario that checks a promise of the storage interface. It has the same result on every engine.
 public struct Scenario: Sendable, CustomTestStringConvertible {
     public let name: String
-    /// Tells the story on an engine without containers, whose clock is the one given. What is not as promised is recorded as an issue.
+    /// Plays the scenario on an empty engine that uses the given clock. Records an issue for each broken promise.
     public let play: @Sendable (any RecordEngine, TestClock) async throws -> Void
 
     init(_ name: String, _ play: @escaping @Sendable (any RecordEngine, TestClock) async throws -> Void) {
@@ -14,7 +14,7 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
 
     public var testDescription: String { name }
 
-    /// The whole table, in the order of what the stories are about.
+    /// All scenarios, by subject.
     public static let all = modifying + following + querying + zones
 
     public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Edits of types, fields, roles and grants, and what becomes of the records.
+/// Edits of types, fields, roles and grants, and their effects on records.
 enum SchemaEditScenarios {
     static let all: [Scenario] = [
         .init("removing a type deletes its records as deletions do, and keeps the others") { engine, _ in
@@ -24,7 +24,7 @@ enum SchemaEditScenarios {
             #expect(try await database.counts(in: notes).records == ["Item": 1])
             #expect(try await database.counts(in: notes).deletions == 1)
             #expect(try await database.referrers(to: RecordID(recordName: "a", zoneID: notes), limit: 9).isEmpty)
-            // What a reference pointed at is gone, and nothing else with it.
+            // Only the target of the reference is gone.
             #expect(try await database.referrers(to: RecordID(recordName: "b", zoneID: notes), limit: 9).map(\.recordName) == ["a"])
             let answer = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Other"))) }
             #expect(answer?.reason == "Did not find record type: Other")
@@ -131,7 +131,7 @@ enum SchemaEditScenarios {
             #expect(await answer(composite("text", "___recordID")).contains("can't have 'recordName'"))
             #expect(await answer(composite("text", "nope")) == "Did not find field: 'nope' in type: 'Item'")
             #expect(await answer(.removeCompositeIndex(CompositeIndex(filter: .custom("text"), sort: .custom("year")), in: "Item")).contains("has no composite index"))
-            // The order of edits that depend on each other does not matter at the end.
+            // The order of dependent edits does not matter.
             #expect(await answer(.removeRole("Editor"), .setGrants(Grant.defaults, of: "Item")) == "done")
             #expect(try await database.schema().roles.isEmpty)
             #expect(await answer(.setGrants([Grant(role: "New", permissions: [.read])], of: "Item"), .addRole("New")) == "done")
@@ -154,7 +154,7 @@ enum SchemaEditScenarios {
             try await database.save("a", ["n": .double(1.5), "i": .int64(2)])
             #expect(try await database.schema().types["Item"]?.fields["n"]?.type.number == NumberPreference.none)
             #expect(try await database.schema().types["Item"]?.fields["i"]?.type.number == .int64)
-            // The same values under another spelling.
+            // The same values, with another spelling of the type.
             let schema = try await database.edit([.addType(RecordType(name: "Item", fields: ["i": FieldDefinition(type: .int64)]))])
             #expect(schema.types["Item"]?.fields["i"]?.type == .int64)
             let found = try await database.fetch([RecordID(recordName: "a")], desiredKeys: nil).first?.get().fields.decoded()

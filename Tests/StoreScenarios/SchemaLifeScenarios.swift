@@ -13,7 +13,7 @@ enum SchemaLifeScenarios {
             clock.advance(1000)
             _ = try await engine.full(.private, as: grace).edit([.setIndexes([], of: .custom("text"), in: "Item")], because: .schemaImport)
             _ = try await database.edit([.addRole("Editor")])
-            // Nothing changed, so there is nothing to tell.
+            // Nothing changed, so the history has no new entry.
             _ = try await database.edit([.addRole("Editor")])
             try await database.save("b", ["text": .string("x")])
             let all = try await database.schemaHistory(before: nil, limit: 99)
@@ -73,7 +73,7 @@ enum SchemaLifeScenarios {
             #expect(schema.types["Item"]?.compositeIndexes.isEmpty == true)
             #expect(schema.roles == ["Editor"])
             try await production.save("r", ["a": .string("x"), "b": .int64(1)])
-            // Indexes may go, roles stay, and what production has grows.
+            // Indexes may be dropped, roles are kept, and existing types may grow.
             _ = try await development.edit([
                 .setIndexes([], of: .custom("a"), in: "Item"), .setIndexes(.sortable, of: .custom("b"), in: "Item"), .removeRole("Editor"),
                 .setGrants([Grant(role: "_world", permissions: [.read])], of: "Item"),
@@ -124,7 +124,7 @@ enum SchemaLifeScenarios {
                 #expect(page.changes.map(\.zoneID.zoneName) == ["Notes"])
             }
             #expect(try await shared.zones().isEmpty)
-            // A zone of the same name is another.
+            // A zone of the same name is a new zone.
             for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
             let expired = await refusal { _ = try await database.pull(notes, since: zoneToken) }
             #expect(expired?.code == .badRequest)

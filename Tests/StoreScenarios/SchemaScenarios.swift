@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Types, fields and indexes, and what follows from them.
+/// Types, fields and indexes, and their effects.
 enum SchemaScenarios {
     static let all: [Scenario] = [
         .init("saving in development makes types and fields with CloudKit's indexes") { engine, _ in

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// How much is stored, by zone and type. Played on engines that keep it.
+/// Storage totals by zone and type. For engines that keep them.
 public enum StorageScenarios {
     public static let all: [AssetScenarios.Story] = [
         .init("a database's storage is what its records take, by zone and type") { engine, clock in
@@ -12,7 +12,7 @@ public enum StorageScenarios {
                 try await database.save(name, type: type, in: notes, ["text": .string(String(repeating: name.string, count: 40))])
             }
             try await database.save("c", ["text": .string("short")])
-            // Longer, and shorter than before.
+            // Longer and shorter than before.
             try await database.save("a", in: notes, ["text": .string(String(repeating: "long", count: 400))])
             try await database.save("b", in: notes, ["text": .string("short")])
             try await database.save("gone", in: notes, ["text": .string("gone")])
@@ -29,7 +29,7 @@ public enum StorageScenarios {
             let first = try await measuring.storage(limit: 1)
             #expect(first.zones == Array(storage.zones.prefix(1)) && first.others == 1)
             #expect(first.othersTotal == StoredAmount(records: 1, bytes: c))
-            // A save that lets the file go.
+            // A save that removes the file from the record.
             try await database.save("file", as: .forceReplace, in: notes)
             let left = try await measuring.storage(limit: 1).zones.first?.types["Item"]
             #expect(left == StoredAmount(records: 3, bytes: try await a + b + bytes("file", database)))
@@ -76,7 +76,7 @@ public enum StorageScenarios {
         return (database, measuring)
     }
 
-    /// Of a record's fields, as they are read.
+    /// The size of a record's stored fields in bytes.
     private static func bytes(_ name: Name, _ database: any FullDatabase, in zoneID: ZoneID = notes) async throws -> Int64 {
         Int64(try await database.fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)[0].get().fields.bytes.count)
     }

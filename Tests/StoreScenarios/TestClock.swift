@@ -1,7 +1,7 @@
 public import Records
 internal import Synchronization
 
-/// A clock that stands still until it is told to move, so that two engines see the same time.
+/// A clock that only moves when told to, so that two engines see the same time.
 public final class TestClock: Sendable {
     private let time = Mutex<Int64>(1_700_000_000_000)
 

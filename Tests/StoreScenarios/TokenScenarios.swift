@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// What a change token is good for.
+/// The validity of change tokens.
 enum TokenScenarios {
     static let all: [Scenario] = [
         .init("a token that is not this feed's is unknown") { engine, _ in

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Testing
 
-/// Zones come and go, are purged and shared.
+/// Creating, deleting, purging and sharing zones.
 enum ZoneScenarios {
     static let all: [Scenario] = [
         .init("zones come and go") { engine, _ in

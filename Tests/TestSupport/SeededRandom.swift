@@ -1,4 +1,4 @@
-/// SplitMix64: the same seed gives the same history on every machine.
+/// SplitMix64: the same seed gives the same numbers on every machine.
 public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A folder that is gone when the test is.
+/// A folder that is removed with its last reference.
 public final class TemporaryFolder: Sendable {
     public let url: URL
 

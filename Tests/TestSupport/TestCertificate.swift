@@ -1,4 +1,4 @@
-/// A certificate for `localhost`, `127.0.0.1` and `::1` that is signed with its own key, and is good for a hundred years. Nobody trusts it.
+/// A self-signed certificate for `localhost`, `127.0.0.1` and `::1`, valid for a hundred years. No system trusts it.
 public enum TestCertificate {
     public static let pem = """
         -----BEGIN CERTIFICATE-----
@@ -25,7 +25,7 @@ public enum TestCertificate {
 
         """
 
-    /// The private key of no certificate.
+    /// A private key that belongs to no certificate.
     public static let otherKey = """
         -----BEGIN EC PRIVATE KEY-----
         MHcCAQEEIKVCm2N2wy3PReR72LGnyUAEPk9MrG66ZPWuUde6g+GroAoGCCqGSM49

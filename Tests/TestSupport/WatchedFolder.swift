@@ -1,7 +1,7 @@
 public import Foundation
 internal import TestDisk
 
-/// A folder whose files' calls are counted, recorded and spoiled: Swift's side of TestDisk.
+/// A folder whose disk calls are counted, recorded and made to fail: the Swift interface of TestDisk.
 public final class WatchedFolder: Sendable {
     public struct Calls: OptionSet, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: Int32
@@ -27,12 +27,12 @@ public final class WatchedFolder: Sendable {
         }
     }
 
-    /// What a crash leaves of what was not synced.
+    /// The effects of a crash on unsynced data.
     public enum Manner: Int32, CaseIterable, Sendable {
         case losesAll, keepsAll, losesWrites, tearsWrites, reordersWrites
     }
 
-    /// Whether calls can be watched on this system: on Linux.
+    /// True if calls can be watched on this system, which requires Linux.
     public static let isPossible: Bool = {
         let watch = disk_watch("/nowhere")
         if watch >= 0 { disk_unwatch(watch) }
@@ -42,9 +42,9 @@ public final class WatchedFolder: Sendable {
     private let watch: Int32
 
     /// - Parameters:
-    ///   - url: the folder, which need not be there yet.
-    ///   - below: whether the folders below it are watched too; files are then named by their paths from there.
-    ///   - syncs: whether syncs reach the real disk. Tests that pull no plug are faster without.
+    ///   - url: the folder, which need not exist yet.
+    ///   - below: true to watch its subfolders too; files are then named by relative paths.
+    ///   - syncs: true if syncs reach the real disk. Tests without a power loss are faster without.
     public init(_ url: URL, below: Bool = false, syncs: Bool = false) {
         let path = url.path(percentEncoded: false)
         watch = below ? disk_watch_tree(path) : disk_watch(path)
@@ -57,13 +57,13 @@ public final class WatchedFolder: Sendable {
 
     public func count(_ calls: Calls, of suffix: String = "") -> Int { disk_count(watch, calls.rawValue, suffix) }
 
-    /// Makes calls fail: after `skipped` of them, `failing` ones, or all from then on.
+    /// Makes calls fail: after `skipped` of them, the next `failing` ones, or all if `failing` is `nil`.
     public func fail(_ calls: Calls, of suffix: String = "", after skipped: Int = 0, failing: Int? = 1, error: Int32 = EIO) {
         disk_fail(watch, calls.rawValue, suffix, skipped, failing ?? -1, error)
     }
 
     public func heal() { disk_heal(watch) }
-    /// Calls that failed since they were asked to.
+    /// The number of calls that failed on request.
     public var failed: Int { disk_failed(watch) }
 
     public func shortenWrites() { disk_shorten_writes(watch, 1) }
@@ -72,7 +72,7 @@ public final class WatchedFolder: Sendable {
     public func forgetSyncs() { disk_forget_syncs(watch, 1) }
     public var events: Int { disk_events(watch) }
 
-    /// Writes the files as a crash may leave them after so many events.
+    /// Writes the files as a crash may leave them after the given number of events.
     public func makeImage(after events: Int, _ manner: Manner, seed: UInt64, in folder: URL) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         guard disk_image(watch, events, manner.rawValue, seed, folder.path(percentEncoded: false)) == 0 else {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Traffic
 
-/// What the requests of a client give away, and what they don't.
+/// The conclusions from a client's requests, and their limits.
 @Suite("Client book") struct ClientBookTests {
-    /// Notes requests with a pull each, ten seconds apart.
+    /// The warnings for requests with one pull each, ten seconds apart.
     private func smells(_ pulls: [ServedRequest.Pull]) -> [[RequestSmell]] {
         var book = ClientBook()
         return pulls.enumerated().map { number, pull in
@@ -17,7 +17,7 @@ import Testing
     struct Story: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let pulls: [ServedRequest.Pull]
-        /// What the last pull gives away.
+        /// The warning about the last pull.
         let smell: RequestSmell?
 
         init(_ name: String, _ smell: RequestSmell?, _ pulls: ServedRequest.Pull...) {
@@ -114,7 +114,7 @@ import Testing
         for (number, type) in (["A", "B", "C"] as [Name]).enumerated() { #expect(query(type, at: Int64(number)).isEmpty) }
         #expect(query("A", in: ZoneID(zoneName: "Y"), at: 5).isEmpty)
         #expect(query("A", at: 10).isEmpty && query("A", at: 20) == [.pollingByClock])
-        // Those asked least lately are forgotten.
+        // The queries that were not asked for the longest time are forgotten.
         for number in 0..<20 { #expect(query(Name("T\(number)"), at: 30).isEmpty) }
         #expect(query("A", at: 40).isEmpty)
     }
@@ -132,13 +132,13 @@ import Testing
         }
         #expect(note("first", at: 0, Requests.pull(nil, "1")).isEmpty)
         #expect(note("second", at: 600, Requests.pull("1", "2")).isEmpty)
-        // It followed from 1 on for an hour, and was sent 3.
+        // It followed the zone from token 1 for an hour, and was sent token 3.
         #expect(note("follow", at: 1, Requests.pull("1", "3"), lasting: 3600).isEmpty)
         var client = try #require(book.clients.first)
         #expect(client.lastSeen.milliseconds - client.firstSeen.milliseconds == 3_601_000)
         #expect(client.feed(of: Requests.zone)?.lastPulled == client.lastSeen && client.feed(of: Requests.zone)?.lastGiven == Requests.token("3"))
         #expect(note("third", at: 3700, Requests.pull("2", "4")).isEmpty)
-        // One that was sent nothing, and began before all that.
+        // A stream that began earlier and received nothing.
         #expect(note("idle", at: 2, Requests.pull("1", "1", changes: 0), lasting: 10).isEmpty)
         client = try #require(book.clients.first)
         let feed = try #require(client.feed(of: Requests.zone))
@@ -188,12 +188,12 @@ import Testing
         _ = pull(Requests.pull(nil, "1", more: true), at: 0)
         let whole = try #require(pull(Requests.pull("1", "2"), at: 1))
         #expect(whole.from == nil && whole.through == Requests.token("2"))
-        // Going back to a token of before only repeats.
+        // A pull from an earlier token only repeats changes.
         #expect(pull(Requests.pull("1", "3"), at: 2)?.from == nil)
         #expect(pull(Requests.pull("3", "4"), at: 3)?.through == Requests.token("4"))
-        // Nobody knows what lies between.
+        // The changes in between are unknown.
         #expect(pull(Requests.pull("8", "9"), at: 4)?.from == Requests.token("8"))
-        // With other types it is another thing.
+        // A pull of other types is covered separately.
         let some = try #require(pull(Requests.pull("9", "10", types: ["Note"]), at: 5))
         #expect(some.from == Requests.token("9") && some.recordTypes == ["Note"])
     }
@@ -230,7 +230,7 @@ import Testing
         }
         let feed = try #require(book.clients.first { $0.identity.name == "app" }?.feed(of: Requests.zone))
         #expect(feed.deliveries.count == ClientFeed.deliveryLimit && feed.deliveries.last?.requestID == "p99" && feed.pullCount == 100)
-        // What is kept no more was still covered.
+        // Coverage includes pulls that are no longer kept.
         #expect(feed.coverage?.from == Requests.token("0"))
     }
 
@@ -241,7 +241,7 @@ import Testing
             pull.keys = list
             return pull
         }
-        // About 100 KB each, and never the same.
+        // About 100 KB each, and all different.
         var book = ClientBook()
         let long = String(repeating: "x", count: 1000)
         for number in 0..<400 {
@@ -252,7 +252,7 @@ import Testing
         let kept = book.clients.flatMap(\.feeds).flatMap(\.deliveries)
         #expect(kept.reduce(0) { $0 + ($1.pull.keys?.count ?? 0) } * 1000 < ClientBook.bytesLimit, "\(kept.count)")
         #expect(book.clients.count == 5 && kept.contains { $0.requestID == "399" })
-        // One client alone is not too much either.
+        // The limit holds for a single client too.
         var single = ClientBook()
         for number in 0..<300 {
             let keys = Set((0..<100).map { Name("\(number) \($0) \(long)") })
@@ -260,7 +260,7 @@ import Testing
             #expect(single.size <= ClientBook.bytesLimit)
         }
         #expect(single.clients.first?.feed(of: ZoneID(zoneName: "299")) != nil && single.clients.first?.feed(of: ZoneID(zoneName: "0")) == nil)
-        // An honest one with many fields and zones keeps all its pulls.
+        // A regular client with many fields and zones keeps all its pulls.
         var honest = ClientBook()
         let fields = Set((0..<40).map { Name("a field of the app number \($0)") })
         for number in 0..<ClientFeed.deliveryLimit {
@@ -288,7 +288,7 @@ import Testing
         var smells: [RequestSmell] = []
         let time = ContinuousClock().measure { smells = book.note(request) }
         #expect(smells == [.tokenOfAnotherZone])
-        // It took seconds when each token was looked for by itself.
+        // It took seconds when each token was looked up separately.
         #expect(time < .seconds(1), "\(time)")
     }
 

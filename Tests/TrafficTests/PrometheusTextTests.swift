@@ -2,7 +2,7 @@ import JSON
 import Testing
 import Traffic
 
-/// Prometheus reads bytes: a value of a label ends at its quotation mark, and a line at its line end.
+/// Prometheus reads bytes: a label value ends at its quotation mark, and a line at its line feed.
 @Suite("Prometheus's text") struct PrometheusTextTests {
     @Test(
         "A label's value comes back as it was, whatever stands behind its marks",

@@ -3,7 +3,7 @@ import Records
 import Testing
 import Traffic
 
-/// A filter shows what was asked for and nothing else.
+/// A filter must show exactly the matching requests.
 @Suite("Request filter") struct RequestFilterTests {
     private static let request = Requests.request("0e9e3bd2", operation: "changes/zone", client: "Notes") { request in
         request.pulls = [Requests.pull("1", nil, changes: 0, zone: ZoneID(zoneName: "Küche"), error: Requests.expired)]

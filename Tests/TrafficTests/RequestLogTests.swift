@@ -3,7 +3,7 @@ import Records
 import Testing
 import Traffic
 
-/// The log is bounded, and whoever reads it page by page misses nothing and gets nothing twice.
+/// The log is bounded. A client that reads it page by page misses nothing and gets nothing twice.
 @Suite("Request log") struct RequestLogTests {
     @Test("The oldest request goes first")
     func ring() {
@@ -96,7 +96,7 @@ import Traffic
         #expect(log.request("0") != nil)
         let small = RequestBodies.Body([1, 2, 3])
         #expect(!small.isCut && small.bytes == [1, 2, 3])
-        // Memory that was made for a longer one is not kept.
+        // Spare capacity of the original array is not kept.
         var roomy: [UInt8] = []
         roomy.reserveCapacity(4096)
         roomy += [1, 2, 3]

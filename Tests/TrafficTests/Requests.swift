@@ -2,7 +2,7 @@ import JSON
 import Records
 import Traffic
 
-/// Requests as tests need them: what a test does not care about is the same in all of them.
+/// Sample requests with defaults for everything that a test does not set.
 enum Requests {
     static let container = ContainerID("iCloud.com.example.Test") ?? { preconditionFailure("a container identifier") }()
     static let address = DatabaseAddress(container: container, environment: .development, scope: .private)
@@ -25,7 +25,7 @@ enum Requests {
 
     static func token(_ text: String) -> ChangeToken { ChangeToken(bytes: Array(text.utf8)) }
 
-    /// A pull that was given a token, or failed.
+    /// A pull with a returned token, or with an error.
     static func pull(
         _ sent: String?, _ given: String?, more: Bool = false, changes: Int = 1, zone: ZoneID? = zone, types: Set<Name>? = nil,
         error: ServedRequest.ItemError? = nil

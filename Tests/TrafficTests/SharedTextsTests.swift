@@ -4,7 +4,7 @@ import Testing
 
 @testable import Traffic
 
-/// What requests have in common is kept once.
+/// Texts that several requests share are stored once.
 @Suite("Shared texts") struct SharedTextsTests {
     @Test("Clients and users in turns share each their own")
     func turns() {
@@ -18,7 +18,7 @@ import Testing
                 }
             }
         }
-        // Six fall on 64 places: two on the same one drive each other out, all of them hardly ever.
+        // Six texts hash to 64 slots. Two in the same slot displace each other; that all of them collide is very unlikely.
         #expect(texts.hits >= 9 && texts.hits <= 54, "\(texts.hits)")
     }
 

@@ -3,7 +3,7 @@ import Records
 import Testing
 import Traffic
 
-/// The numbers add up, and are written as Prometheus reads them.
+/// The metrics add up, and their text is valid for Prometheus.
 @Suite("Telemetry") struct TelemetryTests {
     @Test("Percentiles lie within the step that holds them and never beyond the longest")
     func percentiles() throws {

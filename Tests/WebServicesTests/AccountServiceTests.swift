@@ -9,7 +9,7 @@ import Traffic
 
 @testable import WebServices
 
-/// Who is let in, as the administrator's services make, list and end it.
+/// The administrator's services create, list and revoke credentials.
 @Suite("Services of accounts")
 struct AccountServiceTests {
     private static let container = "iCloud.com.example.Test"
@@ -120,7 +120,7 @@ struct AccountServiceTests {
         try await TestServer.run { server in
             let before = try await Self.send(server, "GET", "administrator")
             #expect(try before.json() == ["hasPassword": false])
-            // It stays for the next start, so being a program of this machine is not enough, though nobody else needs credentials.
+            // The password persists to the next start, so a local connection is not enough, even on an open server.
             let first = #"{"password":"long enough"}"#
             let stranger = try await Self.send(server, "POST", "administrator/password", first)
             #expect(stranger.status == 401 && stranger.text.contains("AUTHENTICATION_FAILED") && stranger.text.contains("set-password"))

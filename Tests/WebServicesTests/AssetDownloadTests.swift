@@ -4,11 +4,11 @@ import RecordStore
 import Records
 import Testing
 
-/// Files on their way out, with every status that a download can have.
+/// Downloads with every possible status.
 @Suite("Asset downloads")
 struct AssetDownloadTests {
     private static let text = Array((0..<20_000).map { "Line \($0 * $0)\n" }.joined().utf8)
-    /// Like a JPEG: what comes after its first bytes does not compress.
+    /// Like a JPEG: the content after the header does not compress.
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + (0..<50_000).map { _ in UInt8.random(in: .min ... .max) }
 
     private func expect(_ response: RawResponse, _ status: Int, _ code: String, _ words: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
@@ -61,7 +61,7 @@ struct AssetDownloadTests {
             let rest = try await client.send("GET", path, ["Accept-Encoding: gzip", "Range: bytes=\(half)-", "If-Range: \(response.headers["etag"] ?? "")"])
             #expect(rest.status == 206 && rest.headers["content-encoding"] == "gzip")
             #expect(try Tool.gunzip(response.body.prefix(half) + rest.body) == Self.text)
-            // The other form is another file: its parts don't fit.
+            // The other coding has another tag, so ranges do not apply.
             let other = try await client.send("GET", path, ["Range: bytes=\(half)-", "If-Range: \(response.headers["etag"] ?? "")"])
             #expect(other.status == 200 && other.body == Self.text)
         }
@@ -229,7 +229,7 @@ struct AssetDownloadTests {
                 let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
                 return try client.string("records[0].fields.file.value.downloadURL", in: try read.json())
             }
-            // The quarter may end between two looks, but not between both pairs.
+            // The quarter hour may end between two calls, but not between both pairs.
             var pairs: [Bool] = []
             for _ in 0..<2 { pairs.append(try await address() == address()) }
             #expect(pairs.contains(true))
@@ -264,7 +264,7 @@ struct AssetDownloadTests {
             ("<!DOCTYPE html><html><script>alert(1)</script>", "text/plain; charset=utf-8"),
             ("<?xml version='1.0'?><x:script xmlns:x='http://www.w3.org/1999/xhtml'>alert(1)</x:script>", "text/plain; charset=utf-8"),
             ("alert(1)", "text/plain; charset=utf-8"),
-            // As an image it runs nothing; as a page it is an attachment without rights.
+            // As an image it runs no script; as a page it is a sandboxed attachment.
             ("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", "image/svg+xml"),
         ])
     func hostileContent(content: String, type: String) async throws {
@@ -289,12 +289,12 @@ struct AssetDownloadTests {
             let response = try await client.send("GET", path)
             #expect(response.status == 200 && response.body == Self.text)
             #expect(response.headers["content-disposition"] == name.disposition)
-            // Nothing of the name became a header of its own.
+            // The name must not add headers.
             #expect(response.headers["x-evil"] == nil && response.headers["set-cookie"] == nil)
         }
     }
 
-    /// A name as it is uploaded, and what a download says of it.
+    /// An uploaded file name, and the Content-Disposition of its download.
     struct HostileName: Sendable, CustomTestStringConvertible {
         let encoded: String
         let disposition: String

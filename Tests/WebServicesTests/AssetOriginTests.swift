@@ -2,7 +2,7 @@ import HTTPServing
 import JSON
 import Testing
 
-/// What pages in a browser may do with assets.
+/// Access to assets for pages in browsers.
 @Suite("Assets and origins")
 struct AssetOriginTests {
     private static let text = Array("Some text.".utf8)
@@ -66,7 +66,7 @@ struct AssetOriginTests {
             let response = try await client.send("GET", path, ["Sec-Fetch-Site: cross-site"] + headers)
             #expect(response.status == status)
             if status == 200 { #expect(response.headers["cross-origin-resource-policy"] == "cross-origin") }
-            // What is not a file is shown by nobody.
+            // Pages may only embed files.
             #expect(try await client.send("GET", "\(AssetClient.root)/private/zones/list", ["Sec-Fetch-Site: cross-site"] + headers).status == 403)
         }
     }

@@ -4,7 +4,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Assets in records: what a save takes, and what every answer with a record says.
+/// Assets in records: saves, and all answers with records.
 @Suite("Assets in records")
 struct AssetRecordTests {
     private static let bytes = Array("Some bytes.".utf8)
@@ -31,7 +31,7 @@ struct AssetRecordTests {
             refused("are not those of the upload", try await client.save(Self.field(asset.setting("size", to: 1))))
             let record = try await client.save(Self.field(asset))
             #expect(Subset.differences(["fields": ["file": ["value": ["size": 11]]]], record) == [])
-            // Once the field holds it no more, the same receipt is used a second time.
+            // After the field no longer holds the asset, its receipt counts as used.
             try await client.save([:], as: "forceReplace")
             refused("used before", try await client.save(Self.field(asset)))
         }
@@ -75,7 +75,7 @@ struct AssetRecordTests {
             #expect(Subset.differences(["fields": ["file": ["value": ["size": 11, "downloadURL": "<any>"]]]], again) == [])
             let copy = try await client.save(field, to: "s")
             #expect(Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has assets/rereference>"], copy) == [])
-            // The remedy that the refusal names.
+            // The remedy that the error names.
             let answer = try await client.post("assets/rereference", ["assets": [["recordName": "r", "fieldName": "file"]]])
             let asset = try #require(Subset.value(at: "assets[0]", in: try answer.json()))
             let path = try client.downloadPath(try await client.save(Self.field(asset), to: "s"))
@@ -249,7 +249,7 @@ struct AssetRecordTests {
 }
 
 extension JSONValue {
-    /// The same object with another member.
+    /// A copy with another member.
     func setting(_ name: Name, to value: JSONValue) -> JSONValue {
         guard case .object(var object) = self else { return self }
         object[name] = value
@@ -258,14 +258,14 @@ extension JSONValue {
 }
 
 extension String {
-    /// A URL's path.
+    /// The path of a URL.
     var withoutOrigin: String {
         firstRange(of: "://").map { scheme in String(self[(self[scheme.upperBound...].firstIndex(of: "/") ?? endIndex)...]) } ?? self
     }
 }
 
 extension Step {
-    /// Does what a scenario does behind the server's back.
+    /// Runs a step of a scenario that acts on the engine directly.
     func perform(on engine: any RecordEngine) async throws {
         if case .act(let act) = self { try await act(engine) }
     }

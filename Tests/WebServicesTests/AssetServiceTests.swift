@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What Skylight's own services say of files, and do to them.
+/// Skylight's own services for files.
 @Suite("Asset services")
 struct AssetServiceTests {
     private static let root = "/skylight/1/iCloud.com.example.Test/development/assets"
@@ -24,7 +24,7 @@ struct AssetServiceTests {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
             let path = try await client.store(Self.text, named: "jack.txt")
-            // Who asks for it has it made.
+            // Requesting the compressed form creates it.
             _ = try await client.send("GET", path, ["Accept-Encoding: gzip"])
             let checksum = try Tool.sha256(Self.text)
             let answer = try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)")
@@ -207,7 +207,7 @@ struct AssetServiceTests {
     }
 }
 
-/// An engine with one container, whose ledger fails or never answers.
+/// An engine with one container whose ledger fails or never answers.
 private final class KeepingEngine: AssetKeeping {
     struct Ledger: AssetLedger {
         let engine: KeepingEngine
@@ -230,7 +230,7 @@ private final class KeepingEngine: AssetKeeping {
     }
 
     let failure: (any Error)?
-    /// Calls that wait for an answer.
+    /// The number of calls that wait for an answer.
     let waiting = Mutex(0)
     private let base = InMemoryRecordEngine()
 

@@ -4,7 +4,7 @@ import RecordStore
 import Records
 import Testing
 
-/// Files on their way in, with every status that an upload can have.
+/// Uploads with every possible status.
 @Suite("Asset uploads")
 struct AssetUploadTests {
     private static let text = Array(String(repeating: "All work and no play makes Jack a dull boy. ", count: 2000).utf8)
@@ -20,7 +20,7 @@ struct AssetUploadTests {
         try AssetFiles.incoming(in: server.folder)
     }
 
-    // MARK: Leave to upload
+    // MARK: Upload grants
 
     @Test("Each token has its own answer, and an address to send the bytes to", arguments: EngineKind.allCases)
     func grants(engine: EngineKind) async throws {
@@ -84,7 +84,7 @@ struct AssetUploadTests {
             ]
             #expect(Subset.differences(saved, record) == [])
             #expect(try await client.send("GET", try client.downloadPath(record)).body == Self.text)
-            // Its compressed form may be under way.
+            // Its compression may still be in progress.
             try await eventually { try leftovers(server) == [] }
         }
     }
@@ -162,7 +162,7 @@ struct AssetUploadTests {
             }
             try await eventually { try leftovers(server) == [] }
             #expect(try AssetFiles.stored(in: server.folder) == [])
-            // The same ticket is still good.
+            // The ticket is still valid.
             _ = try await client.upload(Self.form([1]), to: AssetClient.Slot(recordName: "r", path: path), ["Content-Type: multipart/form-data; boundary=x7"])
         }
     }
@@ -246,7 +246,7 @@ struct AssetUploadTests {
         try await TestServer.run(sizeLimit: 10_000) { server in
             let client = AssetClient(server: server)
             let path = try await client.slot().path
-            // None of the body is sent: whoever waited for it would time out.
+            // None of the body is sent, so waiting for it would time out.
             let declared = try await client.send("POST", path, ["Content-Length: 10001"], body: [])
             try expect(declared, 413, "QUOTA_EXCEEDED", "more than 10000 bytes")
             #expect(declared.headers["connection"] == "close")
@@ -288,7 +288,7 @@ struct AssetUploadTests {
             }
             try await eventually { try leftovers(server) == [] }
             #expect(try AssetFiles.stored(in: server.folder) == [])
-            // The same ticket is still good.
+            // The ticket is still valid.
             _ = try await client.upload(Self.text, to: AssetClient.Slot(recordName: "r", path: path))
         }
     }

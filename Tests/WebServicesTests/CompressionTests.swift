@@ -2,7 +2,7 @@ import HTTPServing
 import Hummingbird
 import Testing
 
-/// Answers that are compressed on their way out.
+/// Compressed answers.
 @Suite("Compression")
 struct CompressionTests {
     private static let long = String(repeating: "All work and no play makes Jack a dull boy. ", count: 5000)

@@ -1,7 +1,7 @@
 import HTTPServing
 import Testing
 
-/// What browsers are told about pages of other sites.
+/// CORS headers for pages of other origins.
 @Suite("Cross-origin requests")
 struct CrossOriginTests {
     private static let path = "/database/1/iCloud.com.example.Test/development/private/records/query"

@@ -4,7 +4,7 @@ import RecordStore
 import Records
 import Testing
 
-/// What clients are told when the engine fails.
+/// Answers to clients when the engine fails.
 @Suite("Failing engines")
 struct EngineFailureTests {
     @Test(

@@ -3,7 +3,7 @@ import HTTPServing
 import JSON
 import Testing
 
-/// What is refused before any route is reached.
+/// Requests that are refused before they reach a route.
 @Suite("Guards")
 struct GuardTests {
     private static let path = "/database/1/iCloud.com.example.Test/development/public/users/caller"
@@ -62,7 +62,7 @@ struct GuardTests {
         ])
     func refused(what: String, request: String, status: Int) async throws {
         try await TestServer.run { server in
-            // The server closes: nothing here asks it to.
+            // The server closes the connection without being asked to.
             let responses = try await server.client.exchange(request)
             #expect(responses.map(\.status) == [status], "\(what)")
             if let response = responses.first, response.headers["content-type"]?.hasPrefix("application/json") == true {

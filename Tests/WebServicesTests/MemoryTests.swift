@@ -5,7 +5,7 @@ import Traffic
 
 @testable import HTTPServing
 
-/// Large answers, to clients that don't read them and to many at a time, and streams.
+/// Large answers to stalled clients and to many clients, and streams.
 @Suite("Memory for answers", .timeLimit(.minutes(5)))
 struct MemoryTests {
     private static let count = 12
@@ -33,7 +33,7 @@ struct MemoryTests {
         }
     }
 
-    /// Waits until nothing is taken.
+    /// Waits until all memory is released.
     private static func isGivenBack(_ budget: MemoryBudget) async throws {
         let start = ContinuousClock.now
         while budget.takenBytes > 0, ContinuousClock.now - start < .seconds(30) { try await Task.sleep(for: .milliseconds(5)) }
@@ -53,7 +53,7 @@ struct MemoryTests {
                 }
                 #expect(budget.takenBytes == count * answerSize)
             }
-            // Three are held. For a fourth there is no room as long as it is made, which takes twice as much.
+            // Three answers are held. A fourth one finds no room, because it takes twice its size while it is made.
             try await server.client.withoutReading(Self.lookup, times: 3, isTaken) {
                 let refused = try #require(try await server.client.exchange(Self.lookup).first)
                 #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
@@ -61,7 +61,7 @@ struct MemoryTests {
                 #expect(budget.takenBytes == 3 * answerSize)
                 #expect(try await server.client.exchange(Self.request(names: ["small"])).map(\.status) == [200])
             }
-            // Who hangs up gives back, and the next one is answered.
+            // A client that disconnects releases its memory, and the next one is answered.
             try await Self.isGivenBack(budget)
             let answer = try #require(try await server.client.exchange(Self.lookup).first)
             #expect(answer.status == 200 && answer.body.count == answerSize)
@@ -82,7 +82,7 @@ struct MemoryTests {
                 for _ in 0..<8 {
                     group.addTask {
                         var status: Int?
-                        // How long one waits depends on how busy the machine is.
+                        // The waiting time depends on the load of the machine.
                         repeat { status = try await server.client.exchange(Self.lookup).first?.status } while status == 503
                         #expect(status == 200)
                         answers.count.add(1, ordering: .relaxed)
@@ -121,7 +121,7 @@ struct MemoryTests {
             #expect(noted.status == 200)
             #expect(noted.pulls.map(\.changes) == [1])
             #expect(noted.records == 1)
-            // One that finds no room in the end has read nothing for its client.
+            // A request that finds no room must not be logged as a pull.
             budget.count(Self.limit)
             let refused = try await client.post("\(NotedClient.skylight)/changes/page", zone)
             budget.giveBack(Self.limit)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import WebServices
 
-/// The file in a body of multipart/form-data, however it is cut into pieces on its way.
+/// Files in multipart/form-data, with any division into pieces.
 @Suite("Files in forms")
 struct MultipartParserTests {
     private static let boundary = "----Skylight7MA4YWxk"
 
-    /// What comes out of a body that comes in pieces of the sizes given, in turn.
+    /// The file in a body that arrives in pieces of the given sizes, used in rotation.
     private static func file(_ body: [UInt8], boundary: String = boundary, sizes: [Int] = [.max]) throws -> [UInt8] {
         let found = try #require(try MultipartBoundary(contentType: "multipart/form-data; boundary=\"\(boundary)\""))
         var parser = MultipartParser(boundary: found)
@@ -36,7 +36,7 @@ struct MultipartParserTests {
 
     private static let fileHeaders = #"Content-Disposition: form-data; name="files"; filename="a.bin""# + "\r\nContent-Type: application/octet-stream"
 
-    /// Contents that come close to what ends them.
+    /// Contents that resemble a delimiter.
     private static let hardContents: [[UInt8]] = [
         [], [13], [10], [13, 10], [13, 10, 13, 10], Array("--".utf8), Array("\r\n--".utf8), Array("--\(boundary)x".utf8), Array("\r\n--\(boundary)x\r\n".utf8),
         Array("\r\n--\(boundary.dropLast())\r\n".utf8), Array("\r\n--\(boundary) \t x".utf8), Array("\r\n--\(boundary)\r".utf8), Array("a\r\n--\(boundary)-".utf8),
@@ -47,7 +47,7 @@ struct MultipartParserTests {
     func contents(_ content: [UInt8]) throws {
         let body = Self.part(Self.fileHeaders, content) + Self.end()
         for size in [1, 2, 3, 7, 31, 64, Int.max] { #expect(try Self.file(body, sizes: [size]) == content, "pieces of \(size)") }
-        // Cut in two at every place.
+        // In two pieces, cut at every position.
         for place in body.indices { #expect(try Self.file(body, sizes: [place, .max]) == content, "cut at \(place)") }
     }
 
@@ -57,7 +57,7 @@ struct MultipartParserTests {
         for round in 0..<400 {
             let boundary = String((0..<Int.random(in: 1...70, using: &random)).compactMap { _ in "ab-'".randomElement(using: &random) })
             let pool = Array("\r\n--\(boundary)ab-".utf8)
-            // No content may hold a line that is the boundary.
+            // Content must not contain a boundary line.
             let content = (0..<Int.random(in: 0...3000, using: &random)).map { _ in pool.randomElement(using: &random) ?? 0 }
             let lines = content.split(separator: 10, omittingEmptySubsequences: false)
             if lines.contains(where: { $0.starts(with: Array("--\(boundary)".utf8)) }) { continue }

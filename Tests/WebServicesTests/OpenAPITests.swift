@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebServices
 
-/// Whether `/openapi.json` has what the server answers to, and nothing else.
+/// `/openapi.json` describes exactly the services of the server.
 @Suite("OpenAPI")
 struct OpenAPITests {
     /// The operations of the document, such as `GET /health`.
@@ -18,7 +18,7 @@ struct OpenAPITests {
         }
     }()
 
-    /// The operations that a test can ask for: with what stands in their paths filled in.
+    /// A path with its parameters filled in.
     private static func target(_ path: some StringProtocol) -> String {
         let values = [
             "container": "iCloud.com.example.Test", "environment": "development", "database": "private", "id": "none", "ticket": "none", "name": "none",
@@ -59,14 +59,14 @@ struct OpenAPITests {
 
     @Test("Each route of the router is there")
     func routes() async throws {
-        // Those that the tables stand behind end in a wildcard.
+        // The routes of the service tables end in a wildcard.
         let roots = ["/database/**", "/device/**", "/skylight/**", "/assets/**"]
         try await TestServer.run { server in
             let own = server.routes.filter { route in !roots.contains { route.hasSuffix(" " + $0) } }
             #expect(server.routes.contains { $0.hasSuffix(" /database/**") })
             #expect(!own.isEmpty)
             let described = Set(Self.operations.map { String($0.drop { $0 != "/" }) })
-            // Other methods are routes of their own, and refused.
+            // Other methods have their own routes, which refuse them.
             for route in own { #expect(described.contains(String(route.drop { $0 != "/" })), "\(route) is not described") }
         }
     }
@@ -93,7 +93,7 @@ struct OpenAPITests {
                         #expect(response.headers["allow"] != nil, "\(method) \(path)")
                     }
                     if response.status >= 400 {
-                        // What is about the server alone is no web service, and answers in words.
+                        // Paths of the server itself are not web services, and answer in plain text.
                         let isService = path.split(separator: "/").count > 1
                         let type = isService ? "application/json; charset=UTF-8" : "text/plain; charset=utf-8"
                         #expect(response.headers["content-type"] == type, "\(method) \(path)")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import WebServices
 
-/// Whatever is asked below the protocol's paths, by whatever method, is answered in its words: clients read nothing but JSON.
+/// All answers below the protocol's paths, with any method, are JSON in its format, because clients only read that.
 @Suite("Answers in the protocol's words")
 struct ProtocolAnswerTests {
     private static let root = "/database/1/\(CredentialStage.container)/development/"

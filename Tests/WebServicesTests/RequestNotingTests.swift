@@ -5,7 +5,7 @@ import Records
 import Testing
 import Traffic
 
-/// What is noted of each kind of request, over a real socket.
+/// The log entries of each kind of request, over a real socket.
 @Suite("Noting requests") struct RequestNotingTests {
     private static let zone = ZoneID(zoneName: "Z")
 
@@ -74,7 +74,7 @@ import Traffic
             #expect(noted.records == 34 && noted.itemErrors.map(\.name) == ["r34"] && noted.itemErrors.map(\.code) == [.badRequest])
             let few = try await client.post("records/lookup", "{\"records\":[\(records)],\"desiredKeys\":[]}")
             #expect(try client.noted(few).records == 35)
-            // What counts is what each item asks for, whatever had to be read for the others.
+            // Only the fields requested for each item count, even if more had to be read.
             let own = names.map { #"{"recordName":"\#($0)","desiredKeys":["other"]}"# }
             let parts = try await client.post("records/lookup", "{\"records\":[\(own.joined(separator: ","))]}")
             #expect(try client.noted(parts).records == 35)
@@ -280,7 +280,7 @@ import Traffic
             #expect(try list.pulls.first?.zoneID == nil && list.pulls.first?.given?.text == client.token(database) && list.pulls.first?.changes == 1)
             #expect(list.records == 0)
 
-            // The database's token means nothing in a zone.
+            // A database token is invalid for a zone.
             let wrong = try client.noted(try await client.post("records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"\#(try client.token(database))"}"#))
             #expect(wrong.status == 400 && wrong.pulls.first?.error?.isUnknownToken == true && wrong.smells == [.tokenOfAnotherZone])
             let ignored = try client.noted(try await client.post("zones/changes", #"{"syncToken":"\#(token)"}"#))
@@ -344,7 +344,7 @@ import Traffic
             try await client.save(["b"])
             let text = try await events
             #expect(text.contains("event: changes"))
-            // That the client is gone shows at what is sent next.
+            // The server notices the disconnection with its next write.
             try await eventually {
                 try await client.save(["c"])
                 return server.log.latest(.max).contains { $0.operation == "skylight/changes/follow" }
@@ -355,7 +355,7 @@ import Traffic
         }
     }
 
-    // MARK: Files, rehearsals, off
+    // MARK: Files, fault injection, log off
 
     @Test("An upload is noted without the file's bytes")
     func upload() async throws {

@@ -6,11 +6,10 @@ import RecordStore
 import Records
 import Testing
 
-/// What roles let whom do, over HTTP: whether credentials are required × what a request brings × what a type grants × what is done to its
-/// records. What is expected is worked out here, from protocol.md section 2.
+/// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here from protocol.md, section 2.
 @Suite("What roles let whom do")
 struct RoleMatrixTests {
-    /// Who asks, and how that shows.
+    /// The callers, with their credentials.
     enum Asker: String, CaseIterable, Sendable {
         case nobody, apiToken, namedCreator, creator, other, editor, key, mixed, owner
     }
@@ -30,7 +29,7 @@ struct RoleMatrixTests {
 
         var isRead: Bool { self == .query || self == .lookup }
 
-        /// As `operationType` says it; `nil` for what is no operation of `records/modify`.
+        /// The `operationType` in the request; `nil` for services other than `records/modify`.
         var operationType: String? {
             switch self {
             case .query, .lookup, .rereference, .uploadAbsent, .uploadThere: nil
@@ -41,16 +40,16 @@ struct RoleMatrixTests {
             }
         }
 
-        /// Whether there is a record for it.
+        /// True if the operation uses an existing record.
         var isOnRecord: Bool { permission != .create && self != .forceDeleteAbsent && self != .query }
     }
 
-    /// What comes of an operation.
+    /// The result of an operation.
     enum Outcome: Equatable, Sendable {
         case done
         case found(Set<Name>)
         case denied(String)
-        /// The whole request.
+        /// An error of the whole request.
         case refused(Int, String)
     }
 
@@ -60,7 +59,7 @@ struct RoleMatrixTests {
 
         static let all: [Granted] = (nothing + single + [Grant.defaults] + combined).enumerated().map { Granted(type: "T\($0.offset)", grants: $0.element) }
 
-        // A type grants something to somebody.
+        // A type must have a grant.
         private static let nothing = [[Grant(role: "Readers", permissions: [.read, .create, .write])]]
         private static let single = (["_world", "_icloud", "_creator", "Editors"] as [Name]).flatMap { role in
             Grant.Permission.allCases.map { [Grant(role: role, permissions: [$0])] }
@@ -75,15 +74,15 @@ struct RoleMatrixTests {
         }
     }
 
-    // MARK: What is expected
+    // MARK: Expected results
 
-    /// The roles of an asker, whatever the record; `nil` for one who is asked for none.
+    /// The roles of a caller on every record; `nil` for callers without role checks.
     private static func roles(_ asker: Asker, _ mode: AccessControl.Mode) -> Set<Name>? {
         switch asker {
         case .owner: nil
         case .editor: ["_world", "_icloud", "Editors"]
         case .apiToken where mode == .required: ["_world"]
-        // Where no credentials are needed, who brings none that name a user is the developer, or whom the header names.
+        // On an open server, a request without a user acts for the developer, or for the user that its header names.
         default: ["_world", "_icloud"]
         }
     }
@@ -134,7 +133,7 @@ struct RoleMatrixTests {
         }
     }
 
-    /// In a database with an owner no grant counts, for any way to be that owner.
+    /// In a database with an owner, grants have no effect, with any credentials of the owner.
     @Test("A private database", arguments: [Asker.creator, .owner])
     func privateDatabase(asker: Asker) async throws {
         try await TestServer.run(.sqlite, requiring: .required) { server in
@@ -151,12 +150,12 @@ struct RoleMatrixTests {
 
     // MARK: The stage
 
-    /// A server with a type for each set of grants, and Anna's records of it.
+    /// A server with a type for each set of grants, and Anna's records of these types.
     struct Stage {
         private static let root = "/database/1/\(CredentialStage.container)/development"
         private let credentials: CredentialStage
         private let server: TestServer
-        /// Change tags of Anna's records.
+        /// The change tags of Anna's records.
         private var tags: [Name: String] = [:]
         private var tokens: [Asker: String] = [:]
 
@@ -202,7 +201,7 @@ struct RoleMatrixTests {
             }
         }
 
-        /// An asset as an upload answers it, without bytes.
+        /// An asset as an upload would return it, without bytes.
         private func file(for name: Name, _ granted: Granted, in database: any RecordDatabase) async throws -> FieldInput {
             let ledger = try await #require(server.engine as? any AssetKeeping).assetLedger(database.address.container, .development)
             let slot = AssetSlot(recordType: granted.type, fieldName: "file", recordName: name)
@@ -231,7 +230,7 @@ struct RoleMatrixTests {
             return try await credentials.send("POST", sent, body)
         }
 
-        /// Does everything to every type, reading first.
+        /// Runs every operation on every type, reads first.
         func outcomes(of asker: Asker) async throws -> [Name: [Operation: Outcome]] {
             var outcomes: [Name: [Operation: Outcome]] = [:]
             for granted in Granted.all {

@@ -1,6 +1,6 @@
 import Testing
 
-/// Every scenario, over a real socket, on both engines.
+/// Every scenario over a real socket, on both engines.
 @Suite("Web services")
 struct ScenarioTests {
     @Test("records/modify and records/lookup", arguments: EngineKind.allCases, Scenario.modify)

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import WebServices
 
-/// How a server ends.
+/// The shutdown of a server.
 @Suite("Shutdown")
 struct ShutdownTests {
     @Test("Requests under way are answered, idle connections are closed, and nothing is waited for")
@@ -35,7 +35,7 @@ struct ShutdownTests {
         async let running: Void = group.run()
         var iterator = ports.makeAsyncIterator()
         let client = RawClient(port: try #require(await iterator.next()))
-        // Neither asks for the connection to be closed: only the end of the server does.
+        // Neither request asks to close its connection; only the shutdown closes them.
         async let idle = client.exchange("GET /database/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         async let slow = client.exchange("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
         var requests = arrivals.makeAsyncIterator()
@@ -44,7 +44,7 @@ struct ShutdownTests {
         let start = ContinuousClock.now
         await group.triggerGracefulShutdown()
         try await running
-        // Who waited for the idle connection would wait for a minute.
+        // Waiting for the idle connection would take a minute.
         #expect(ContinuousClock.now - start < .seconds(30))
         #expect(try await idle.map(\.status) == [404])
         #expect(try await slow.map(\.text) == ["done"])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebServices
 
-/// What the services beyond the protocol are told of in other ways than by a body: origins, devices, and the state of stores.
+/// Inputs of Skylight's own services other than bodies: origins, devices, and the state of stores.
 @Suite("Skylight's own services")
 struct SkylightServiceTests {
     private static let root = "/skylight/1/iCloud.com.example.Test/development/private"
@@ -122,7 +122,7 @@ struct SkylightServiceTests {
         }
     }
 
-    /// What nobody can find in the docs is not there for anybody.
+    /// A service without documentation cannot be found.
     @Test("Every service is documented")
     func documentation() throws {
         let docs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")

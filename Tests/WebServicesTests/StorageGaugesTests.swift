@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebServices
 
-/// The numbers of what is stored are summed up now and then, not for each who asks.
+/// The storage metrics are cached instead of computed for each request.
 @Suite("Storage gauges") struct StorageGaugesTests {
     @Test("Asked again at once: the numbers are those of before, and their age is told")
     func interval() async throws {
@@ -70,7 +70,7 @@ import Testing
         func advance(_ duration: Duration) { passed.withLock { $0 += duration } }
     }
 
-    /// Holds as many records as it was asked how many it holds.
+    /// Its record count is the number of times that it was asked.
     private final class CountedEngine: StorageReporting {
         private let asked = Mutex(0)
         private let hasFailed = Mutex(false)

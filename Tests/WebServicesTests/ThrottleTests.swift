@@ -7,12 +7,12 @@ import Traffic
 
 @testable import WebServices
 
-/// How many requests a second whoever asks may make.
+/// Rate limits per client.
 @Suite("Throttling")
 struct ThrottleTests {
     private static let start = ContinuousClock.now
 
-    /// Whether a request is admitted, and how long to wait where it is not.
+    /// The time to wait in seconds; `nil` if the request is admitted.
     private func wait(_ throttle: Throttle, _ spender: Throttle.Spender, after time: Duration = .zero) -> Int? {
         do {
             try throttle.admit(spender, at: Self.start + time)
@@ -29,7 +29,7 @@ struct ThrottleTests {
         let anna = Throttle.Spender.user("_anna")
         for _ in 0..<limit { #expect(wait(throttle, anna) == nil) }
         #expect(wait(throttle, anna) == 1)
-        // What was refused cost nothing: after the time for one request there is one.
+        // Refused requests cost nothing: after the interval of one request, one is admitted.
         let interval = Duration.seconds(1) / limit
         #expect(wait(throttle, anna, after: interval) == nil)
         #expect(wait(throttle, anna, after: interval) == 1)
@@ -46,7 +46,7 @@ struct ThrottleTests {
                 time += .seconds(seconds)
             }
         }
-        // 5 each second, the first 5 at once.
+        // 5 per second, the first 5 at once.
         #expect(time == .seconds(39))
         #expect(refused == 39)
     }
@@ -75,14 +75,14 @@ struct ThrottleTests {
         let throttle = Throttle(limit: 2)
         for number in 0..<Throttle.spenderLimit { #expect(wait(throttle, .address("a\(number)")) == nil) }
         #expect(throttle.spenderCount == Throttle.spenderLimit)
-        // Those that are remembered still have what they had.
+        // Tracked clients keep their buckets.
         #expect(wait(throttle, .address("a7")) == nil)
         #expect(wait(throttle, .address("a7")) == 1)
-        // The others have one bucket among them.
+        // All other clients share one bucket.
         let strangers = (0..<1000).map { wait(throttle, .address("b\($0)")) }
         #expect(strangers.filter { $0 == nil }.count == 2)
         #expect(throttle.spenderCount <= Throttle.spenderLimit + 1)
-        // When buckets are full again they are forgotten.
+        // Full buckets are dropped.
         #expect(wait(throttle, .address("c"), after: .seconds(3)) == nil)
         #expect(throttle.spenderCount == 1)
     }
@@ -97,7 +97,7 @@ struct ThrottleTests {
 
     @Test("Over the wire it is 429, with the time to wait in body and header, for pages to read, and stands in the log")
     func wire() async throws {
-        // A clock that stands still: nothing depends on how fast the requests come.
+        // The clock stands still, so that nothing depends on the speed of the requests.
         try await TestServer.run(throttle: Throttle(limit: 2, clock: { Self.start })) { server in
             func ask(as user: String, _ path: String = "/database/1/iCloud.com.example.Test/development/private/zones/list") async throws -> RawResponse {
                 try #require(
@@ -112,7 +112,7 @@ struct ThrottleTests {
             #expect(response.headers["access-control-expose-headers"]?.contains("Retry-After") == true)
             let body = try response.json()
             #expect(Subset.differences(["serverErrorCode": "THROTTLED", "retryAfter": 1], body).isEmpty)
-            // Others are not held up, nor are the services about the data.
+            // Other clients and the services about the server are not limited.
             #expect(try await ask(as: "bert").status == 200)
             for _ in 0..<5 { #expect(try await ask(as: "anna", "/skylight/1/health").status == 200) }
             let noted = server.log.latest(30, before: nil, where: { $0.status == 429 })
@@ -129,7 +129,7 @@ struct ThrottleTests {
             let whole = head + "Content-Length: 2\r\n\r\n{}"
             let first = try await server.client.exchange(whole).first?.status
             #expect(first == 200)
-            // Not a byte of the body comes.
+            // No byte of the body is sent.
             let unsent = head + "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
             let second = try await server.client.exchange(unsent, within: .seconds(30)).last?.status
             #expect(second == 429)
@@ -148,7 +148,7 @@ struct ThrottleTests {
             let noted = try #require(refused.headers["x-skylight-request"].flatMap { server.log.request($0) })
             #expect(noted.authentication?.way == .webAuth && noted.authentication?.session == stage.session.session.id)
             #expect(noted.userRecordName == stage.anna.userRecordName)
-            // Whoever has no good token has a bucket of their own.
+            // A client without a valid token has its own bucket.
             #expect(try await stage.send("GET", stage.sent(.revokedSession, path, body: ""), "").status == 421)
         }
     }

@@ -7,7 +7,7 @@ import Traffic
 
 @testable import WebServices
 
-/// The services that show what the server saw.
+/// The services for the request log.
 @Suite("Requests, clients and numbers") struct TrafficServiceTests {
     private static func json(_ response: RawResponse, _ place: String) throws -> JSONValue? {
         Subset.value(at: place, in: try response.json())
@@ -19,7 +19,7 @@ import Traffic
     }
 
     private static func eventIDs(_ stream: String) -> [String] {
-        // Between the lines of events stand those of HTTP's chunks.
+        // HTTP chunk sizes stand between the lines of events.
         stream.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
     }
 
@@ -54,7 +54,7 @@ import Traffic
             let gone = try await anna.send("GET", "/skylight/1/requests?after=00000000-0000-0000-0000-000000000000")
             #expect(gone.status == 404 && gone.text.contains("begin anew"))
             #expect(try await anna.send("GET", "/skylight/1/requests?after=\(all[3])").text == #"{"requests":[]}"#)
-            // Looking for a user makes none.
+            // A filter for a user does not create the user.
             #expect(try await !anna.send("GET", "/skylight/1/users").text.contains("nobody"))
         }
     }
@@ -94,13 +94,13 @@ import Traffic
             let text = try await live
             #expect(text.lowercased().contains("content-type: text/event-stream"))
             #expect(!text.contains("zones/list") && text.contains("event: request\ndata: {\"id\":"))
-            // From the first request on, each once.
+            // From the first request on, each request once.
             let order = server.log.latest(.max).reversed().map(\.id)
             let again = try await stream("", ["Last-Event-ID: \(order[0])"], until: "users/current")
             #expect(Self.eventIDs(again) == Array(order.dropFirst()) && !again.contains("event: missed"))
             let filtered = try await stream("?operation=users/current&after=\(order[0])", until: "users/current")
             #expect(Self.eventIDs(filtered) == [order.last ?? ""])
-            // After one that is not known everything is sent that is kept, and that something may be missing.
+            // After an unknown id, the whole log is sent, with a note that requests may be missing.
             let lost = try await stream("?after=gone", until: "users/current")
             #expect(lost.contains("event: missed\ndata: {}") && lost.contains(order[0]))
         }
@@ -131,7 +131,7 @@ import Traffic
         try await TestServer.run { server in
             let head = "HEAD /skylight/1/requests/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
             let text = try await String(decoding: server.client.send(Array(head.utf8)), as: UTF8.self)
-            // The end of the connection is the end of the answer: in HTTP/1.1 there would be the end of a body.
+            // The answer ends with the connection. In HTTP/1.1 it would have an empty final chunk.
             #expect(text.hasPrefix("HTTP/1.0 200") && text.lowercased().contains("content-type: text/event-stream") && text.hasSuffix("\r\n\r\n"))
             #expect(text.components(separatedBy: "\r\n\r\n").count == 2)
         }
@@ -202,7 +202,7 @@ import Traffic
             }
             #expect(lines.contains { $0.hasPrefix("skylight_zone_records{\(store),zone=") && $0.hasSuffix("} 2") })
             #expect(lines.contains { $0.hasPrefix("skylight_storage_age_seconds ") })
-            // Every series of a metric has the same labels, so that they can be added up by any of them.
+            // All series of a metric have the same labels, so that they can be summed by any of them.
             for metric in ["skylight_records", "skylight_zone_records"] {
                 let labels = lines.filter { $0.hasPrefix(metric + "{") }.map { $0.split(separator: ",").count }
                 #expect(Set(labels) == [4], "\(metric)")

@@ -74,7 +74,7 @@ import Workbench
     }
 
     @Test func whatRefersToItselfEnds() throws {
-        // An array whose only element is the array.
+        // An array that contains itself.
         let loop: [UInt8] = Array("bplist00".utf8) + [0xA2, 0, 0] + [8] + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1]
             + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 11]
         let outline = try Self.outline(loop)
@@ -101,7 +101,7 @@ import Workbench
         for length in 0..<archive.count { #expect(throws: BinaryPropertyListError.self) { try BinaryPropertyList(Array(archive.prefix(length))) } }
     }
 
-    /// Every byte changed to anything, and many at once: it is read or refused, in bounded time and memory.
+    /// Random damage: each archive is read or refused, in bounded time and memory.
     @Test func damagedArchivesDoNoHarm() {
         let archive = ArchiveWriter.tokenArchive(Self.token)
         var random = SmallRandom(state: 7)
@@ -119,7 +119,7 @@ import Workbench
         for _ in 0..<2_000 { _ = try? BinaryPropertyList(Array("bplist00".utf8) + random.bytes(Int.random(in: 0...120, using: &random))) }
     }
 
-    /// One key of 30 KB that a dictionary names 20,000 times: a line tells a part of it, and no more lines are made than are shown.
+    /// A key of 30 KB that a dictionary uses 20,000 times. Lines show a part of it, and only displayed lines are made.
     @Test func aLongKeyIsNamedOften() throws {
         let (count, length) = (20_000, 30_000)
         func two(_ value: Int) -> [UInt8] { [UInt8(value >> 8 & 255), UInt8(value & 255)] }
@@ -139,7 +139,7 @@ import Workbench
     }
 
     @Test func overlappingObjectsAreRefused() {
-        // 100 objects that are all the same large array: reading each would cost the square of the length.
+        // 100 objects at the same large array: reading each would take quadratic time.
         var bytes: [UInt8] = Array("bplist00".utf8) + [0xAF, 0x11, 0x01, 0x00] + [UInt8](repeating: 0, count: 256)
         let table = bytes.count
         bytes += [UInt8](repeating: 8, count: 100) + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 100] + [0, 0, 0, 0, 0, 0, 0, 0]

@@ -1,4 +1,4 @@
-/// Writes binary property lists for tests, in the layout that Apple's and Python's writers have.
+/// Writes binary property lists in the layout of Apple's and Python's writers.
 struct ArchiveWriter {
     indirect enum Item {
         case string(String)
@@ -26,7 +26,7 @@ struct ArchiveWriter {
         return bytes + [0, 0, 0, 0, 0, 0, 2, 1] + number(offsets.count) + number(top) + number(table)
     }
 
-    /// What an app gets that archives a change token, with what iCloud gave it.
+    /// The archive that an app gets for a change token from iCloud.
     static func tokenArchive(_ token: [UInt8], className: String = "CKServerChangeToken") -> [UInt8] {
         bytes(
             .dictionary([

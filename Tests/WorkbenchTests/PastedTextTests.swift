@@ -13,7 +13,7 @@ import Workbench
 
     @Test func everyFormReadsBackAsTheBytesItWasWrittenFrom() {
         var random = SmallRandom(state: 6)
-        // Two or three bytes can look like anything.
+        // Two or three bytes are ambiguous.
         for length in Array(8...40) + [278] {
             let bytes = random.bytes(length)
             for form in TextForm.allCases where form != .json {
@@ -21,7 +21,7 @@ import Workbench
                 let read = Self.bytes(text)
                 #expect(read?.bytes == bytes, "\(form) of \(length) bytes: \(text)")
                 #expect(read?.gap == nil)
-                // Forms that look the same are the same: base64 without its special digits, URL-encoded text with nothing to encode.
+                // Some formats look the same: base64 without its special digits, and URL-encoded text with nothing to encode.
                 if form == .dataDump || form == .lengthDump || form == .hex { #expect(read?.forms == [form]) }
             }
             guard case .json(let tokens, 0) = PastedText(TextForm.json.text(of: bytes)).reading else {
@@ -120,7 +120,7 @@ import Workbench
         #expect(found.count == 1)
     }
 
-    /// Whatever is pasted: an answer, not a crash.
+    /// Any pasted text gets an answer, and none crashes.
     @Test func anythingCanBePasted() {
         var random = SmallRandom(state: 60)
         let pieces = [

@@ -3,18 +3,18 @@ public import Hummingbird
 internal import Logging
 
 extension AccessControl {
-    /// How a request tried to be the administrator's, and failed.
+    /// The ways in which a request can fail to prove that it is the administrator's.
     public enum FailedProof: String, Sendable, Hashable, CaseIterable {
-        /// What stands in `Authorization: Basic` is not the administrator's name and password.
+        /// `Authorization: Basic` does not have the administrator's name and password.
         case wrongPassword
-        /// What stands in `Authorization: Bearer` is not the secret of the data folder.
+        /// `Authorization: Bearer` does not have the secret of the data folder.
         case wrongSecret
-        /// Nobody looked: there were too many wrong passwords before.
+        /// The password was not checked, because of too many wrong ones before.
         case tooManyPasswords
-        /// `Authorization` has a scheme that nobody knows here.
+        /// `Authorization` has an unknown scheme.
         case unknownScheme
 
-        /// What a request brought that was found wrong; `nil` when it brought nothing.
+        /// The failed proof of a request that was refused; `nil` if the request had none.
         public init?(of request: Request) {
             guard let authorization = request.headers[.authorization] else { return nil }
             switch authorization.prefix(while: { $0 != " " }).lowercased() {
@@ -24,7 +24,7 @@ extension AccessControl {
             }
         }
 
-        /// What is wrong, in a sentence.
+        /// The problem as a sentence.
         public var sentence: String {
             switch self {
             case .wrongPassword: "What stands in Authorization: Basic is not the name 'admin' and the administrator's password"
@@ -35,9 +35,9 @@ extension AccessControl {
         }
     }
 
-    /// Says in the server's log that somebody tried to be the administrator and is not, without what they tried.
-    /// - Parameter wasLookedAt: whether it was found wrong; otherwise there were too many before.
-    /// - Returns: how they tried; `nil` when the request did not, and the log says nothing.
+    /// Logs a failed attempt to act as the administrator, without the credentials.
+    /// - Parameter wasLookedAt: false if the password was not checked because of too many wrong ones.
+    /// - Returns: the failed proof; `nil` if the request had none. Nothing is logged then.
     @discardableResult
     public static func noteFailedProof(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true) -> FailedProof? {
         guard var proof = FailedProof(of: request) else { return nil }
@@ -46,7 +46,7 @@ extension AccessControl {
         return proof
     }
 
-    /// Says in the server's log that somebody tried to be the administrator in a way that is known, and is not.
+    /// Logs a failed attempt to act as the administrator.
     public static func note(_ proof: FailedProof, of request: Request, _ context: ServingRequestContext) {
         context.logger.notice(
             "The administrator was not let in",

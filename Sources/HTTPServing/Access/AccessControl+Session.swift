@@ -3,15 +3,15 @@ internal import Foundation
 internal import HTTPTypes
 public import Hummingbird
 
-/// The session of somebody who signed in to the console: a cookie, and a secret that goes with every form.
+/// Console sessions: a cookie, and a secret that every form must contain.
 extension AccessControl {
-    /// The header in which a script of the console's pages sends the secret of its session.
+    /// The header in which scripts of the console send the secret of their session.
     public static let forgeryHeader = "X-Skylight-Form"
 
-    /// The session that the request's cookie opens; `nil` when it has none, or one that has ended.
+    /// The session of the request's cookie; `nil` if it has no valid one.
     public func consoleSession(of request: Request) -> ConsoleSession? {
         let name = cookieName(for: request)
-        // Two of one name: a page of another port may have set one of them.
+        // There may be several cookies of this name. A page on another port may have set one of them.
         for header in request.headers[values: .cookie] {
             for pair in header.split(separator: ";") {
                 let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
@@ -22,22 +22,23 @@ extension AccessControl {
         return nil
     }
 
-    /// The value of `Set-Cookie` that gives a browser a session: for this server only, not for scripts, and not for what pages of other sites send.
+    /// The `Set-Cookie` value that starts a session in a browser. The cookie is sent to this
+    /// host only, is hidden from scripts, and is not sent with requests from other sites.
     public func cookie(_ session: ConsoleSession, for request: Request) -> String {
         cookie(session.token, for: request, "")
     }
 
-    /// The value of `Set-Cookie` that takes it away again.
+    /// The `Set-Cookie` value that removes the cookie.
     public func endedCookie(for request: Request) -> String {
         cookie("", for: request, "; Max-Age=0")
     }
 
-    /// Whether a request carries the secret of its session in the header.
+    /// True if the request has the secret of its session in the header.
     public func bringsSecret(of session: ConsoleSession, _ request: Request) -> Bool {
         HTTPField.Name(Self.forgeryHeader).flatMap { request.headers[$0] }.map { isSecret($0, of: session) } ?? false
     }
 
-    /// Whether a text is the secret of a session.
+    /// True if the text is the secret of the session.
     public func isSecret(_ text: String, of session: ConsoleSession) -> Bool {
         Self.isEqual(text, session.csrf)
     }
@@ -46,8 +47,8 @@ extension AccessControl {
         "\(cookieName(for: request))=\(value); Path=/; HttpOnly; SameSite=Strict\(request.isSecure ? "; Secure" : "")\(more)"
     }
 
-    /// Browsers share cookies between the ports of a host, so the port is in the name. With the prefix they take the cookie only over TLS and for
-    /// this very host.
+    /// Browsers share cookies between the ports of a host, so the name contains the port. With
+    /// the prefix `__Host-`, browsers accept the cookie only over TLS and for this exact host.
     private func cookieName(for request: Request) -> String {
         let port = request.head.authority.flatMap { authority in
             authority.lastIndex(of: ":").map { authority[authority.index(after: $0)...] }.flatMap { Int($0) }

@@ -4,43 +4,43 @@ internal import HTTPTypes
 public import Hummingbird
 internal import Records
 
-/// Who may come in: whether credentials are needed at all, and what proves that somebody administers the server (docs/security.md).
+/// Access control: the need for credentials, and the proofs of administrator access (docs/security.md).
 ///
-/// What the protocol's own credentials allow is not decided here but in the web services.
+/// The web services check the protocol's own credentials.
 public struct AccessControl: Sendable {
-    /// Whether requests need credentials.
+    /// The need for credentials.
     public enum Mode: String, Sendable, CaseIterable {
-        /// Nobody needs any: for a server that listens on one's own machine only.
+        /// No credentials are required. For a server that only listens on the local machine.
         case open
-        /// The protocol's credentials decide about data; Skylight's own services, the numbers and the console are the administrator's.
+        /// The protocol's credentials give access to data. Skylight's own services, the metrics and the console require the administrator.
         case required
     }
 
-    /// The name that goes with the administrator's password in `Authorization: Basic`.
+    /// The user name of the administrator in `Authorization: Basic`.
     public static let administratorName = "admin"
 
     public let mode: Mode
     public let accounts: Accounts
-    /// What proves that somebody may read the data folder; `nil` when nobody is believed for that.
+    /// The secret that proves read access to the data folder; `nil` to accept none.
     public let instanceSecret: String?
 
-    /// - Parameter instanceSecret: a random text, made anew at each start.
+    /// - Parameter instanceSecret: a random text, created at each start.
     public init(_ mode: Mode, accounts: Accounts, instanceSecret: String? = nil) {
         self.mode = mode
         self.accounts = accounts
         self.instanceSecret = instanceSecret
     }
 
-    /// Nobody needs credentials.
+    /// Access control that requires no credentials.
     public static func open(_ accounts: Accounts) -> AccessControl {
         AccessControl(.open, accounts: accounts)
     }
 
-    /// Who proves with a request to be the administrator; `nil` when it proves nothing.
+    /// The administrator who sent the request; `nil` without a valid proof.
     ///
-    /// What browsers send by themselves, the cookie and a password that was typed once, counts only for what the server's own pages ask: pages of
-    /// other ports of the same machine are of the same site. A change under the cookie also needs the session's secret in ``forgeryHeader``.
-    /// - Parameter peer: where the request comes from, to limit how fast passwords are tried: ``ServingRequestContext/peer``.
+    /// Browsers send the cookie and a remembered password on their own, and pages on other ports of the machine belong to the same site. So
+    /// both count only for requests of the server's own pages. A change with the cookie also needs the session's secret in ``forgeryHeader``.
+    /// - Parameter peer: the address of the client, ``ServingRequestContext/peer``. It limits the rate of password attempts.
     /// - Throws: `RecordError` THROTTLED with the time to wait after too many wrong passwords.
     public func administrator(of request: Request, peer: String) async throws -> Administrator? {
         if let authorization = request.headers[.authorization] {
@@ -57,7 +57,7 @@ public struct AccessControl: Sendable {
         return isReading || bringsSecret(of: session, request) ? Administrator(way: .session(session)) : nil
     }
 
-    /// `http://localhost:8080`: where the request was sent to, as its sender knows it. The host is one that the guards trust.
+    /// The origin that the client used, such as `http://localhost:8080`. The guards have checked the host.
     public func origin(of request: Request) -> String { request.ownOrigin }
 
     // MARK: Proofs
@@ -78,19 +78,19 @@ public struct AccessControl: Sendable {
         }
     }
 
-    /// Whether a request is no browser's, or comes from one of the server's own pages or its address bar, as far as it tells.
+    /// True if the request, as far as its headers tell, comes from no browser, from one of the server's own pages, or from the address bar.
     private func isOwnPage(_ request: Request) -> Bool {
         if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }) {
             guard site == "same-origin" || site == "none" else { return false }
         } else if let page = request.headers[.referer] {
-            // Browsers say where a request comes from over https and on localhost alone. Elsewhere the address of the page is all there is.
+            // Browsers send Sec-Fetch-Site only over https and on localhost. Otherwise only the Referer tells the page.
             guard let site = page.firstRange(of: "://").map({ page[$0.upperBound...].prefix { !"/?#".contains($0) } }) else { return false }
             guard site.lowercased() == request.head.authority?.lowercased() else { return false }
         }
         return request.headers[.origin].map { $0.lowercased() == origin(of: request).lowercased() } ?? true
     }
 
-    /// Whether two secrets are the same, in a time that does not tell how much of them is.
+    /// Compares two secrets in constant time.
     static func isEqual(_ left: String, _ right: String) -> Bool {
         Array(left.utf8).isSame(as: Array(right.utf8))
     }

@@ -1,14 +1,14 @@
 public import Accounts
 
-/// Somebody who proved to be the server's administrator.
+/// A client that proved to be the server's administrator.
 public struct Administrator: Sendable {
-    /// What the proof was.
+    /// The kinds of proof.
     public enum Way: Sendable {
-        /// `Authorization: Bearer` with the secret of this run of the server, which stands in the data folder.
+        /// `Authorization: Bearer` with the secret of this server run, which is stored in the data folder.
         case bearer
         /// `Authorization: Basic` with the administrator's password.
         case basic
-        /// The cookie of somebody who signed in to the console.
+        /// The cookie of a console session.
         case session(ConsoleSession)
     }
 

@@ -2,25 +2,25 @@ public import Foundation
 internal import HummingbirdTLS
 internal import NIOSSL
 
-/// The certificate and the private key that a server shows to its clients.
+/// The server's certificate and private key for TLS.
 public struct ServerCertificate: Sendable {
-    /// Why there is none.
+    /// The reason why the files are unusable.
     public struct Problem: Error {
         public let reason: String
-        /// What to do.
+        /// Advice to the user.
         public let remedy: String
-        /// Whether a file is missing or can't be read, and not what is in it wrong.
+        /// True if a file is missing or unreadable, false if its content is invalid.
         public let isMissingFile: Bool
     }
 
     let configuration: TLSConfiguration
-    /// The first day on which clients refuse the certificate.
+    /// The expiry date of the certificate.
     public let expiry: Date
 
-    /// Reads both files, and makes sure that they belong together.
+    /// Reads both files, and checks that the key matches the certificate.
     /// - Parameters:
-    ///   - certificateFile: PEM: the server's certificate, then those that it was signed with, if any.
-    ///   - keyFile: PEM, without a password.
+    ///   - certificateFile: a PEM file: the server's certificate, then any intermediate certificates.
+    ///   - keyFile: a PEM file without a password.
     public init(certificateFile: String, keyFile: String) throws(Problem) {
         let chain = try Self.certificates(in: certificateFile)
         let key = try Self.key(in: keyFile)
@@ -58,7 +58,7 @@ public struct ServerCertificate: Sendable {
     private static func key(in file: String) throws(Problem) -> NIOSSLPrivateKey {
         let bytes = try bytes(of: file)
         do {
-            // With a password OpenSSL would ask for it on the terminal.
+            // OpenSSL would prompt for the password on the terminal.
             if bytes.firstRange(of: Array("ENCRYPTED".utf8)) != nil { throw EncryptedKey() }
             return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
         } catch is EncryptedKey {

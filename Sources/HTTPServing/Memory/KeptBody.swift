@@ -2,7 +2,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// A body that was read and can be read again, until it is dropped: copies of the request that are still about hold nothing of it then.
+/// A body that was read and can be read again. After it is dropped, remaining copies of the request hold no memory.
 final class KeptBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

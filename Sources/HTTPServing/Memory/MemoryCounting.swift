@@ -1,7 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// Counts what requests take of a server's ``MemoryBudget``.
+/// Counts the memory use of requests against the server's ``MemoryBudget``.
 struct MemoryCounting: RouterMiddleware {
     typealias Context = ServingRequestContext
 

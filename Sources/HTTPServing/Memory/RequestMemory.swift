@@ -4,30 +4,30 @@ internal import NIOCore
 internal import Records
 internal import Synchronization
 
-/// What one request holds of a server's ``MemoryBudget``.
+/// The share of one request in the server's ``MemoryBudget``.
 public final class RequestMemory: Sendable {
-    /// There is no room for an answer that is to be made of what was read. The request can drop what it read, wait for room, and read again.
+    /// There is no room for an answer to the data that was read. The request can drop the data, wait for room, and read again.
     public struct Shortage: Error {
         let count: Int
     }
 
-    /// Of the request that this task answers; `nil` where nobody counts.
+    /// The memory of the request that this task answers; `nil` if memory is not counted.
     @TaskLocal public static var current: RequestMemory?
 
-    /// Bytes of a body or an answer that are not counted: a connection takes as much for itself.
+    /// Bodies and answers up to this size in bytes are not counted. A connection needs as much anyway.
     static let uncounted = 64 << 10
-    /// How long a request waits for others to give back, before it is sent away.
+    /// The maximum time that a request waits for memory before it is refused.
     private static let patience = Duration.seconds(3)
-    /// A waiting request looks for room this often. Waking it instead would need a list of waiting requests, for a rare case.
+    /// The polling interval of waiting requests. Waking them instead would need a list of waiting requests, for a rare case.
     private static let interval = Duration.milliseconds(20)
-    /// Seconds.
+    /// The time after which clients may try again, in seconds.
     private static let retryAfter = 2
     private static let lacksRoom = "The server holds as many large requests and answers as it has memory for (skylight serve --transfer-memory); try again in a moment"
 
     private struct Held {
         var body = 0
         var answer = 0
-        /// The bytes of the body, where they can be read again.
+        /// The body, if it was kept for a second read.
         var kept: KeptBody?
 
         var total: Int { body + answer }
@@ -57,9 +57,9 @@ public final class RequestMemory: Sendable {
 
     // MARK: Bodies
 
-    /// Makes room for a body, before its bytes are read. One that is read again needs none but what it takes more than the first time.
-    /// - Parameter count: bytes of all that is held of it.
-    /// - Throws: ``Refusal`` 503 when there is none for some seconds, which ends the connection; `CancellationError`.
+    /// Makes room for a body before it is read. For a body that is read again, only the additional size counts.
+    /// - Parameter count: the total size in bytes of everything that is held for the body.
+    /// - Throws: ``Refusal`` 503 if there is no room for some seconds, which ends the connection; `CancellationError`.
     func makeRoom(forBodyOf count: Int) async throws {
         let more = count - held.withLock { $0.body }
         guard more > 0 else { return }
@@ -69,18 +69,17 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.body += more }
     }
 
-    /// The body of a request that was read as these bytes, to be read again.
+    /// A body with these bytes, which can be read again.
     static func keep(_ bytes: [UInt8]) -> RequestBody {
         let kept = KeptBody(bytes)
         current?.held.withLock { $0.kept = kept }
         return RequestBody(asyncSequence: kept)
     }
 
-    /// The body, if it was read and can be read again. To share it takes no memory.
+    /// The body, if it was read and can be read again. Sharing it takes no memory.
     var keptBody: [UInt8]? { held.withLock { $0.kept }?.all }
 
-    /// Gives back the room of the body, and drops what is kept of it. It can't be read again. To be called by who needs its bytes no more and
-    /// will not answer for long.
+    /// Releases the memory of the body, which cannot be read again after that. For handlers that no longer need the body and take long to answer.
     public func dropBody() {
         let (kept, count) = held.withLock { held in
             defer { (held.kept, held.body) = (nil, 0) }
@@ -92,9 +91,9 @@ public final class RequestMemory: Sendable {
 
     // MARK: Answers
 
-    /// Makes room for an answer, once it is known how large it will be and before it is made.
-    /// - Parameter count: bytes that it and what it is made of take.
-    /// - Throws: ``Shortage`` when there is none.
+    /// Makes room for an answer when its size is known, before it is made.
+    /// - Parameter count: the size in bytes of the answer and of the data for it.
+    /// - Throws: ``Shortage`` if there is no room.
     public func prepareAnswer(of count: Int) throws(Shortage) {
         let more = count - held.withLock { $0.answer }
         guard count > Self.uncounted, more > 0 else { return }
@@ -102,8 +101,8 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.answer += more }
     }
 
-    /// Waits until there is room for an answer for which there was none. What it was to be made of must have been dropped.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is none for some seconds; `CancellationError`.
+    /// Waits for room after a ``Shortage``. The data for the answer must have been dropped.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no room for some seconds; `CancellationError`.
     public func waitForRoom(after shortage: Shortage) async throws {
         let more = shortage.count - held.withLock { $0.answer }
         guard more > 0 else { return }
@@ -111,16 +110,16 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.answer += more }
     }
 
-    /// Makes room for an answer before anything is read for it.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is none for some seconds; `CancellationError`.
+    /// Makes room for an answer before its data is read.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no room for some seconds; `CancellationError`.
     public func makeRoom(forAnswerOf count: Int) async throws {
         do { try prepareAnswer(of: count) } catch { try await waitForRoom(after: error) }
     }
 
-    /// Makes an answer of what is read for it. Where there is no room for it, what was read is dropped, and read again when there is.
-    /// - Parameter make: changes nothing, and calls ``prepareAnswer(of:)`` when it has read.
-    /// - Throws: what it throws; `RecordError` TRY_AGAIN_LATER when there is no room for some seconds, or too little for what is read by then;
-    ///   `CancellationError`.
+    /// Makes an answer. If there is no room for it, drops the data, waits for room, and makes it again.
+    /// - Parameter make: must have no side effects, and calls ``prepareAnswer(of:)`` after it has read its data.
+    /// - Throws: the errors of `make`; `RecordError` TRY_AGAIN_LATER if there is no room
+    ///   for some seconds, or too little for the data at that time; `CancellationError`.
     public static func makeAnswer<Value>(_ make: () async throws -> Value) async throws -> Value {
         do {
             return try await make()
@@ -134,7 +133,7 @@ public final class RequestMemory: Sendable {
         }
     }
 
-    /// Gives back the room of an answer that is sent, or of the part of a stream that is.
+    /// Releases the memory of an answer that was sent, or of the sent part of a stream.
     public func giveBackAnswer() {
         budget.giveBack(held.withLock { held in
             defer { held.answer = 0 }
@@ -142,11 +141,11 @@ public final class RequestMemory: Sendable {
         })
     }
 
-    /// The same answer, counted as what it is from now on until it is sent or dropped. The body of the request is not needed any more.
-    /// - Parameter loop: of the connection.
+    /// The answer, with its actual size counted until it is sent or dropped. The memory of the request body is released.
+    /// - Parameter loop: the event loop of the connection.
     func hold(_ response: Response, on loop: any EventLoop) -> Response {
         let isFile = response.headers.contains(.acceptRanges)
-        // Streams keep what they made room for.
+        // Streams keep the memory that they reserved.
         let length = isFile ? 0 : response.body.contentLength.map { $0 > Self.uncounted ? $0 : 0 }
         let answer = held.withLock { held in
             let change = (length ?? held.answer) - held.total

@@ -3,13 +3,13 @@ internal import Records
 internal import ServiceLifecycle
 
 extension ServingRequestContext {
-    /// Does work that may take minutes while the client waits for it. It is cancelled when the client hangs up and when the server ends.
-    /// - Throws: what the work throws; `RecordError` TRY_AGAIN_LATER when too many such works wait already, or the server ends; `CancellationError`
-    ///   when nobody waits any more.
+    /// Runs work that may take minutes while the client waits. The work is cancelled when the client disconnects or the server shuts down.
+    /// - Throws: the errors of the work; `RecordError` TRY_AGAIN_LATER if too many such jobs
+    ///   are waiting, or if the server shuts down; `CancellationError` if the client is gone.
     public func lengthy<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let (endings, ending) = AsyncStream.makeStream(of: Void.self)
         let heard = channel.eventLoop.makePromise(of: Void.self)
-        // A connection that is closed already has no handlers left, and nobody there tells.
+        // A closed connection has no handlers left that could report the disconnection.
         heard.futureResult.whenFailure { if $0 as? ChannelError == .ioOnClosedChannel { ending.finish() } }
         channel.triggerUserOutboundEvent(ConnectionGuardHandler.WhenClientLeaves { ending.finish() }, promise: heard)
         let outcome = try await withGracefulShutdownHandler {

@@ -8,20 +8,20 @@ internal import Records
     internal import Musl
 #endif
 
-/// Threads for work that computes or waits for the disk: on those that answer requests it would keep everybody else waiting.
+/// Threads for work that computes or blocks on the disk. On the event loops it would delay all other requests.
 ///
-/// Two kinds of work have threads of their own, so that what takes long never stands before what is over soon. Each kind is done so many at a time,
-/// so many wait, and the rest is sent away. What waits is given up when its task is cancelled; what runs sees that in `Task.isCancelled`.
+/// Short and long work use separate pools, so that long work never delays short work. Each pool limits the number of running and
+/// waiting jobs and refuses more. A waiting job is dropped when its task is cancelled; a running job sees that in `Task.isCancelled`.
 public final class WorkPool: TaskExecutor {
-    /// For what somebody waits for and takes seconds at most: signatures, the parsing of large bodies and forms, schemas that are looked at, and files
-    /// of up to 32 MiB that are kept for an import.
+    /// For work of at most seconds that a client waits for: signatures, parsing of
+    /// large bodies and forms, display of schemas, and import files of up to 32 MiB.
     public static let prompt = WorkPool(threads: max(2, System.coreCount), waiting: 256)
-    /// For what may take minutes. Its threads take what others leave of the processors.
+    /// For work that may take minutes. Its threads have low priority.
     ///
-    /// Two such works are done at a time for clients that wait for them. The other threads are for what goes on behind the pages, which is counted there.
+    /// At most two jobs run at a time for waiting clients. The other threads are for background work of the console, which has its own limit.
     public static let lengthy = WorkPool(threads: 8, atATime: 2, waiting: 8, givesWay: true)
 
-    /// Bytes that are worked through quickly enough to stay where one is: to change threads costs more.
+    /// Work on up to this many bytes stays on the current thread, because a thread switch would cost more.
     private static let quickSize = 64 << 10
 
     private let threads: NIOThreadPool
@@ -29,10 +29,10 @@ public final class WorkPool: TaskExecutor {
     private let givesWay: Bool
 
     /// - Parameters:
-    ///   - threads: how many there are.
-    ///   - places: how many works are done at a time; `nil` for as many as there are threads.
-    ///   - waitingLimit: how many more may wait.
-    ///   - givesWay: whether all other threads of the process come first, as far as the system can be told so.
+    ///   - threads: the number of threads.
+    ///   - places: the maximum number of running jobs; `nil` for the number of threads.
+    ///   - waitingLimit: the maximum number of waiting jobs.
+    ///   - givesWay: true to run at low priority, if the system supports that per thread.
     public init(threads count: Int, atATime places: Int? = nil, waiting waitingLimit: Int, givesWay: Bool = false) {
         threads = NIOThreadPool(numberOfThreads: count)
         threads.start()
@@ -42,16 +42,16 @@ public final class WorkPool: TaskExecutor {
         self.givesWay = givesWay
     }
 
-    /// How many works wait.
+    /// The number of waiting jobs.
     public var waitingCount: Int { places.waitingCount }
 
     deinit {
         threads.shutdownGracefully { _ in }
     }
 
-    /// Does some work on a thread of the pool, in the turn of those who ask.
-    /// - Throws: what the work throws; `RecordError` TRY_AGAIN_LATER when too many wait already; `CancellationError` when the task is cancelled before
-    ///   the work begins.
+    /// Runs work on a thread of the pool, in the order of the calls.
+    /// - Throws: the errors of the work; `RecordError` TRY_AGAIN_LATER if too many jobs
+    ///   are waiting; `CancellationError` if the task is cancelled before the work begins.
     public func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await places.run {
             let task = Task(executorPreference: self) {
@@ -62,23 +62,23 @@ public final class WorkPool: TaskExecutor {
         }
     }
 
-    /// Does some work on a thread of the pool, unless it is over so quickly that it may stay where it is.
-    /// - Parameter size: bytes that are worked on.
-    /// - Throws: as ``run(_:)``.
+    /// Runs work on a thread of the pool, or on the current thread if it is short.
+    /// - Parameter size: the size of the input in bytes.
+    /// - Throws: the errors of ``run(_:)``.
     public func run<Value: Sendable>(on size: Int, _ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         size <= Self.quickSize ? try work() : try await run { try work() }
     }
 
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // A job is never left out: somebody waits for its end.
+        // Jobs are never dropped, because a task waits for each.
         threads.submit { [givesWay] _ in
             if givesWay { Self.giveWay() }
             job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
     }
 
-    /// Lets other threads come first. Elsewhere than on Linux priorities are a process's.
+    /// Lowers the thread's priority. On other systems than Linux, priorities apply to whole processes.
     private static func giveWay() {
         #if os(Linux)
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)

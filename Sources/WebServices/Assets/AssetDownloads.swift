@@ -5,10 +5,10 @@ internal import Hummingbird
 internal import RecordStore
 internal import Records
 
-/// Gives out the bytes of a file, to whoever knows an address that stood in a record as `downloadURL`.
+/// Serves the bytes of files. A `downloadURL` from a record carries a ticket that authorizes the download.
 ///
-/// No database is asked. Whatever a file holds, a browser that opens it keeps it apart from everything else: it is an attachment, of a type
-/// that is not run, without rights and without an origin.
+/// Downloads make no database query. The headers keep browsers from running the content: the
+/// file is an attachment in a sandbox without an origin, and its media type is not sniffed.
 struct AssetDownloads: Sendable {
     let place: AssetPlace
 
@@ -27,10 +27,10 @@ struct AssetDownloads: Sendable {
         ).response(to: request, in: context)
     }
 
-    /// A file that is compressed as it is sent. How long it will be is not known, and no part of it can be asked for.
+    /// A file that is compressed while it is sent. Its length is unknown in advance, so ranges are not supported.
     private static func compressed(_ file: AssetFile, _ headers: HTTPFields, for request: Request) -> Response {
         let tag = "\"\(tag(of: file.checksum, .gzip))\""
-        // Tags hold no commas, so the header need not be taken apart.
+        // Entity tags contain no commas, so the header need not be split.
         if request.headers[values: .ifNoneMatch].contains(where: { $0 == "*" || $0.contains(tag) }) {
             var held: HTTPFields = [.eTag: "W/" + tag]
             for name in [HTTPField.Name.cacheControl, .vary] { held[name] = headers[name] }
@@ -39,7 +39,7 @@ struct AssetDownloads: Sendable {
         var response = Response(status: .ok, headers: headers)
         response.headers[.contentEncoding] = "gzip"
         response.headers[.acceptRanges] = "none"
-        // A weak one: another run may give other bytes.
+        // The tag is weak, because another compression run may produce other bytes.
         response.headers[.eTag] = "W/" + tag
         response.body = .gzip(of: file.handle, size: file.size, level: compressionLevel, holding: file)
         return response
@@ -62,16 +62,16 @@ struct AssetDownloads: Sendable {
         ]
         if file.coding == .gzip { headers[.contentEncoding] = "gzip" }
         let more: [(String, String)] = [
-            // Both forms say how large the file is in the end.
+            // The size without compression, for both codings.
             ("X-Skylight-Size", String(file.identitySize)),
-            // Pages of other origins may show the file as a part of themselves: which ones, OriginGuard says.
+            // Pages of other origins may embed the file. ``OriginGuard`` decides which ones.
             ("Cross-Origin-Resource-Policy", "cross-origin"),
         ]
         for (name, value) in more { HTTPField.Name(name).map { headers[$0] = value } }
         return headers
     }
 
-    /// The name for browsers that read UTF-8 (RFC 8187), and one for all others.
+    /// The file name in UTF-8 for browsers that support RFC 8187, and in ASCII for the others.
     private static func disposition(_ fileName: String) -> String {
         let plain = String(
             String.UnicodeScalarView(

@@ -4,12 +4,12 @@ internal import Hummingbird
 internal import RecordStore
 internal import Records
 
-/// Where the assets of a container's environment are, for one request.
+/// The location of an environment's assets, for the duration of one request.
 struct AssetPlace: Sendable {
     let stores: AssetStores
     let container: ContainerID
     let environment: Records.Environment
-    /// Scheme, host and port that the request was sent to: under this address the client reaches the server.
+    /// The scheme, host and port that the client used to reach the server.
     let origin: String
 
     init(_ stores: AssetStores, _ container: ContainerID, _ environment: Records.Environment, for request: Request) {
@@ -19,7 +19,7 @@ struct AssetPlace: Sendable {
         origin = request.ownOrigin
     }
 
-    /// - Returns: `nil` when there is no such container: to ask for something in it would make one.
+    /// - Returns: `nil` if the container does not exist. A lookup must not create it.
     func existingStore() async throws -> AssetStore? {
         try await stores.existingStore(container, environment)
     }
@@ -28,7 +28,7 @@ struct AssetPlace: Sendable {
         try await stores.links(container, environment, origin: origin)
     }
 
-    /// Where assets can be fetched, for an answer with these records; `nil` when they have none, which spares the way to the store.
+    /// The download addresses of the assets in these records. `nil` if the records have no assets; the asset store is then not opened.
     func addresses(in records: some Sequence<StoredRecord>) async throws -> AssetAddress? {
         guard records.contains(where: \.fields.mayHoldAssets) else { return nil }
         let links = try await links()

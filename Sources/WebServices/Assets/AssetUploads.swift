@@ -5,12 +5,11 @@ internal import Hummingbird
 internal import JSON
 internal import Records
 
-/// Takes in the bytes of a file, at an address that `assets/upload` gave out (Apple's reference page "Uploading Assets").
+/// Receives the bytes of a file at an address from `assets/upload` (Apple's reference page "Uploading Assets").
 ///
-/// Nothing of the body is read before it is known that the upload is allowed. An upload that fails ends its connection: what is left of the
-/// body is not wanted.
+/// The body is read only after the upload is authorized. A failed upload closes its connection, so that the rest of the body need not be read.
 struct AssetUploads: Sendable {
-    /// What the file is called where it comes from, percent-encoded UTF-8. Skylight's own.
+    /// The original name of the file, as percent-encoded UTF-8. A header of Skylight's own.
     private static let fileNameHeader = HTTPField.Name("X-Skylight-File-Name")
 
     let place: AssetPlace
@@ -34,14 +33,14 @@ struct AssetUploads: Sendable {
         return .json(writer.bytes)
     }
 
-    /// The file is the body, or the one file in it where it is a form's.
+    /// The file is the whole body, or the only file of a multipart form.
     private func receive(_ request: Request, ticket: String, in store: AssetStore) async throws -> Asset {
         let fileName = try Self.fileName(of: request)
         guard let boundary = try MultipartBoundary(contentType: request.headers[.contentType]) else {
             let body = UploadBody(base: request.decodedBody(limit: store.sizeLimit))
             return try await store.receive(body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
         }
-        // What the head says is the size of the whole. The store counts the file's own bytes.
+        // The declared length is that of the whole form. The store counts the bytes of the file itself.
         let limit = store.sizeLimit.addingSaturated(Int64(MultipartParser.envelopeLimit))
         let file = MultipartFile(base: UploadBody(base: request.decodedBody(limit: limit)), boundary: boundary)
         return try await store.receive(file, ticket: ticket, fileName: fileName, declaredSize: nil)
@@ -58,7 +57,7 @@ struct AssetUploads: Sendable {
         return name
     }
 
-    /// What a client says of the file's size. Of a compressed body it says how much is sent.
+    /// The file size from Content-Length. `nil` for a compressed body, whose Content-Length is the compressed size.
     private static func declaredSize(of request: Request) -> Int64? {
         request.headers.contains(.contentEncoding) ? nil : request.headers[.contentLength].flatMap { Int64($0) }
     }

@@ -2,8 +2,8 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `assets/rereference`: assets of records that exist, as values that other records can be saved with, without a second upload (Apple's
-/// reference page "Referencing Existing Assets").
+/// `assets/rereference`: returns asset values of existing records, so that other records can be
+/// saved with them without a second upload (Apple's reference page "Referencing Existing Assets").
 struct AssetsRereference: Endpoint {
     static let purpose = EndpointPurpose.changing
 

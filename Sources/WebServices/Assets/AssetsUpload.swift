@@ -3,8 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `assets/upload`: for each field that is to hold a file, where to send its bytes; good for 15 minutes (Apple's reference page
-/// "Uploading Assets").
+/// `assets/upload`: returns an upload address for each asset field. An address is valid for 15 minutes (Apple's reference page "Uploading Assets").
 struct AssetsUpload: Endpoint {
     static let purpose = EndpointPurpose.changing
 

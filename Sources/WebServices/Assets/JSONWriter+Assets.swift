@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 
 extension JSONWriter {
-    /// The members of an asset as a record can be saved with it: unlike in a record, with its receipt.
+    /// The members of an uploaded asset, with the receipt that a save requires. Assets in records have no receipt.
     mutating func members(ofUploaded asset: Asset) {
         member("fileChecksum", asset.fileChecksum)
         member("size", asset.size)
@@ -13,7 +13,7 @@ extension JSONWriter {
         if let fileName = asset.fileName { member("fileName", fileName) }
     }
 
-    /// A field of a record that refers to bytes.
+    /// A record field that refers to an asset.
     mutating func value(_ use: AssetUse) {
         object { writer in
             writer.member("database", use.isPublic ? "public" : "private")

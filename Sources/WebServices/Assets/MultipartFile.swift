@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// The bytes of the one file in a body of `multipart/form-data`, as they arrive.
+/// Streams the bytes of the only file in a `multipart/form-data` body as they arrive.
 struct MultipartFile<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == ByteBuffer {
     let base: Base
     let boundary: MultipartBoundary

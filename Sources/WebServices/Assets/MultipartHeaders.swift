@@ -1,15 +1,15 @@
 internal import HTTPTypes
 internal import Records
 
-/// What separates the parts of a body, as its Content-Type says it.
+/// The boundary between the parts of a body, from its Content-Type header.
 struct MultipartBoundary: Equatable {
-    /// RFC 2046 has 1 to 70 bytes.
+    /// The maximum length in bytes. RFC 2046 allows 1 to 70.
     private static let limit = 70
 
     let bytes: [UInt8]
 
-    /// - Returns: `nil` for a body that is no `multipart/form-data`.
-    /// - Throws: `RecordError` BAD_REQUEST when the boundary is missing, or can't be one.
+    /// - Returns: `nil` if the body is not `multipart/form-data`.
+    /// - Throws: `RecordError` BAD_REQUEST if the boundary is missing or invalid.
     init?(contentType: String?) throws {
         guard let contentType, let header = ParameterizedHeader(contentType), header.value.lowercased() == "multipart/form-data" else { return nil }
         let boundary = header.parameters["boundary"] ?? ""
@@ -32,13 +32,13 @@ struct MultipartBoundary: Equatable {
 
 /// The headers of one part.
 struct MultipartHeaders {
-    /// What CloudKit's clients call the part that is the file.
+    /// The part name that CloudKit's clients use for the file.
     private static let fileName = "files"
 
     let isFile: Bool
 
-    /// - Parameter bytes: the lines, each with its line break but the last.
-    /// - Throws: `RecordError` BAD_REQUEST for a line that is no header, and for a file in a transfer encoding.
+    /// - Parameter bytes: the header lines, each with its line break except the last.
+    /// - Throws: `RecordError` BAD_REQUEST for a malformed header line, and for a file with a transfer encoding.
     init(_ bytes: ArraySlice<UInt8>) throws {
         var disposition: ParameterizedHeader?
         var encoding = ""
@@ -64,7 +64,7 @@ struct MultipartHeaders {
 }
 
 extension MultipartHeaders {
-    /// The lines. One that begins with white space goes on from the one before.
+    /// The header lines. A line that begins with white space continues the previous one.
     private static func lines(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
         bytes.split(separator: UInt8(ascii: "\n")).reduce(into: []) { lines, line in
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -77,13 +77,13 @@ extension MultipartHeaders {
     }
 }
 
-/// A header such as `form-data; name="files"; filename="a b.txt"`: a value, and parameters that may stand in quotation marks.
+/// A header such as `form-data; name="files"; filename="a b.txt"`: a value, and parameters whose values may be quoted.
 struct ParameterizedHeader {
     let value: String
-    /// By their names in small letters. Of two of one name the first counts.
+    /// The parameters, with lower-case names. If a name occurs twice, the first value counts.
     let parameters: [String: String]
 
-    /// - Returns: `nil` when there is nothing, or a quotation mark is not closed.
+    /// - Returns: `nil` if the header is empty or a quotation mark is not closed.
     init?(_ text: String) {
         var parts: [[Unicode.Scalar]] = [[]]
         var isQuoted = false

@@ -2,16 +2,16 @@ internal import Foundation
 internal import NIOCore
 internal import Records
 
-/// Takes the one file out of a body of `multipart/form-data` (RFC 7578, on RFC 2046), piece by piece: it holds no more than a piece, the line that
-/// may turn out to be a boundary, and the headers of a part.
+/// Extracts the only file from a `multipart/form-data` body (RFC 7578, on RFC 2046) as a stream.
+/// It buffers at most one piece, one possible boundary line, and the headers of one part.
 ///
-/// The file is the part that has a file name, or is called `files`, as CloudKit's clients call it. Fields beside it are passed over.
+/// The file is the part with a file name, or the part named `files`, the name that CloudKit's clients use. Other parts are skipped.
 struct MultipartParser {
-    /// Bytes that everything but the file may take together.
+    /// The maximum total size in bytes of everything except the file.
     static let envelopeLimit = 64 << 10
-    /// Bytes of the headers of one part.
+    /// The maximum size in bytes of the headers of one part.
     static let headerLimit = 8 << 10
-    /// White space that may stand after a boundary.
+    /// The maximum amount of white space after a boundary, in bytes.
     private static let paddingLimit = 64
     private static let lineEnd = Array("\r\n".utf8)
 
@@ -19,25 +19,25 @@ struct MultipartParser {
         case preamble, headers, field, file, epilogue
     }
 
-    /// What ends a part. The line break before a boundary is the boundary's (RFC 2046, 5.1.1).
+    /// The delimiter that ends a part. The line break before a boundary belongs to the boundary (RFC 2046, 5.1.1).
     private let delimiter: [UInt8]
     private var buffer = ByteBuffer()
     private var state = State.preamble
-    /// Bytes at the beginning of a part that are none of it: the line break after its headers, which may also be the one before the boundary.
+    /// Bytes at the start of a part that are not content: the line break after the headers. It may also belong to the next boundary.
     private var leading = 0
     private var envelope = 0
     private var hasFile = false
 
-    /// Bytes that were taken and not yet given.
+    /// The number of buffered bytes.
     var held: Int { buffer.readableBytes }
 
     init(boundary: MultipartBoundary) {
         delimiter = Array("\r\n--".utf8) + boundary.bytes
-        // The first boundary may stand at the very beginning.
+        // The first boundary may be at the very start of the body, without a line break before it.
         buffer.writeBytes(Self.lineEnd)
     }
 
-    /// Takes the bytes that follow.
+    /// Appends the next bytes of the body.
     mutating func take(_ bytes: ByteBuffer) {
         guard buffer.readableBytes > 0 else {
             buffer = bytes
@@ -47,8 +47,8 @@ struct MultipartParser {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next bytes of the file; `nil` when more have to be taken first.
-    /// - Throws: `RecordError` BAD_REQUEST for headers that can't be read or are too long, for a second file, for too much beside the file.
+    /// The next bytes of the file; `nil` if more input is needed.
+    /// - Throws: `RecordError` BAD_REQUEST for headers that are invalid or too long, for a second file, and for too many bytes beside the file.
     mutating func next() throws -> ByteBuffer? {
         while true {
             switch state {
@@ -72,8 +72,8 @@ struct MultipartParser {
         }
     }
 
-    /// Says that no more bytes come.
-    /// - Throws: `RecordError` BAD_REQUEST when the body is not whole or has no file.
+    /// Marks the end of the body.
+    /// - Throws: `RecordError` BAD_REQUEST if the body is incomplete or has no file.
     func finish() throws {
         guard state == .epilogue else {
             throw RecordError(
@@ -88,7 +88,8 @@ struct MultipartParser {
 
     // MARK: Boundaries
 
-    /// How many bytes are the part's for sure, and whether a boundary follows them: the last one, another, or none yet.
+    /// The number of bytes that certainly belong to the part, and the boundary that follows
+    /// them: `true` for the last one, `false` for another, `nil` if none was found yet.
     private func findEnd() -> (content: Int, isLast: Bool?) {
         buffer.withUnsafeReadableBytes { bytes in
             var place = 0
@@ -99,7 +100,7 @@ struct MultipartParser {
                 case .content: place = found + 1
                 }
             }
-            // Its end may be the beginning of a boundary.
+            // The last bytes may be the start of a boundary.
             var rest = min(delimiter.count - 1, bytes.count - place)
             while rest > 0, !bytes.suffix(rest).elementsEqual(delimiter.prefix(rest)) { rest -= 1 }
             return (bytes.count - rest, nil)
@@ -108,13 +109,13 @@ struct MultipartParser {
 
     private enum Line {
         case boundary(isLast: Bool)
-        /// Only begins as a boundary does.
+        /// A line of content that only starts like a boundary.
         case content
-        /// More bytes will tell.
+        /// More input is needed to decide.
         case unknown
     }
 
-    /// What a line is that begins with a boundary, by what comes after it.
+    /// Classifies a line that starts with a boundary, according to the bytes after it.
     private func line(in bytes: UnsafeRawBufferPointer, after start: Int) -> Line {
         let rest = bytes[start...]
         if rest.starts(with: "--".utf8) { return .boundary(isLast: true) }
@@ -147,7 +148,7 @@ struct MultipartParser {
         }
         try pass(delimiter.count)
         let padding = buffer.readableBytesView.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.count
-        // The line break stays: without headers it is the one before the part.
+        // Keeps the line break. In a part without headers, the empty line that ends the headers follows it directly.
         try pass(padding)
         leading = 0
         state = .headers
@@ -155,7 +156,7 @@ struct MultipartParser {
 
     // MARK: Headers
 
-    /// Reads the headers of a part when all have come.
+    /// Reads the headers of a part once they have arrived completely.
     private mutating func readHeaders() throws -> Bool {
         let end = buffer.withUnsafeReadableBytes { Self.find(Self.lineEnd + Self.lineEnd, in: $0, from: 0) }
         guard (end ?? buffer.readableBytes) <= Self.headerLimit else {
@@ -177,7 +178,7 @@ struct MultipartParser {
         return true
     }
 
-    /// Leaves out bytes that are not the file's.
+    /// Skips bytes that do not belong to the file, and counts them.
     private mutating func pass(_ count: Int) throws {
         buffer.moveReaderIndex(forwardBy: count)
         envelope += count

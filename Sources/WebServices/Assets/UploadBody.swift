@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import NIOCore
 internal import Records
 
-/// The bytes of an upload as they arrive. That the client broke off is told apart from what goes wrong here.
+/// The bytes of an upload as they arrive. Converts errors of the connection to ``ConnectionLost``, so that they are not reported as server errors.
 struct UploadBody<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == ByteBuffer {
     let base: Base
 

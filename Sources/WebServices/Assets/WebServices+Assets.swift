@@ -5,11 +5,11 @@ internal import Hummingbird
 internal import Records
 
 extension WebServices {
-    /// Answers everything below `/assets`: the bytes of files, in and out.
+    /// Handles all requests below `/assets`: uploads and downloads of files.
     func assets(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         let response = try await guarded(request, context) { try await asset(request, context) }
         let isRefusedUpload = response.status != .ok && [.post, .put].contains(request.method)
-        // What is left of a body that was refused is not wanted.
+        // The rest of a refused body is not read, so the connection cannot be reused.
         return isRefusedUpload ? response.endingConnection(of: context) : response
     }
 

@@ -1,26 +1,26 @@
 internal import Records
 
-/// Who may ask for what of the protocol's services on a server that requires credentials (protocol.md, section 2; docs/authentication.md).
+/// The access rules of the protocol's services on a server that requires credentials (protocol.md, section 2; docs/authentication.md).
 ///
-/// Where credentials are good, that is; of those that are not, ``Authenticator`` says so first. What may be done to single records is decided
-/// after this, by the roles of their types.
+/// The table applies to valid credentials; ``Authenticator`` refuses invalid ones
+/// first. Access to single records is decided later, by the roles of their types.
 enum AccessTable {
-    /// Who asks.
+    /// The kinds of clients.
     enum Asker: Sendable, Hashable, CaseIterable {
-        /// Without credentials.
+        /// No credentials.
         case nobody
-        /// With an API token alone.
+        /// An API token without a user.
         case app
-        /// With a web auth token.
+        /// A web auth token.
         case user
         case serverKey
     }
 
-    /// What is asked for.
+    /// The kinds of requests.
     enum Ask: Sendable, Hashable, CaseIterable {
         case publicReading
         case publicChange
-        /// Anything in a private or shared database.
+        /// Any access to a private or shared database.
         case ownData
         case caller
         case people

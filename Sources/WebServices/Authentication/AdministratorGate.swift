@@ -4,8 +4,8 @@ internal import Hummingbird
 internal import Records
 internal import Traffic
 
-/// Keeps what Skylight has beyond the protocol, and its numbers, for the administrator where credentials are required. It stands before all routes
-/// of the web services and guards each that is not named as open, so that none can be forgotten.
+/// Restricts Skylight's own services and the metrics to the administrator if the server requires credentials. The gate runs before
+/// all routes of the web services. It guards every route that is not listed as open, so that no new route is left unguarded.
 struct AdministratorGate: RouterMiddleware {
     typealias Context = ServingRequestContext
 
@@ -15,8 +15,8 @@ struct AdministratorGate: RouterMiddleware {
     static let refusal = RecordError(.authenticationFailed, "Only the administrator may ask for this. " + remedy)
     private static let challenge = #"Basic realm="Skylight", charset="UTF-8""#
 
-    /// The routes that are not the administrator's: the protocol has credentials of its own, files have tickets in their addresses, and of the
-    /// others nobody but the administrator is told more than may be known.
+    /// The routes that need no administrator. The protocol has its own credentials, and
+    /// asset addresses carry tickets. The others reveal only public facts to other clients.
     private static let open: Set<String> = ["/database/**", "/device/**", "/assets/**", "/health", OpenAPIDocument.path]
     private static let guardedRoots: Set<Substring> = ["skylight", "metrics"]
 
@@ -39,7 +39,7 @@ struct AdministratorGate: RouterMiddleware {
             return crossOrigin.allowing(request, .failure(error, of: context.requestID, noting: RequestNote.current))
         }
         Self.noteRefusal(of: request, context)
-        // A script's request must not make the browser ask for the password.
+        // A script's request must not make the browser prompt for a password.
         let isOfScript = HTTPField.Name("Sec-Fetch-Mode").flatMap { request.headers[$0] }.map { $0 != "navigate" } ?? false
         let refusal = Refusal(
             .unauthorized, Self.refusal.code, Self.refusal.reason, headers: isOfScript ? [:] : [.wwwAuthenticate: Self.challenge])
@@ -47,15 +47,15 @@ struct AdministratorGate: RouterMiddleware {
         return crossOrigin.allowing(request, refusal.response(from: request, context: context))
     }
 
-    /// Whether a request is the administrator's: by the route that answers it, and by the path where none does. Slashes at the end of a path are no
-    /// part of it to the router.
+    /// True if only the administrator may make this request. The matched route decides; if
+    /// no route matches, the path does. The router ignores slashes at the end of a path.
     private func guards(_ request: Request, _ context: ServingRequestContext) -> Bool {
         guard request.method != .options, request.uri.path != SkylightServices.root + "health" else { return false }
         if request.uri.path.split(separator: "/").first.map(Self.guardedRoots.contains) ?? false { return true }
         return context.endpointPath.map { routes.contains($0) && !Self.open.contains($0) } ?? false
     }
 
-    /// Says in both logs that somebody tried to be the administrator, and why that failed.
+    /// Records a failed administrator sign-in and its reason in the request log and the server log.
     private static func noteRefusal(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true) {
         let proof = AccessControl.noteFailedProof(of: request, context, wasLookedAt: wasLookedAt)
         let authentication = proof.map { Authentication(failed: $0) } ?? Authentication(way: .nothing)
@@ -64,7 +64,7 @@ struct AdministratorGate: RouterMiddleware {
 }
 
 extension Authentication {
-    /// Of a request that failed to prove that it is the administrator's.
+    /// The authentication result of a request that failed to prove that it is the administrator's.
     init(failed proof: AccessControl.FailedProof) {
         self.init(
             way: .administrator,

@@ -1,12 +1,12 @@
 internal import Records
 
-/// Why a request is not let in, in the protocol's words, which are few. Who looks after the server finds more in the log.
+/// The protocol's error for a refused request. The protocol gives few details; the server log has more.
 struct AuthenticationFailure: Error {
     let error: RecordError
-    /// The page where a user signs in.
+    /// The address of the sign-in page for users.
     var redirectURL: String?
 
-    /// CloudKit's own texts (protocol.md, section 9).
+    /// CloudKit's own error texts (protocol.md, section 9).
     static let noMethod = RecordError(.authenticationFailed, "no auth method found")
     static let needsUser = RecordError(.authenticationRequired, "request needs authorization")
     static let privateDenied = RecordError(.accessDenied, "private db access disabled for this account")

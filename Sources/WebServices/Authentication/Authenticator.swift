@@ -8,39 +8,39 @@ internal import Logging
 internal import Records
 internal import Traffic
 
-/// Finds out who asks for a service of the protocol, and whether they may: the only place that does (docs/authentication.md).
+/// Identifies the client of a protocol request and checks its access. No other type does (docs/authentication.md).
 ///
-/// Where credentials are not required, those that this server does not know are let pass unread, and a request speaks for the user it names,
-/// or for the developer. Those that it knows are judged as where they are required.
+/// If the server requires no credentials, it ignores credentials that it does not know. A request then acts for the
+/// user it names, or for the developer. Credentials that the server knows are checked as if they were required.
 struct Authenticator: Sendable {
-    /// Who asks, when they may.
+    /// The identity of a client that has access.
     struct Verdict: Sendable {
         var caller: Caller
         var authentication: Authentication
     }
 
-    /// Asks to be treated as the owner of the data, who is held to no roles, or as an app without a user. Skylight's own: its commands send it
-    /// with what they do to a running server's data.
+    /// Requests unrestricted access as the owner of the data, who is exempt from roles, or access as
+    /// an app without a user. A header of Skylight's own; its commands send it to a running server.
     private static let accessHeader = HTTPField.Name("X-Skylight-Access")
     private static let accesses: [String: Access] = ["owner": .unrestricted, "anonymous": .anonymous]
-    /// Stands in for the user where there is none.
+    /// The user record name of clients without a user.
     private static let anonymous: Name = "_anonymous"
 
     let access: AccessControl
     let callers: CallerResolver
-    /// `nil` where as many requests are answered as there are.
+    /// `nil` for no rate limit.
     let throttle: Throttle?
-    /// The clock that sessions, sign-ins and signatures are measured by.
+    /// The clock for sessions, sign-ins and signatures.
     let now: @Sendable () -> Timestamp
 
     private var accounts: Accounts { access.accounts }
     private var date: Date { Date(timeIntervalSince1970: Double(now().milliseconds) / 1000) }
 
     /// - Parameters:
-    ///   - request: its body is read if it is signed, and left for whoever reads it next.
-    ///   - session: of a good web auth token: whose next token goes with the answer, also where this throws.
-    /// - Throws: ``AuthenticationFailure`` when the request is not let in; `RecordError` BAD_REQUEST for a user or device that can't be, THROTTLED
-    ///   after too many requests, or too many wrong passwords of the administrator; ``Refusal`` for a body that is refused.
+    ///   - request: the body of a signed request is read. It stays readable for the service.
+    ///   - session: set to the session of a valid web auth token. Its next token belongs in the answer, even if this method throws.
+    /// - Throws: ``AuthenticationFailure`` if access is denied; `RecordError` BAD_REQUEST for an invalid user or device,
+    ///   THROTTLED after too many requests or too many wrong administrator passwords; ``Refusal`` for a body that is refused.
     func verdict(
         on request: inout Request, at path: WebServicePath, for purpose: EndpointPurpose, of session: inout WebAuthSession?,
         _ context: ServingRequestContext
@@ -55,7 +55,7 @@ struct Authenticator: Sendable {
         if !credentials.isMixed, let signature = credentials.signature {
             try admit(spender(of: signature, context), Judgement(unread: signature))
             let signed = try await signed(signature, &request, at: path)
-            // The body may be large, and finding out what is wrong with a signature takes some tens of milliseconds.
+            // The body may be large, and the diagnosis of a wrong signature takes tens of milliseconds.
             judgement = try await WorkPool.prompt.run { [credentials, accounts, date] in
                 Judgement(signed, hiding: credentials.secrets, at: path, by: accounts, at: date)
             }
@@ -69,13 +69,13 @@ struct Authenticator: Sendable {
         return verdict
     }
 
-    /// The web auth token that takes the place of the one that a request came with.
+    /// The web auth token that replaces the one in the request.
     func nextToken(of session: WebAuthSession) -> String {
         accounts.nextToken(of: session, now: date)
     }
 
     /// Counts a request.
-    /// - Throws: `RecordError` THROTTLED, having said in the log whose requests there are too many of.
+    /// - Throws: `RecordError` THROTTLED. Before that, the client is entered in the request log.
     private func admit(_ spender: Throttle.Spender, _ judgement: Judgement) throws {
         do {
             try throttle?.admit(spender)
@@ -90,7 +90,7 @@ struct Authenticator: Sendable {
 
     // MARK: The administrator
 
-    /// Who asks with a header of Skylight's own, or as the administrator; `nil` where the protocol's own credentials decide.
+    /// The client if it sends Skylight's access header or is the administrator. `nil` if the protocol's own credentials decide.
     private func administrator(
         _ request: Request, _ credentials: Credentials, at path: WebServicePath, for purpose: EndpointPurpose, _ context: ServingRequestContext
     ) async throws -> Verdict? {
@@ -122,7 +122,7 @@ struct Authenticator: Sendable {
         return Verdict(caller: caller, authentication: authentication)
     }
 
-    /// - Throws: `RecordError` THROTTLED after too many wrong passwords, having said so in both logs.
+    /// - Throws: `RecordError` THROTTLED after too many wrong passwords, with a note in both logs.
     private func isAdministrator(_ request: Request, _ context: ServingRequestContext) async throws -> Bool {
         do {
             return try await access.administrator(of: request, peer: context.peer) != nil
@@ -133,8 +133,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// - Returns: `nil` where the request says nothing of it.
-    /// - Throws: `RecordError` BAD_REQUEST for an access that there is not.
+    /// - Returns: `nil` if the request has no access header.
+    /// - Throws: `RecordError` BAD_REQUEST for an unknown access.
     private static func wantedAccess(_ request: Request) throws -> Access? {
         guard let value = accessHeader.flatMap({ request.headers[$0] }), !value.isEmpty else { return nil }
         guard let access = accesses[value] else {
@@ -145,7 +145,7 @@ struct Authenticator: Sendable {
 
     // MARK: The protocol's credentials
 
-    /// The request as its signature is of it.
+    /// The request with the parts that its signature covers.
     private func signed(_ signature: Credentials.Signature, _ request: inout Request, at path: WebServicePath) async throws -> SignedRequest {
         var body: [UInt8] = []
         if isWorthReading(signature, at: path) {
@@ -157,13 +157,14 @@ struct Authenticator: Sendable {
             container: path.container, environment: path.environment, origin: access.origin(of: request))
     }
 
-    /// Whether a signature can be right: what is of no key that is in force here, or lacks a part, is refused without its body.
+    /// True if the signature may be valid. If its key is unknown, revoked or for another
+    /// place, or if a part is missing, the request is refused without reading the body.
     private func isWorthReading(_ signature: Credentials.Signature, at path: WebServicePath) -> Bool {
         guard let key = accounts.serverKey(signature.keyID), key.isLive else { return false }
         return key.container == path.container && key.environment == path.environment && !signature.date.isEmpty && !signature.signature.isEmpty
     }
 
-    /// How a request said who it is: where nobody needs to, not at all is a way, too.
+    /// The authentication result for the log. On an open server, a request without credentials is an authentication method of its own.
     private func authentication(of judgement: Judgement) -> Authentication {
         var authentication = judgement.authentication
         if access.mode == .open, judgement.refusal == nil, judgement.asker == .nobody { authentication.way = .open }
@@ -176,7 +177,7 @@ struct Authenticator: Sendable {
         let authentication = authentication(of: judgement)
         func refused(_ error: RecordError) -> AuthenticationFailure {
             note(authentication, request, context)
-            // Who tried with a password and has nothing else is told so there; the server's log has it already.
+            // A failed password of a client without other credentials is noted in the request log. The server log already has it.
             if judgement.asker == .nobody, authentication.problem == nil, let failed = AccessControl.FailedProof(of: request) {
                 RequestNote.current?.update { $0.authentication = Authentication(failed: failed) }
             }
@@ -184,7 +185,7 @@ struct Authenticator: Sendable {
         }
         if let error = judgement.refusal { throw refused(error) }
         if access.mode == .open, [.nobody, .app].contains(judgement.asker) {
-            // An API token says which app it is, and not who uses it.
+            // An API token identifies the app, not its user.
             var caller = try callers.caller(of: request)
             caller.access = .signedIn
             return Verdict(caller: caller, authentication: authentication)
@@ -202,7 +203,7 @@ struct Authenticator: Sendable {
         return Verdict(caller: caller, authentication: authentication)
     }
 
-    /// - Parameter apiToken: under which the user is to sign in.
+    /// - Parameter apiToken: the API token that the user's sign-in is bound to.
     private func failure(_ error: RecordError, _ apiToken: APIToken?, _ request: Request, at path: WebServicePath) -> AuthenticationFailure {
         guard error.code == .authenticationRequired else { return AuthenticationFailure(error: error) }
         let origin = request.headers[.origin].flatMap { $0 == "null" ? nil : $0 }
@@ -213,7 +214,7 @@ struct Authenticator: Sendable {
 
     // MARK: Notes
 
-    /// Says in the log of requests how a request said who it is, and in the server's own log that it was refused for that.
+    /// Records the authentication result in the request log, and a failure in the server log too.
     private func note(_ authentication: Authentication, _ request: Request, _ context: ServingRequestContext) {
         RequestNote.current?.update { $0.authentication = authentication }
         guard let problem = authentication.problem else { return }

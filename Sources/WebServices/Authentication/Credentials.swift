@@ -2,9 +2,9 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What a request brings to say who it is, unjudged (protocol.md, section 2).
+/// The credentials in a request, before validation (protocol.md, section 2).
 struct Credentials: Sendable {
-    /// The three headers of a server-to-server key. What is missing is empty.
+    /// The three headers of a server-to-server key. Missing headers are empty.
     struct Signature: Sendable {
         let keyID: String
         let date: String
@@ -14,19 +14,20 @@ struct Credentials: Sendable {
     static let signatureHeaders = [
         "X-Apple-CloudKit-Request-KeyID", "X-Apple-CloudKit-Request-ISO8601Date", "X-Apple-CloudKit-Request-SignatureV1",
     ]
-    /// Where a web auth token is sent back in every answer, and taken from as well, so that it need not stand in addresses.
+    /// Every answer returns the next web auth token in this header. Requests may
+    /// send their token in it too, so that it need not be part of the address.
     static let webAuthHeader = "X-Apple-CloudKit-Web-Auth-Token"
-    /// The same for CloudKit JS 1.
+    /// The header of that purpose in CloudKit JS 1.
     static let oldWebAuthHeader = "X-Apple-CloudKit-Session"
-    /// Where clients have it: the name of today, then that of CloudKit JS 1.
+    /// The query parameters of the web auth token: the current name, then that of CloudKit JS 1.
     private static let webAuthParameters = ["ckWebAuthToken", "ckSession"]
 
     var apiToken: String?
-    /// Whether there was an API token that nobody knows here, and that was left out for it.
+    /// True if the request had an unknown API token, which was dropped.
     var hadUnknownToken = false
     var webAuthToken: String?
     var signature: Signature?
-    /// The secrets among these, as they stand in the request and without their encoding: what is shown must not hold them.
+    /// The secrets among the credentials, both as sent and decoded. They must not appear in logs and answers.
     let secrets: [String]
 
     init(_ request: Request) {
@@ -42,19 +43,19 @@ struct Credentials: Sendable {
         secrets = (["ckAPIToken"] + Self.webAuthParameters).compactMap { query[$0] }.flatMap { [$0.sent, $0.value] }
     }
 
-    /// Whether there is nothing.
+    /// True if the request has no credentials.
     var isEmpty: Bool { apiToken == nil && webAuthToken == nil && signature == nil }
-    /// Whether there are both styles, which do not go together.
+    /// True if the request mixes tokens and a signature, which is an error.
     var isMixed: Bool { signature != nil && (apiToken != nil || webAuthToken != nil) }
 
-    /// Where the answer to a request with a good web auth token has the next one: under the older name as well for clients that use it.
+    /// The headers for the next web auth token. Clients that use the older names get it under the older name as well.
     static func answerHeaders(to request: Request) -> [HTTPField.Name] {
         let query = SentQuery(request)
         let isOld = query[webAuthParameters[0]] == nil && (query[webAuthParameters[1]] != nil || header(oldWebAuthHeader, of: request) != nil)
         return (isOld ? [webAuthHeader, oldWebAuthHeader] : [webAuthHeader]).compactMap { HTTPField.Name($0) }
     }
 
-    /// What stands in a header; `nil` where that is nothing.
+    /// The value of a header; `nil` if it is missing or empty.
     private static func header(_ name: String, of request: Request) -> String? {
         HTTPField.Name(name).flatMap { request.headers[$0] }.flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -1,11 +1,11 @@
-/// What a service is for, as far as it matters to who may ask for it.
+/// The purpose of a service, for access control.
 enum EndpointPurpose: Sendable, Hashable, CaseIterable {
-    /// Reads records. In the public database anybody may to whom their types grant it.
+    /// Reads records. In the public database this needs no user; the roles of the types limit it.
     case reading
-    /// Changes something, or is about zones: not without a user or a key.
+    /// Changes data, or concerns zones. Requires a user or a key.
     case changing
-    /// Says who asks.
+    /// Identifies the client.
     case caller
-    /// Says who others are.
+    /// Identifies other users.
     case people
 }

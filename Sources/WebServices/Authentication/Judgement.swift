@@ -4,22 +4,22 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-/// What the protocol's credentials of a request turn out to be, whatever it asks for.
+/// The authentication result of a request's protocol credentials, independent of the requested service.
 struct Judgement: Sendable {
     private(set) var asker = AccessTable.Asker.nobody
     private(set) var authentication = Authentication(way: .nothing)
-    /// Under which the request was sent; good unless it is refused.
+    /// The request's API token. It is valid unless the request is refused.
     private(set) var apiToken: APIToken?
-    /// Whose token it brought, a good one.
+    /// The session of a valid web auth token.
     private(set) var session: WebAuthSession?
-    /// Who the user or the key is.
+    /// The user record name of the user or the key.
     private(set) var userRecordName: Name?
-    /// Why the credentials are no good.
+    /// The reason why the credentials are refused.
     private(set) var refusal: RecordError?
 
     /// - Parameters:
-    ///   - credentials: of one style, without a signature, or of both.
-    ///   - origin: of the page that sent the request; `nil` when it was no page.
+    ///   - credentials: tokens without a signature, or a mix of both, which is refused.
+    ///   - origin: the origin of the page that sent the request; `nil` if no page sent it.
     init(_ credentials: Credentials, at path: WebServicePath, from origin: String?, by accounts: Accounts, at now: Date) {
         if credentials.isMixed {
             authentication.way = .mixed
@@ -39,13 +39,13 @@ struct Judgement: Sendable {
     }
 
     /// - Parameters:
-    ///   - signed: the request as its signature is of it.
-    ///   - secrets: what must not be shown.
+    ///   - signed: the request with the parts that its signature covers.
+    ///   - secrets: texts that must not appear in the explanation.
     init(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
         judge(signed, hiding: secrets, at: path, by: accounts, at: now)
     }
 
-    /// Of a signature that nobody has looked at yet.
+    /// The result for a signature that has not been verified yet.
     init(unread signature: Credentials.Signature) {
         authentication.way = .serverKey
         authentication.credential = signature.keyID.isEmpty ? nil : signature.keyID
@@ -151,12 +151,12 @@ struct Judgement: Sendable {
 }
 
 extension Credentials {
-    /// The names of the tokens that are there.
+    /// The names of the tokens in the request.
     fileprivate var tokenNames: String {
         [apiToken.map { _ in "ckAPIToken" }, webAuthToken.map { _ in "ckWebAuthToken" }].compactMap(\.self).joined(separator: " and ")
     }
 
-    /// The same without what this server does not know.
+    /// A copy without the credentials that this server does not know.
     func known(to accounts: Accounts, at path: WebServicePath, now: Date) -> Credentials {
         var known = self
         if let secret = apiToken, accounts.apiToken(secret: secret) == nil { (known.apiToken, known.hadUnknownToken) = (nil, true) }
@@ -169,7 +169,7 @@ extension Credentials {
 }
 
 extension Authentication.Problem {
-    /// - Parameter secrets: what must not be shown, besides tokens in targets: a diagnosis shows those of earlier requests, too.
+    /// - Parameter secrets: texts that must not appear, besides the tokens in request targets. A diagnosis may show earlier requests too.
     fileprivate init(_ problem: SignatureProblem, hiding secrets: [String]) {
         func shown(_ text: String) -> String { secrets.reduce(NotedTarget.hidingSecrets(in: text)) { $0.replacingBytes(of: $1, with: NotedTarget.hidden) } }
         self.init(

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-// What CloudKit's own requests and answers are made of.
+// The parts of CloudKit's own requests and answers.
 
 extension Components {
     // MARK: Errors

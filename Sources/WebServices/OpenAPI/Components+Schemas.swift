@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// What Skylight's own services say of schemas and queries (docs/services.md).
+// The parts of Skylight's own services for schemas and queries (docs/services.md).
 
 extension Components {
     // MARK: Schemas

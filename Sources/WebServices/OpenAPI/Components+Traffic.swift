@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 internal import Traffic
 
-// What is said of requests that were served (docs/requests.md).
+// The parts of the request log (docs/requests.md).
 
 extension Components {
     static let clientSchema = JSONSchema.object(["id": .string], optional: ["name": .string, "deviceID": .string, "userAgent": .string])

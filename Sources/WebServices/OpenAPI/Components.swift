@@ -1,8 +1,8 @@
 internal import JSON
 
-/// The schemas that have a name: what requests and answers are made of (Apple's reference page "Types and Dictionaries").
+/// The named schemas: the parts of requests and answers (Apple's reference page "Types and Dictionaries").
 enum Components: String, CaseIterable, Sendable {
-    // The protocol's
+    // The protocol's.
     case failure = "Failure"
     case recordError = "RecordError"
     case fieldError = "FieldError"
@@ -29,7 +29,7 @@ enum Components: String, CaseIterable, Sendable {
     case userIdentity = "UserIdentity"
     case userLookup = "UserLookup"
     case userError = "UserError"
-    // Skylight's own
+    // Skylight's own.
     case change = "Change"
     case schema = "Schema"
     case recordType = "RecordType"

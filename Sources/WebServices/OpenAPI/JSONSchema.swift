@@ -1,8 +1,8 @@
 internal import JSON
 
-/// What a JSON text may be, in the words of JSON Schema (draft 2020-12), which OpenAPI 3.1 uses.
+/// A JSON Schema (draft 2020-12), the schema language of OpenAPI 3.1.
 ///
-/// An object may have members that are not named: clients go by what they know, and so does this server.
+/// Objects may have additional members. Clients and this server ignore members that they do not know.
 struct JSONSchema: Sendable {
     private(set) var json: JSONObject
 
@@ -17,19 +17,19 @@ struct JSONSchema: Sendable {
     static let number = JSONSchema(("type", "number"))
     static let integer = JSONSchema(("type", "integer"), ("format", "int64"))
     static let null = JSONSchema(("type", "null"))
-    /// A whole number that is not negative.
+    /// A non-negative whole number.
     static let count = JSONSchema(("type", "integer"), ("format", "int64"), ("minimum", 0))
     /// Milliseconds since 1970.
     static let timestamp = JSONSchema(("type", "integer"), ("format", "int64")).described("Milliseconds since 1970")
-    /// Whatever JSON can say.
+    /// Any JSON value.
     static let any = JSONSchema()
 
-    /// One of some words.
+    /// One of the given strings.
     static func words(_ words: some Sequence<String>) -> JSONSchema {
         JSONSchema(("type", "string"), ("enum", .array(words.map { .string($0) })))
     }
 
-    /// The names of the cases.
+    /// One of the raw values of an enumeration.
     static func words<Word: RawRepresentable & CaseIterable>(of type: Word.Type) -> JSONSchema where Word.RawValue == String {
         words(type.allCases.map(\.rawValue))
     }
@@ -39,7 +39,7 @@ struct JSONSchema: Sendable {
         JSONSchema(("type", "integer"), ("format", "int64"), ("minimum", .integer(lowest)))
     }
 
-    /// A text that a regular expression describes.
+    /// A string that matches a regular expression.
     static func text(matching pattern: String, limit: Int? = nil) -> JSONSchema {
         var schema = JSONSchema(("type", "string"), ("pattern", .string(pattern)))
         if let limit { schema.json["maxLength"] = .integer(Int64(limit)) }
@@ -54,12 +54,12 @@ struct JSONSchema: Sendable {
         return schema
     }
 
-    /// An object whose members are alike and have names of their own.
+    /// An object with arbitrary member names and values of one schema.
     static func map(of element: JSONSchema) -> JSONSchema {
         JSONSchema(("type", "object"), ("additionalProperties", element.value))
     }
 
-    /// An object with members of these names.
+    /// An object with the given members.
     static func object(
         _ required: KeyValuePairs<Name, JSONSchema> = [:], optional: KeyValuePairs<Name, JSONSchema> = [:]
     ) -> JSONSchema {
@@ -77,12 +77,12 @@ struct JSONSchema: Sendable {
         return JSONSchema(("anyOf", .array(choices.map(\.value))))
     }
 
-    /// One of the schemas that have a name and stand among the document's components.
+    /// A reference to a named schema among the document's components.
     static func named(_ component: Components) -> JSONSchema {
         JSONSchema(("$ref", .string("#/components/schemas/\(component.rawValue)")))
     }
 
-    // MARK: More about it
+    // MARK: Refinements
 
     func described(_ description: String) -> JSONSchema {
         var schema = self
@@ -96,7 +96,7 @@ struct JSONSchema: Sendable {
         return schema
     }
 
-    /// The same object with further members.
+    /// A copy with additional members.
     func adding(_ required: KeyValuePairs<Name, JSONSchema> = [:], optional: KeyValuePairs<Name, JSONSchema> = [:]) -> JSONSchema {
         let more = JSONSchema.object(required, optional: optional)
         var schema = self
@@ -106,7 +106,7 @@ struct JSONSchema: Sendable {
         return schema
     }
 
-    /// One member of an object.
+    /// A member of an object.
     struct Member {
         let name: Name
         let schema: JSONValue
@@ -115,7 +115,7 @@ struct JSONSchema: Sendable {
         fileprivate var member: JSONObject.Member { JSONObject.Member(name: name, value: schema) }
     }
 
-    /// The members of an object that have names.
+    /// The named members of an object.
     var members: [Member] {
         guard case .object(let properties)? = json["properties"] else { return [] }
         let required: [JSONValue] = if case .array(let names)? = json["required"] { names } else { [] }

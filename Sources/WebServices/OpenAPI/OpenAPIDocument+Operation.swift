@@ -3,14 +3,14 @@ internal import JSON
 internal import Records
 
 extension OpenAPIDocument {
-    /// One method of one path.
+    /// A method of a path.
     struct Operation {
         let method: HTTPRequest.Method
         private let described: ServiceDescription
         private let place: [Parameter]
         private let access: Security
 
-        /// - Parameter place: what stands in the path.
+        /// - Parameter place: the parameters in the path.
         init(_ method: HTTPRequest.Method, _ described: ServiceDescription, _ place: [Parameter], _ access: Security) {
             self.method = method
             self.described = described
@@ -36,17 +36,17 @@ extension OpenAPIDocument {
                 let isRequired = described.request.members.contains(where: \.isRequired) || described.request.members.isEmpty && described.request.isChoice
                 json["requestBody"] = ["required": .bool(isRequired), "content": ["application/json": ["schema": described.request.value]]]
             }
-            // What is about the server alone is no web service, and its errors are words.
+            // Paths of one part, such as `/health`, are not web services, and their errors are plain text.
             json["responses"] = .object(responses(inWords: path.split(separator: "/").count == 1))
             json["security"] = access.requirements
             return .object(json)
         }
 
-        /// `recordsQuery`, `skylightRecordsQuery`, with the method after it where a path has two.
+        /// An operation ID such as `recordsQuery` or `skylightRecordsQuery`. Methods other than POST are appended.
         private func identifier(at path: String) -> String {
             let words = path.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).map(String.init)
             let places = Set(place.map(\.name))
-            // The first word only says that it is the protocol's.
+            // The first part only marks the protocol's own services.
             let kept = (words.first == "database" ? words.dropFirst() : words[...]).filter { $0 != "1" && !($0 == "database" || places.contains($0)) || $0 == words.last }
             let name = kept.enumerated().map { $0.offset == 0 ? $0.element : $0.element.prefix(1).uppercased() + $0.element.dropFirst() }.joined()
             return method == .post ? name : name + method.rawValue.prefix(1) + method.rawValue.dropFirst().lowercased()
@@ -60,10 +60,10 @@ extension OpenAPIDocument {
             return inPath + inQuery.flatMap(Self.parameters) + access.headers.map(\.reference)
         }
 
-        /// What stands for a member of a body in a query string.
+        /// The query parameters for a member of a body.
         private static func parameters(_ member: JSONSchema.Member) -> [JSONValue] {
             switch member.name {
-            // Both are said by 'zone' and 'owner'.
+            // The parameters `zone` and `owner` replace the two zone members.
             case "zoneName", "ownerRecordName", "schema": []
             case "zoneID": [parameter("zone", JSONSchema.string.value, false), parameter("owner", JSONSchema.string.value, false)]
             default: [parameter(member.name, member.schema, member.isRequired)]
@@ -118,7 +118,7 @@ extension OpenAPIDocument {
         }
     }
 
-    /// How a request may fail as a whole: a status and the codes that have it.
+    /// A way in which a request can fail as a whole: a status and its error codes.
     struct Failure {
         let status: HTTPResponse.Status
         let name: String
@@ -173,7 +173,7 @@ extension JSONObject {
 }
 
 extension ServiceDescription.Answer {
-    /// What stands under the status 200; `nil` where nothing is answered so.
+    /// The content of the answer with status 200; `nil` if there is none.
     fileprivate var json: JSONObject? {
         switch self {
         case .none: nil

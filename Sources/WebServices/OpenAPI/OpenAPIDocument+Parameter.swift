@@ -1,7 +1,7 @@
 internal import JSON
 
 extension OpenAPIDocument {
-    /// Parameters that several operations have.
+    /// The parameters that several operations share.
     enum Parameter: String, CaseIterable {
         case container = "Container"
         case environment = "Environment"
@@ -18,7 +18,7 @@ extension OpenAPIDocument {
 
         var reference: JSONValue { ["$ref": .string("#/components/parameters/\(rawValue)")] }
 
-        /// What it is called in a request.
+        /// The name of the parameter in a request.
         var name: String {
             switch self {
             case .container: "container"

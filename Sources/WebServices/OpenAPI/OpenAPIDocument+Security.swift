@@ -1,11 +1,11 @@
 internal import JSON
 
 extension OpenAPIDocument {
-    /// Who may ask. On a server that asks nobody for credentials everybody may; docs/authentication.md says what is needed elsewhere.
+    /// The credentials that an operation requires. A server without access control requires none (docs/authentication.md).
     enum Security {
-        /// The protocol's credentials: an API token, with or without a user's web auth token, or a key's signature; or the administrator's.
+        /// The protocol's credentials: an API token with or without a user's web auth token, a key's signature, or the administrator's credentials.
         case client
-        /// The administrator.
+        /// The administrator's credentials.
         case administrator
         case anybody
 
@@ -20,7 +20,7 @@ extension OpenAPIDocument {
             }
         }
 
-        /// How a request may fail for who asks.
+        /// The error statuses of access control.
         var statuses: [Int] {
             switch self {
             case .client: [401, 403, 421, 429]
@@ -29,7 +29,7 @@ extension OpenAPIDocument {
             }
         }
 
-        /// What a request may say about itself.
+        /// The request headers that identify the client or change its access.
         var headers: [Parameter] {
             switch self {
             case .client: [.user, .device, .client, .rehearse, .access, .webAuthToken]

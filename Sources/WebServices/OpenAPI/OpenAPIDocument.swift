@@ -2,12 +2,12 @@ internal import HTTPTypes
 internal import JSON
 internal import Records
 
-/// What `/openapi.json` answers: OpenAPI 3.1 of all that is served under `/database`, `/device`, `/skylight` and `/assets`, and of the few paths
-/// about the server (docs/openapi.md).
+/// The content of `/openapi.json`: an OpenAPI 3.1 description of everything under `/database`,
+/// `/device`, `/skylight` and `/assets`, and of the few paths about the server (docs/openapi.md).
 ///
-/// It is made from the tables that requests are answered by, so it has what they have.
+/// It is generated from the same tables that route the requests, so it cannot become outdated.
 enum OpenAPIDocument {
-    /// The same for everybody.
+    /// The document. It is the same for all clients.
     static let bytes = JSONWriter.bytes(of: document)
 
     static let document: JSONValue = [
@@ -48,7 +48,7 @@ enum OpenAPIDocument {
 
     // MARK: Paths
 
-    /// What is grouped in a list of services.
+    /// The groups of services in the document.
     enum Tag: String, CaseIterable {
         case protocolServices = "CloudKit"
         case data = "Data"
@@ -127,11 +127,11 @@ enum OpenAPIDocument {
         return paths
     }
 
-    /// Where the document itself is.
+    /// The path of the document.
     static let path = "/openapi.json"
 }
 
 extension ServiceDescription {
-    /// Of a service of CloudKit that is not there yet.
+    /// The description of CloudKit services that are not supported yet.
     fileprivate static let missing = ServiceDescription("Not there yet", "Answered BAD_REQUEST.", answers: .none)
 }

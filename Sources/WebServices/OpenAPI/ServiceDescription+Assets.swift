@@ -1,6 +1,6 @@
 internal import JSON
 
-// assets/*
+// The services under assets/.
 
 extension AssetsUpload: DescribedService {
     static let described = ServiceDescription(

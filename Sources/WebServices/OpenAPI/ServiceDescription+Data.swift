@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 
-// Records, zones and shares beyond the protocol (docs/services.md).
+// Skylight's own services for records, zones and shares (docs/services.md).
 
 extension RecordsWideQuery: DescribedService {
     static let described = ServiceDescription(

@@ -1,9 +1,9 @@
 internal import JSON
 
-// What goes beyond the protocol's feeds (docs/feeds.md).
+// Skylight's own services for change feeds (docs/feeds.md).
 
 extension JSONSchema {
-    /// How much a page of Skylight's own services holds.
+    /// The page limits of Skylight's own services.
     static let wideLimits: KeyValuePairs<Name, JSONSchema> = [
         "resultsLimit": JSONSchema.wholeNumber(from: 1).described("Records, 10,000 at most; 200 unless it is said"),
         "bytesLimit": JSONSchema.count.described("Bytes of fields, 64 MiB at most; 8 MiB unless it is said"),
@@ -43,7 +43,7 @@ extension ServiceDescription {
     private static let owner: KeyValuePairs<Name, JSONSchema> = ["owner": JSONSchema.string.described("Whose zone it is, in the shared database")]
     private static let since: KeyValuePairs<Name, JSONSchema> = ["since": JSONSchema.string.described("The token to begin after")]
 
-    /// The services of a database that answer to query parameters alone, by their names in `SkylightServices.streams`.
+    /// The database services that only take query parameters, by their names in `SkylightServices.streams`.
     static let streams: [String: ServiceDescription] = [
         "token/current": ServiceDescription(
             "Ask for the token of now", "Of a zone, or of the database where no zone is named.", parameters: .object(optional: zone).adding(optional: owner),

@@ -1,10 +1,10 @@
 internal import JSON
 
-// records/*
+// The services under records/.
 
 private let pageLimit = Int64(RequestObject.pageLimit)
 
-/// Members that mean the same in several requests.
+/// Members that have the same meaning in several requests.
 extension JSONSchema {
     static let desiredKeys = Components.desiredKeys
     static let resultsLimit = JSONSchema.wholeNumber(from: 1).described("How many items the answer holds at most; 200, whatever is asked")
@@ -13,15 +13,15 @@ extension JSONSchema {
     static let syncToken = JSONSchema.string.described("Where to go on: the token of an earlier answer; left out or empty: from the beginning")
     static let reverse = JSONSchema.boolean.described("Newest first")
 
-    /// An answer's list of records or of what became of them.
+    /// An answer with a list of records or of results per record.
     static func records(_ elements: JSONSchema..., more: KeyValuePairs<Name, JSONSchema> = [:]) -> JSONSchema {
         .object(["records": .array(of: .any(of: elements))], optional: more)
     }
 
-    /// One or the other.
+    /// A value that matches at least one of two schemas.
     static func either(_ first: JSONSchema, _ second: JSONSchema) -> JSONSchema { .any(of: first, second) }
 
-    /// Up to 200 items of a request.
+    /// A list of up to 200 items in a request.
     static func items(of element: JSONSchema) -> JSONSchema { .array(of: element, limit: Int(pageLimit)) }
 }
 
@@ -84,7 +84,7 @@ extension RecordsChanges: DescribedService {
         ]))
 }
 
-/// A zone, by an ID of its own or by the members of one.
+/// A zone, given as a zone ID object or by the members of one.
 let zoneIdentity: KeyValuePairs<Name, JSONSchema> = [
     "zoneID": .named(.zoneID), "zoneName": JSONSchema.string.described("In place of `zoneID`"), "ownerRecordName": .string,
 ]

@@ -1,13 +1,13 @@
 internal import JSON
 internal import RecordStore
 
-// Of the schema (docs/services.md, docs/schema.md).
+// The schema services (docs/services.md, docs/schema.md).
 
 private let changes: KeyValuePairs<Name, JSONSchema> = [
     "changes": .array(of: .named(.schemaChange)),
     "respellings": JSONSchema.array(of: .string).described("Fields whose number is only spelt otherwise"),
 ]
-/// What there is after a change, and not after a dry run.
+/// The members of an answer to a change, absent after a dry run.
 private let after: KeyValuePairs<Name, JSONSchema> = [
     "types": .array(of: .named(.recordType)), "roles": .array(of: .string), "builds": .array(of: .named(.indexBuild)),
 ]

@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// Of the server and of the files of an environment (docs/services.md).
+// The services of the server and of an environment's files (docs/services.md).
 
 extension HealthService: DescribedService {
     static let described = ServiceDescription(
@@ -15,7 +15,7 @@ extension HealthService: DescribedService {
             ],
             optional: [
                 "instance": JSONSchema.string.described("Tells a server apart from another that has its address later"),
-                // Where credentials are required, the administrator is told of them.
+                // If credentials are required, only the administrator sees the stores.
                 "stores": .array(
                     of: .object(
                         ["container": .string, "environment": .string, "status": .words(["ok", "read-only", "unreadable"])],
@@ -80,7 +80,7 @@ extension ServiceDescription {
                 ])),
     ]
 
-    // MARK: What was seen (docs/requests.md)
+    // MARK: Traffic (docs/requests.md)
 
     private static let filter: KeyValuePairs<Name, JSONSchema> = [
         "container": .container, "environment": .words(["development", "production"]), "database": .words(["public", "private", "shared"]),
@@ -91,7 +91,7 @@ extension ServiceDescription {
         "text": JSONSchema.string.described("Words that stand in what is said of the request"),
     ]
 
-    /// By their names in `TrafficServices`.
+    /// The traffic services, by their names in `TrafficServices`.
     static let traffic: [String: ServiceDescription] = [
         "requests": ServiceDescription(
             "List what was asked of the server", "The latest first.",
@@ -112,7 +112,7 @@ extension ServiceDescription {
             answers: .object(["clients": .array(of: .named(.seenClient))])),
     ]
 
-    // MARK: Rehearsals (docs/rehearsals.md)
+    // MARK: Fault injection (docs/rehearsals.md)
 
     private static let area: KeyValuePairs<Name, JSONSchema> = [
         "container": .container, "environment": .words(["development", "production"]), "database": .words(["public", "private", "shared"]),
@@ -147,13 +147,13 @@ extension ServiceDescription {
             JSONSchema.object(["stop": .words(Rehearsal.allCases.map(\.rawValue) + ["all"])]).adding(optional: area)),
         answers: JSONSchema.object(optional: ["started": .string, "done": .string, "stopped": .count]).adding(running))
 
-    // MARK: Of the server as a program
+    // MARK: The server process
 
     static let metrics = ServiceDescription("Read the server's numbers", answers: .text("In the text format of Prometheus (docs/requests.md)"))
 
     static let openAPI = ServiceDescription("Read this description", answers: .object())
 
-    // MARK: The bytes of files (docs/assets.md)
+    // MARK: Asset content (docs/assets.md)
 
     static let upload = ServiceDescription(
         "Upload a file", "To an address that assets/upload gave out; the body is the file as it is. PUT does the same.", takes: .bytes,
@@ -167,6 +167,6 @@ extension ServiceDescription {
 extension JSONSchema {
     static let container = JSONSchema.text(matching: #"^iCloud\.[A-Za-z0-9._-]+$"#, limit: ContainerID.limit)
 
-    /// The bytes of a file.
+    /// The content of a file.
     static let bytes = JSONSchema.any.described("The bytes of the file")
 }

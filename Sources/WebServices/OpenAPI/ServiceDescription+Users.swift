@@ -1,6 +1,6 @@
 internal import JSON
 
-// users/*
+// The services under users/.
 
 extension UsersCaller: DescribedService {
     static let described = ServiceDescription(

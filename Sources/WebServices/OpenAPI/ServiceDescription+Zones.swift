@@ -1,6 +1,6 @@
 internal import JSON
 
-// zones/*, changes/*
+// The services under zones/ and changes/.
 
 extension ZonesList: DescribedService {
     static let described = ServiceDescription("List all zones", answers: .object(["zones": .array(of: .named(.zone))]))

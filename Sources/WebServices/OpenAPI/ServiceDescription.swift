@@ -1,31 +1,31 @@
 internal import HTTPTypes
 internal import JSON
 
-/// What `/openapi.json` says of a service. It stands beside the service in the tables: what has none does not compile.
+/// The description of a service in `/openapi.json`. The tables of services require one for each entry, so no service lacks it.
 struct ServiceDescription: Sendable {
-    /// A few words, for lists.
+    /// A few words for lists.
     let summary: String
-    /// More about it, in a sentence or some.
+    /// One or more sentences about the service.
     let details: String
-    /// What the body of a request holds, or for a GET its query.
+    /// The body of a request, or the query of a GET.
     let request: JSONSchema
     let answer: Answer
-    /// Whether a GET takes what a POST has in its body, in its query.
+    /// True if a GET accepts the members of the body in its query.
     let takesSameByGET: Bool
-    /// The statuses that it has beside those of every service of its kind.
+    /// The error statuses beyond those of all services of its kind.
     let statuses: [HTTPResponse.Status]
-    /// Statuses beside 200 that come with its answer, not with an error.
+    /// Statuses other than 200 whose body is the regular answer instead of an error.
     let answersWith: [HTTPResponse.Status]
-    /// What a GET takes in its query that a POST has no member for.
+    /// Query parameters of a GET that are not members of the body.
     let parameters: JSONSchema
 
     enum Answer: Sendable {
-        /// Nothing but errors.
+        /// No answer except errors.
         case none
         case json(JSONSchema)
-        /// Lines of JSON, each by itself.
+        /// Lines of JSON.
         case lines(JSONSchema)
-        /// Server-sent events that come for as long as the client listens, with JSON as their data.
+        /// Server-sent events with JSON data, until the client disconnects.
         case events(String)
         case text(String)
         /// The bytes of a file.
@@ -54,7 +54,7 @@ struct ServiceDescription: Sendable {
     }
 }
 
-/// A service that says what it is.
+/// A service with a description.
 protocol DescribedService {
     static var described: ServiceDescription { get }
 }

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 
 extension JSONWriter {
-    /// What can be rehearsed, and what is.
+    /// All faults that can be injected, and the active ones.
     mutating func list(_ rehearsals: Rehearsals) {
         object { writer in
             writer.name("rehearsals")
@@ -22,7 +22,7 @@ extension JSONWriter {
         }
     }
 
-    /// The member that lists what is on.
+    /// The member that lists the active faults.
     mutating func running(_ rehearsals: Rehearsals) {
         name("on")
         array { writer in

@@ -4,14 +4,14 @@ internal import RecordStore
 internal import Records
 
 extension RehearsalArea.Reach {
-    /// The zones that a request is about, as its query string and its body name them. What is wrong with the body, its service will say.
+    /// The zones of a request, from its query string and body. Errors in the body are ignored here; the service reports them.
     init(of request: Request, action: String, body: [UInt8]) {
         let parameters = request.uri.queryParameters
         if let zone = parameters["zone"] {
             self = .zones([ZoneID(zoneName: Name(zone), ownerRecordName: parameters["owner"].map { Name($0) })])
             return
         }
-        // A body, or a part of one, that can't be read is of no zone: the service says what is wrong with it.
+        // An unreadable body, or an unreadable part, names no zone. The service reports the error.
         guard let object = try? RequestObject(body) else {
             self = .database
             return
@@ -33,7 +33,7 @@ extension RehearsalArea.Reach {
         self = zoneIDs.isEmpty ? .database : .zones(zoneIDs)
     }
 
-    /// The zone of an item: its own, that of its record, or the one that it is.
+    /// The zone of an item: its own, its record's, or the item itself as a zone ID.
     private static func zoneID(of item: RequestObject) -> ZoneID? {
         if let zoneID = try? item.namedZone() { return zoneID }
         for name in ["zone", "record"] as [Name] {

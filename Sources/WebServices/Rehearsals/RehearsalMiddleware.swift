@@ -5,20 +5,20 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 
-/// Lets requests to the web services rehearse: answers `/skylight/1/rehearsals`, reads what a request itself asks for, fails those that
-/// are to fail, and says in the answer what shaped it. Pages of the console pass untouched.
+/// Injects faults into web service requests. It answers `/skylight/1/rehearsals`, reads the faults that a request asks
+/// for, fails requests accordingly, and names the applied faults in the answer. Pages of the console are not affected.
 ///
-/// Requests of the protocol are failed by ``rehearse(_:at:_:_:)``, when it is known that whoever asks may: others use up no failures, and no body
-/// of theirs is read.
+/// Protocol requests are failed in ``rehearse(_:at:_:_:)`` after access control.
+/// Refused requests therefore use up no faults, and their bodies are not read.
 struct RehearsalMiddleware: RouterMiddleware {
     typealias Context = ServingRequestContext
 
-    /// Names of rehearsals for this request alone, separated by commas; `none` for a request that is to see everything as it is.
+    /// Fault names for this request only, separated by commas. `none` exempts the request from all faults.
     private static let requestHeader = HTTPField.Name("X-Skylight-Rehearse")
-    /// The same for clients that can't set headers.
+    /// The query parameter for clients that cannot set headers.
     private static let parameterName = "skylightRehearse"
     private static let exemption = "none"
-    /// Names what shaped the answer.
+    /// Lists the faults that were applied to the answer.
     static let answerHeader = HTTPField.Name("X-Skylight-Rehearsal")
 
     let services: RehearsalServices
@@ -36,7 +36,7 @@ struct RehearsalMiddleware: RouterMiddleware {
             guard let scope = try scope(of: request, context) else { return try await next(request, context) }
             return try await RehearsalScope.$current.withValue(scope) {
                 let isOfProtocol = !request.uri.path.hasPrefix(SkylightServices.root)
-                // Health and the like are of no container, and always told; so is what is wrong with a path.
+                // Services without a container, such as health, are exempt from faults. Malformed paths get their regular error.
                 let path = isOfProtocol ? nil : try? WebServicePath(request.uri.path)
                 var response =
                     if let path { try await rehearse(request, at: path, context) { try await next($0, context) } } else { try await next(request, context) }
@@ -51,7 +51,7 @@ struct RehearsalMiddleware: RouterMiddleware {
         }
     }
 
-    /// What the request rehearses; `nil` where nothing is rehearsed at all.
+    /// The faults that apply to the request; `nil` if none can apply.
     private func scope(of request: Request, _ context: ServingRequestContext) throws -> RehearsalScope? {
         guard let text = Self.asked(by: request) else { return rehearsals.running.isEmpty ? nil : RehearsalScope() }
         try RehearsalServices.checkPeer(of: request, context)
@@ -79,8 +79,8 @@ struct RehearsalMiddleware: RouterMiddleware {
 
     // MARK: Failing
 
-    /// Fails a request that is to fail, and lets others be answered.
-    /// - Throws: ``ConnectionLost`` where there is to be no answer, or the body does not arrive; ``Refusal`` for a body that is refused.
+    /// Applies the failure faults to a request. If none applies, the request is answered.
+    /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that is refused.
     func rehearse(
         _ request: Request, at path: WebServicePath, _ context: ServingRequestContext, _ answer: (Request) async throws -> Response
     ) async throws -> Response {
@@ -88,7 +88,7 @@ struct RehearsalMiddleware: RouterMiddleware {
         var request = request
         var reach = RehearsalArea.Reach.database
         if rehearsals.running.contains(where: { $0.rehearsal.kind == .failure && $0.area.zoneID != nil }) {
-            // Which zones are meant stands in the body.
+            // The body names the zones.
             let body = try await ConnectionLost.reading {
                 _ = try await request.readSentBody()
                 return try await request.bodyBytes()
@@ -107,12 +107,12 @@ struct RehearsalMiddleware: RouterMiddleware {
             return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), request, context)
         }
         if fails(.droppedBefore) {
-            // What is still on its way would turn the end of the connection into a reset.
+            // Unread input would turn the closing of the connection into a reset.
             _ = try? await request.bodyBytes()
             throw await dropped(context)
         }
         if fails(.droppedAfter) {
-            // However it ends.
+            // The result does not matter: no answer is sent.
             _ = try? await answer(request)
             throw await dropped(context)
         }
@@ -129,10 +129,10 @@ struct RehearsalMiddleware: RouterMiddleware {
         .failure(error, of: context.requestID, noting: RequestNote.current)
     }
 
-    /// Ends the connection.
-    /// - Returns: the error that leaves nothing to be answered.
+    /// Closes the connection.
+    /// - Returns: the error that suppresses the answer.
     private func dropped(_ context: ServingRequestContext) async -> ConnectionLost {
-        // One that is closed already is what is wanted.
+        // The connection may be closed already, which is fine.
         try? await context.channel.close().get()
         return ConnectionLost(cause: ChannelError.alreadyClosed)
     }

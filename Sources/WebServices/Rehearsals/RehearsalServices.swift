@@ -5,11 +5,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `/skylight/1/rehearsals`: what can be rehearsed, what is, and the way to start and stop it (docs/rehearsals.md).
+/// `/skylight/1/rehearsals`: lists, starts and stops fault injection (docs/rehearsals.md).
 struct RehearsalServices: Sendable {
     static let path = "/skylight/1/rehearsals"
 
-    /// The engine itself: acts change what is there and are not rehearsed.
+    /// The engine without fault injection. Acts change real data.
     let engine: any RecordEngine
     let rehearsals: Rehearsals
     let callers: CallerResolver
@@ -17,12 +17,12 @@ struct RehearsalServices: Sendable {
 
     var middleware: RehearsalMiddleware { RehearsalMiddleware(services: self) }
 
-    /// To be called before the routes of the web services are added, which it makes rehearse.
+    /// Adds the middleware. Call this before the routes of the web services are added, so that it applies to them.
     func addRoutes(to router: Router<ServingRequestContext>) {
         router.add(middleware: middleware)
     }
 
-    /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for a method other than GET and POST.
+    /// - Throws: `RecordError` for the protocol's errors; ``Refusal`` 405 for a method other than GET and POST.
     func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
         try Self.checkPeer(of: request, context)
         var writer = JSONWriter()
@@ -43,7 +43,7 @@ struct RehearsalServices: Sendable {
         return .json(writer.bytes)
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED to clients elsewhere: what is rehearsed troubles everybody.
+    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because fault injection affects all clients.
     static func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
         guard context.isFromThisMachine(request) else {
             throw RecordError(
@@ -83,7 +83,7 @@ struct RehearsalServices: Sendable {
         guard let container = area.container else {
             throw RecordError.unexpectedInput("'\(act.rawValue)' is about one container: expected 'container' to be a string")
         }
-        // To look for a container that is not there would make it.
+        // Opening a database of an unknown container would create the container.
         guard try await engine.containers().contains(container) else { throw RecordError(.notFound, "There is no container \(container)") }
         let address = DatabaseAddress(container: container, environment: area.environment ?? .development, scope: area.scope ?? .private)
         try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
@@ -97,7 +97,7 @@ struct RehearsalServices: Sendable {
         }
     }
 
-    /// The area that a body names. What it leaves out is not limited.
+    /// The area that a body names. Omitted parts are unrestricted.
     private static func area(in body: RequestObject) throws -> RehearsalArea {
         var area = RehearsalArea()
         area.container = try body.container()

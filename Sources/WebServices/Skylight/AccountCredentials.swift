@@ -4,7 +4,7 @@ internal import HTTPTypes
 internal import JSON
 internal import Records
 
-/// `accounts/tokens`: the API tokens, the newest first, those too that were revoked.
+/// `accounts/tokens`: lists the API tokens, the newest first, including revoked ones.
 enum APITokensList: AccountService {
     static let method = HTTPRequest.Method.get
 
@@ -18,7 +18,7 @@ enum APITokensList: AccountService {
     }
 }
 
-/// `accounts/tokens/make`: makes an API token. Its `secret` is told this once.
+/// `accounts/tokens/make`: creates an API token. Only this answer contains its `secret`.
 enum APITokenMaking: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -35,7 +35,7 @@ enum APITokenMaking: AccountService {
     }
 }
 
-/// `accounts/tokens/revoke`: ends an API token for good.
+/// `accounts/tokens/revoke`: revokes an API token permanently.
 enum APITokenRevocation: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -48,7 +48,7 @@ enum APITokenRevocation: AccountService {
     }
 }
 
-/// `accounts/keys`: the server-to-server keys, the newest first, those too that were revoked.
+/// `accounts/keys`: lists the server-to-server keys, the newest first, including revoked ones.
 enum ServerKeysList: AccountService {
     static let method = HTTPRequest.Method.get
 
@@ -62,7 +62,7 @@ enum ServerKeysList: AccountService {
     }
 }
 
-/// `accounts/keys/register`: registers the public half of a key.
+/// `accounts/keys/register`: registers the public key of a key pair.
 enum ServerKeyRegistration: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -77,7 +77,7 @@ enum ServerKeyRegistration: AccountService {
     }
 }
 
-/// `accounts/keys/revoke`: ends a key for good.
+/// `accounts/keys/revoke`: revokes a key permanently.
 enum ServerKeyRevocation: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -90,7 +90,7 @@ enum ServerKeyRevocation: AccountService {
     }
 }
 
-/// `accounts/sessions`: who is or was signed in to an app, the newest first.
+/// `accounts/sessions`: lists the current and past sign-in sessions, the newest first.
 enum SessionsList: AccountService {
     static let method = HTTPRequest.Method.get
 
@@ -104,7 +104,7 @@ enum SessionsList: AccountService {
     }
 }
 
-/// `accounts/sessions/make`: signs a user in without the sign-in page, as tests need it.
+/// `accounts/sessions/make`: signs a user in without the sign-in page, for tests.
 enum SessionMaking: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -122,7 +122,7 @@ enum SessionMaking: AccountService {
     }
 }
 
-/// `accounts/sessions/revoke`: ends a session for good, and all tokens of it.
+/// `accounts/sessions/revoke`: revokes a session and all its tokens permanently.
 enum SessionRevocation: AccountService {
     static let method = HTTPRequest.Method.post
 

@@ -4,7 +4,7 @@ internal import HTTPTypes
 internal import JSON
 internal import Records
 
-/// `accounts/users/make`: makes a user with a name and, perhaps, an e-mail address.
+/// `accounts/users/make`: creates a user with a name and an optional e-mail address.
 enum UserMaking: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -17,7 +17,7 @@ enum UserMaking: AccountService {
     }
 }
 
-/// `accounts/users/remove`: removes a user, whose sign-in sessions end. What the user has in containers stays there under the user record name.
+/// `accounts/users/remove`: removes a user and ends the user's sessions. The user's data in containers stays under the user record name.
 enum UserRemoval: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -33,7 +33,7 @@ enum UserRemoval: AccountService {
     }
 }
 
-/// `accounts/administrator`: whether there is a password.
+/// `accounts/administrator`: tells if an administrator password is set.
 enum AdministratorState: AccountService {
     static let method = HTTPRequest.Method.get
 
@@ -42,10 +42,10 @@ enum AdministratorState: AccountService {
     }
 }
 
-/// `accounts/administrator/password`: sets it. Who is signed in to the console is signed out.
+/// `accounts/administrator/password`: sets the administrator password. All console sessions end.
 ///
-/// It stays for the next start, which may be for others on the network. So in either mode it takes more than a session of the console, or than being
-/// a program on this machine: the secret of the data folder, or the password that is set.
+/// The password persists, and the next start of the server may be open to the network. So in every mode the service
+/// requires the secret of the data folder or the current password. A console session or a local connection is not enough.
 enum AdministratorPasswordChange: AccountService {
     static let method = HTTPRequest.Method.post
 

@@ -5,8 +5,8 @@ internal import Hummingbird
 internal import JSON
 internal import Records
 
-/// Who is let in, and by what: `/skylight/1/accounts/…` (docs/services.md). What changes something answers to POST, the rest to GET. Nothing of
-/// these is noted: their bodies hold what lets people in.
+/// The account services under `/skylight/1/accounts/…` (docs/services.md). Services that change
+/// data take POST, the others GET. They are not logged, because their bodies contain credentials.
 enum AccountServices {
     static let all: [String: any AccountService.Type] = [
         "accounts/administrator": AdministratorState.self,
@@ -24,7 +24,7 @@ enum AccountServices {
         "accounts/users/remove": UserRemoval.self,
     ]
 
-    /// - Throws: `RecordError` in the protocol's words; ``Refusal`` 405 for another method than the service's.
+    /// - Throws: `RecordError` for the protocol's errors; ``Refusal`` 405 for an unsupported method.
     static func answer(_ service: any AccountService.Type, _ action: String, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
         let isGET = service.method == .get
         try SkylightServices.check(request.method, of: action, allowing: service.method)
@@ -32,29 +32,29 @@ enum AccountServices {
         var writer = JSONWriter()
         try await service.answer(AccountCall(access: access, request: request, peer: peer, body: body), into: &writer)
         var response = Response.json(writer.bytes)
-        // What is told once is not to be found in a cache.
+        // Secrets that are returned only once must not stay in a cache.
         response.headers[.cacheControl] = "no-store"
         return response
     }
 }
 
-/// A service about accounts.
+/// An account service.
 protocol AccountService: Sendable, DescribedService {
     static var method: HTTPRequest.Method { get }
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws
 }
 
-/// A request for one.
+/// A request for an account service.
 struct AccountCall: Sendable {
     let access: AccessControl
     let request: Request
-    /// The address that it comes from.
+    /// The address of the client.
     let peer: String
     let body: RequestObject
 
     var accounts: Accounts { access.accounts }
 
-    /// Where a credential is to be good.
+    /// The container and environment that a credential is valid for.
     var place: (container: ContainerID, environment: Records.Environment) {
         get throws {
             let container = try body.required("container", "iCloud. and a reverse domain name", try body.container())

@@ -6,20 +6,20 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A service about the files of a container's environment.
+/// A service for the files of a container's environment.
 struct AssetService: Sendable {
     let method: HTTPRequest.Method
     let answer: @Sendable (AssetCall) async throws -> Response
 }
 
-/// A request for such a service.
+/// A request for an asset service.
 struct AssetCall: Sendable {
     let store: AssetStore
     let place: AssetPlace
     let request: Request
 }
 
-/// `assets/facts`: what is known of a stored file.
+/// `assets/facts`: returns the properties of a stored file.
 enum AssetFactsService {
     static func answer(_ call: AssetCall) async throws -> Response {
         let checksum = try RequestObject(parametersOf: call.request).fileChecksum()
@@ -41,9 +41,9 @@ enum AssetFactsService {
     }
 }
 
-/// `assets/sweep`: removes files that nothing uses, or says which it would remove, as lines of JSON.
+/// `assets/sweep`: removes unused files, or lists them in a dry run, as lines of JSON.
 enum AssetSweepService {
-    /// The longest time that unused files may be kept, in days: a hundred years.
+    /// The maximum grace time for unused files, in days: a hundred years.
     private static let longestGraceTime = 36_525
 
     static func answer(_ call: AssetCall) async throws -> Response {

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `assets/uses`: which records refer to the same bytes.
+/// `assets/uses`: lists the records that refer to the same file.
 struct AssetUsesService: Endpoint {
     static let allowsGET = true
 
@@ -23,7 +23,7 @@ struct AssetUsesService: Endpoint {
 }
 
 extension RequestObject {
-    /// - Throws: `RecordError` BAD_REQUEST when there is no checksum.
+    /// - Throws: `RecordError` BAD_REQUEST if the checksum is missing or malformed.
     func fileChecksum() throws -> FileChecksum {
         let kind = "64 hexadecimal digits in lower case"
         let text = try required("fileChecksum", kind, string("fileChecksum"))

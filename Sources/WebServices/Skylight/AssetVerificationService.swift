@@ -4,8 +4,8 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `assets/verify`: reads every file and holds it against its checksum, and every reference against the files, as lines of JSON: how far it
-/// is, and in the end what was found.
+/// `assets/verify`: checks every file against its checksum and every reference
+/// against the files. Reports its progress and the result as lines of JSON.
 enum AssetVerificationService {
     static func answer(_ call: AssetCall) async throws -> Response {
         let store = call.store
@@ -23,7 +23,7 @@ enum AssetVerificationService {
 }
 
 extension JSONWriter {
-    /// How far a verification is. While it runs the number of problems will do.
+    /// The progress of a verification. It has the number of problems; only the last line lists them.
     fileprivate mutating func members(of verification: AssetVerification) {
         member("filesDone", Int64(verification.filesDone))
         member("filesTotal", Int64(verification.filesTotal))

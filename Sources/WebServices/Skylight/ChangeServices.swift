@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `changes/page`: a page of a zone's changes with what the protocol leaves out: kinds, positions, and what was deleted by whom and when.
+/// `changes/page`: returns a page of a zone's changes with details beyond the protocol: kinds, positions, and the user and time of deletions.
 struct ChangesPage: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -25,7 +25,7 @@ struct ChangesPage: Endpoint {
     }
 }
 
-/// `changes/zones`: a page of a database's changes with what the protocol leaves out: purges, and when each zone changed last.
+/// `changes/zones`: returns a page of a database's changes with details beyond the protocol: purges, and the time of each zone's last change.
 struct ChangedZones: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -51,7 +51,7 @@ struct ChangedZones: Endpoint {
     }
 }
 
-/// `tokens/expire`: makes every token of the container's environment worthless, so that all clients start anew.
+/// `tokens/expire`: invalidates every token of the container's environment, so that all clients start over.
 struct TokensExpire: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         guard let database = try await call.database() as? any TokenExpiring else { throw call.unable("expire tokens") }

@@ -5,9 +5,9 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 
-/// A sign at each commit to the container's environment, as server-sent events, for those who follow several zones or a database.
+/// Sends a server-sent event for each commit to the container's environment, for clients that follow several zones or a database.
 ///
-/// Commits that come while a client is slow are told as one. What was committed is read by the usual ways.
+/// While a client is slow, commits are merged into one event. Clients read the changes themselves through the regular services.
 struct Commits {
     private static let sign = ByteBuffer(string: "event: commit\ndata: 1\n\n")
 
@@ -21,7 +21,7 @@ struct Commits {
         guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
         let commits = signalling.commits()
         let body = ResponseBody { writer in
-            // The first sign says that listening has begun: what was committed before it is there to be read.
+            // The first event confirms that the subscription is active. Earlier commits are already readable.
             try await Wake.forEach(of: commits) { wake in
                 try await writer.write(wake == .heartbeat ? Wake.signOfLife : Self.sign)
                 return true

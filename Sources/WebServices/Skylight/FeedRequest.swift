@@ -6,21 +6,21 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// A request for a feed: which database, which zone, from where.
+/// A request for a feed: the database, the zone and the start token.
 struct FeedRequest: Sendable {
     let database: any RecordDatabase
     let assets: AssetPlace
-    /// `nil` where none is named.
+    /// `nil` if the request names no zone.
     let zoneID: ZoneID?
-    /// Where to begin; `nil` for the beginning, or for now where a feed is followed.
+    /// The start token. `nil` means the beginning, or the present for a live feed.
     let since: ChangeToken?
-    /// Where to say what is asked and answered; `nil` when nobody keeps it.
+    /// The request's entry in the request log; `nil` if the request is not logged.
     let note: RequestNote?
     private let parameters: [String: String]
-    /// `nil` where nobody counts.
+    /// `nil` if the server does not limit memory.
     private let memory = RequestMemory.current
 
-    /// Reads the query parameters `zone`, `owner` and `since`, and the header that an event source sends when it comes back.
+    /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source sends when it reconnects.
     init(_ request: Request, database: any RecordDatabase, assets: AssetPlace, note: RequestNote?) throws {
         self.database = database
         self.assets = assets
@@ -36,14 +36,14 @@ struct FeedRequest: Sendable {
 
     func parameter(_ name: String) -> String? { parameters[name] }
 
-    /// - Throws: `RecordError` BAD_REQUEST when no zone is named.
+    /// - Throws: `RecordError` BAD_REQUEST if the request names no zone.
     func requiredZoneID() throws -> ZoneID {
         guard let zoneID else { throw RecordError.unexpectedInput("Expected the query parameter 'zone'") }
         return zoneID
     }
 
-    /// The token for now of the zone, or of the database.
-    /// - Throws: `RecordError` BAD_REQUEST where there is no feed.
+    /// The current token of the zone, or of the database.
+    /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
     func currentToken() async throws -> ChangeToken {
         guard let zoneID else {
             guard let explaining = database as? any TokenExplaining else { throw unable("say where it stands") }
@@ -54,7 +54,7 @@ struct FeedRequest: Sendable {
         return token
     }
 
-    /// How many changes a playback from `since` will bring, where the engine keeps counts.
+    /// The number of changes in a playback from `since`; `nil` if the engine keeps no counts.
     func total() async throws -> Int? {
         let zoneID = try requiredZoneID()
         if let since { return try await (database as? any TokenExplaining)?.explain(since).changesAfter }
@@ -66,7 +66,7 @@ struct FeedRequest: Sendable {
         try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: limit))
     }
 
-    /// Does what comes before a stream begins. What goes wrong there is noted of the pull that the stream would have been.
+    /// Runs the work before a stream begins. Errors are logged as a failed pull of the stream.
     func beginning<Value: Sendable>(of zoneID: ZoneID, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -76,13 +76,13 @@ struct FeedRequest: Sendable {
         }
     }
 
-    /// Makes room for what a stream holds at a time: a page with its text, or the texts of two pages.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is none for some seconds.
+    /// Reserves the memory that a stream needs at a time: a page with its text, or the texts of two pages.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds.
     func makeRoom(forPagesOf limit: PageLimit) async throws {
         try await memory?.makeRoom(forAnswerOf: 2 * limit.bytes)
     }
 
-    /// Gives that room back, until the next page is made.
+    /// Releases that memory until the next page is made.
     func giveBackRoom() { memory?.giveBackAnswer() }
 
     func unable(_ what: String) -> RecordError {

@@ -8,12 +8,12 @@ internal import ServiceLifecycle
 internal import Synchronization
 internal import Traffic
 
-/// Changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
+/// Streams the changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
 ///
-/// An event is a page of changes, and its id the token after them: a client that comes back with `Last-Event-ID` misses nothing. What
-/// happens while a client is slow is not kept for it; it is read from the store when the client is ready.
+/// Each event is a page of changes. Its id is the token after the page, so that a client that reconnects with `Last-Event-ID`
+/// misses nothing. The server queues no changes for slow clients; it reads them from the store when the client is ready.
 struct Follow {
-    /// Changes in an event.
+    /// The page limit of an event.
     private static let pageLimit = PageLimit(records: 200, bytes: 1 << 20)
     private let request: FeedRequest
 
@@ -25,7 +25,7 @@ struct Follow {
         let zoneID = try request.requiredZoneID()
         guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
         try await request.makeRoom(forPagesOf: Self.pageLimit)
-        // The signals begin before the first look, so that no commit falls in between.
+        // Subscribes before the first read, so that no commit is missed in between.
         let commits = signalling.commits()
         let (start, first) = try await request.beginning(of: zoneID) {
             let start = if let since = request.since { since } else { try await request.currentToken() }
@@ -33,7 +33,7 @@ struct Follow {
         }
         let body = ResponseBody { writer in
             var (token, done, isBehind) = (start, 0, false)
-            // Even when nothing has happened yet the client learns where it stands.
+            // The first event gives the client its token, even if there are no changes yet.
             if let page = first.take() {
                 try await writer.write(piecesOf: try await event(page))
                 (token, done, isBehind) = (page.syncToken, page.changes.count, page.moreComing)
@@ -45,7 +45,7 @@ struct Follow {
                     do {
                         try await request.makeRoom(forPagesOf: Self.pageLimit)
                     } catch let error as RecordError where error.code == .tryAgainLater {
-                        // A sign of life between two tries.
+                        // There is not enough memory. The client gets a sign of life between two tries.
                         try await writer.write(Wake.signOfLife)
                         isBehind = true
                         continue
@@ -55,7 +55,7 @@ struct Follow {
                     do {
                         page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
                     } catch let error as RecordError {
-                        // The zone is gone, say. A client that was only cut off would never learn why.
+                        // The zone may be deleted, for example. The client gets the error before the stream ends.
                         request.note?.streamFailed(error)
                         try await writer.write(Self.failure(error))
                         return false
@@ -66,7 +66,7 @@ struct Follow {
                     done += page.changes.count
                     note(page, after: done, from: start)
                 } while isBehind && !Task.isShuttingDownGracefully
-                // A client whose stream ends early goes on from its last token.
+                // The client reconnects with its last token after the stream ends early.
                 if isBehind, Task.isShuttingDownGracefully { return false }
                 if wake == .heartbeat { try await writer.write(Wake.signOfLife) }
                 return true
@@ -76,7 +76,7 @@ struct Follow {
         return Response(status: .ok, headers: Wake.eventStreamHeaders, body: body)
     }
 
-    /// Says how far the client has come.
+    /// Logs how far the client has read.
     private func note(_ page: ZoneChangesPage, after done: Int, from start: ChangeToken) {
         request.note?.streamed(
             ServedRequest.Pull(
@@ -106,7 +106,7 @@ struct Follow {
     }
 }
 
-/// The page that a stream begins with, until it is sent: the stream goes on for hours, and would hold it all the time.
+/// Holds the first page of a stream until it is sent, so that a stream of hours does not keep it in memory.
 private final class FirstPage: Sendable {
     private let page: Mutex<ZoneChangesPage?>
 

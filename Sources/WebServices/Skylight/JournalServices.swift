@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// `records/journal`: what became of a record, the latest change first.
+/// `records/journal`: lists the changes of a record, the latest first.
 struct RecordsJournal: Endpoint {
     static let allowsGET = true
 
@@ -31,7 +31,7 @@ struct RecordsJournal: Endpoint {
     }
 }
 
-/// `records/revert`: saves a record as an earlier change left it, and answers the record.
+/// `records/revert`: saves a record as it was after an earlier change, and returns it.
 struct RecordsRevert: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let recordID = try call.body.recordIdentity()

@@ -7,12 +7,12 @@ internal import Records
 internal import ServiceLifecycle
 internal import Traffic
 
-/// A whole zone, or all that changed since a token, as one stream of lines of JSON.
+/// Streams a whole zone, or all changes since a token, as lines of JSON.
 ///
-/// The server holds two pages at a time, one that the client is taking and one made ready meanwhile: no transaction and no more memory
-/// waits for a slow reader. After each page stands a line with the token to go on from, should the stream break.
+/// The server holds at most two pages: one that is being sent, and the next one. A slow client holds up no transaction
+/// and takes no more memory. After each page comes a line with the token from which a broken stream can be resumed.
 struct Playback {
-    /// What goes into a page.
+    /// The limit of a page.
     private static let pageLimit = PageLimit(records: 500, bytes: 1 << 20)
 
     private let request: FeedRequest
@@ -21,20 +21,20 @@ struct Playback {
         self.request = request
     }
 
-    /// A page as text, and how to go on after it.
+    /// A page as text, with the positions to continue from.
     private struct Lines: Sendable {
         var text: [UInt8]
         var done: Int
-        /// The token after it; `nil` where it could not be read.
+        /// The token after the page; `nil` if reading the page failed.
         var token: ChangeToken?
-        /// Where the next page begins; `nil` after the last one.
+        /// The token of the next page; `nil` after the last page.
         var next: ChangeToken?
     }
 
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
         try await request.makeRoom(forPagesOf: Self.pageLimit)
-        // What is wrong with the request shows in the first page, while there is still a status to say it with.
+        // Reads the first page before the answer begins, so that errors in the request still get an error status.
         let (total, first) = try await request.beginning(of: zoneID) {
             let total = try await request.total()
             return (total, try await lines(of: zoneID, since: request.since, after: 0, total: total))
@@ -43,7 +43,7 @@ struct Playback {
             var current = first
             try await writer.write(piecesOf: Self.line { $0.started(total: total) })
             while true {
-                // A client whose stream ends early goes on from its last token.
+                // The client resumes with its last token after the stream ends early.
                 guard let token = current.next, !Task.isShuttingDownGracefully else { break }
                 let done = current.done
                 async let next = lines(of: zoneID, since: token, after: done, total: total)
@@ -63,7 +63,7 @@ struct Playback {
         return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
-    /// Says how far the client has come: what was made for it and not taken does not count.
+    /// Logs how far the client has read. Pages that the client did not take do not count.
     private func note(_ lines: Lines, of zoneID: ZoneID) {
         guard let token = lines.token else { return }
         request.note?.streamed(
@@ -73,7 +73,7 @@ struct Playback {
     private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines {
         let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
         let bytes = page.changes.reduce(512) { $0 + $1.record.fields.bytes.count + 640 }
-        // Made anew for each page: a long playback outlives an address.
+        // Created anew for each page, because download addresses expire during a long playback.
         let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
         var writer = JSONWriter(capacity: bytes)
         for change in page.changes {

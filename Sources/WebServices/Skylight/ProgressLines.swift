@@ -7,22 +7,22 @@ internal import Records
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// An answer in lines of JSON to something that takes long: that it was started, how far it is, and that it is `finished` or has `failed`.
+/// Reports the progress of a long operation as lines of JSON: `started`, `running`, then `finished` or `failed`.
 ///
-/// It ends when the client hangs up, which shows at a line that can't be sent, and when the server ends.
+/// The operation is cancelled if the client disconnects, which shows when a line cannot be sent, or if the server shuts down.
 struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
-    /// What the lines are about: the name of their first member, which says what kind of line it is.
+    /// The name of each line's first member, whose value is the kind of the line.
     let subject: Name
-    /// How far it is before it begins.
+    /// The progress at the start.
     let start: State
-    /// Writes the members of a line that says how far it is.
+    /// Writes the members of a progress line.
     let running: @Sendable (State, inout JSONWriter) -> Void
     /// Writes the members of the last line.
     let finished: @Sendable (Outcome, inout JSONWriter) -> Void
 
-    /// Between lines at least.
+    /// The minimum time between lines.
     private var interval: Duration { .milliseconds(250) }
-    /// Between lines at most.
+    /// The maximum time between lines.
     private var heartbeat: Duration { .seconds(1) }
     private var logger: Logger { Logger(label: "skylight.services") }
 
@@ -34,10 +34,10 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
         }
     }
 
-    /// - Parameter work: is given what to tell its progress to.
+    /// - Parameter work: the operation. It reports its progress to its argument.
     func response(_ work: @escaping @Sendable (@escaping @Sendable (State) -> Void) async throws -> Outcome) -> Response {
         let body = ResponseBody { writer in
-            // Only how far it is now counts: what a slow client missed is not told later.
+            // Keeps only the latest progress, so that a slow client skips outdated lines.
             let (states, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
             let latest = Latest(start)
             let working = Task {
@@ -66,7 +66,7 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
             } onGracefulShutdown: {
                 working.cancel()
             }
-            // Of a task that was cancelled the stream ends at once.
+            // The loop also ends when this task is cancelled. Then there is nobody to send the last line to.
             try Task.checkCancellation()
             try await writer.write(end(of: working))
             try await writer.finish(nil)

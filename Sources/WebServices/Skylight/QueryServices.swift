@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `records/explain`: how a page of a query is answered, or what keeps it from running. It takes what `records/query` takes.
+/// `records/explain`: explains how a page of a query is read, or why the query cannot run. Takes the same body as `records/query`.
 struct RecordsExplain: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try RecordsQuery.request(call.body, limit: call.body.widePageLimit())
@@ -19,14 +19,14 @@ struct RecordsExplain: Endpoint {
         }
     }
 
-    /// The edits that add what a query lacks; `nil` where there is nothing to add to.
+    /// The schema edits that let the query run; `nil` if there is no such record type.
     private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase) async throws -> [SchemaEdit]? {
         guard let editing = database as? any SchemaEditing, let type = try await editing.schema().types[query.recordType] else { return nil }
         return IndexNeeds(problems, of: query, type: type).edits(of: type.name)
     }
 }
 
-/// `query/statistics`: what the queries of the container's environment used and lacked.
+/// `query/statistics`: returns the indexes that the queries of the environment used and lacked.
 struct QueryStatisticsRead: Endpoint {
     static let allowsGET = true
 

@@ -3,22 +3,22 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// `records/query`: the protocol's service of that name, with pages of any size.
+/// `records/query`: the protocol's service with larger pages.
 struct RecordsWideQuery: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try await RecordsQuery.answer(call, limit: call.body.widePageLimit(), into: &writer)
     }
 }
 
-/// `records/restore`: the protocol's `records/modify` for records that are copied back: what stands in `created` and `modified` of a record
-/// is kept, where a save would name the caller and the present.
+/// `records/restore`: the protocol's `records/modify` for restoring copies. Records keep their
+/// `created` and `modified` values instead of getting those of the client and the present.
 struct RecordsRestore: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         try await RecordsModify.answer(call, restores: true, into: &writer)
     }
 }
 
-/// `records/list`: the records of a zone in the order of their names, without an index and without a feed.
+/// `records/list`: lists the records of a zone by name. Requires neither an index nor a feed.
 struct RecordsList: Endpoint {
     static let allowsGET = true
 
@@ -43,7 +43,7 @@ struct RecordsList: Endpoint {
     }
 }
 
-/// `records/counts`: how many records of each type a zone has, and how many deletions it remembers.
+/// `records/counts`: counts a zone's records by type, and its remembered deletions.
 struct RecordsCounts: Endpoint {
     static let allowsGET = true
 
@@ -62,7 +62,7 @@ struct RecordsCounts: Endpoint {
     }
 }
 
-/// `records/referrers`: which records of a zone refer to a record.
+/// `records/referrers`: lists the records of a zone that refer to a record.
 struct RecordsReferrers: Endpoint {
     static let allowsGET = true
 

@@ -3,8 +3,8 @@ internal import JSON
 internal import Records
 
 extension RequestObject {
-    /// Reads what a GET says in its query string, as if it stood in a body: `zone` and `owner` are a `zoneID`, what is written like a whole
-    /// number is one where a number is expected, and the rest are strings.
+    /// Reads the query string of a GET as if it were a body. `zone` and `owner` form a
+    /// `zoneID`. Parameters that must be whole numbers are parsed; the others stay strings.
     init(parametersOf request: Request) throws {
         var members = JSONObject()
         var zone = JSONObject()

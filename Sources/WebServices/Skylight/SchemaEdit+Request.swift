@@ -8,7 +8,7 @@ extension RequestObject {
         "addCompositeIndex", "removeCompositeIndex",
     ]
 
-    /// An edit: an object with one member that says what is to be done (docs/services.md).
+    /// A schema edit: an object with exactly one member, which names the kind of edit (docs/services.md).
     func schemaEdit() throws -> SchemaEdit {
         let found = Self.editNames.filter { value($0) != nil }
         guard let name = found.first, found.count == 1 else {

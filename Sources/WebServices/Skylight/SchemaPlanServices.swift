@@ -3,9 +3,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// What changes a schema as a whole. With `dryRun` each says what it would do, and does nothing.
+// Services that change a schema as a whole. With `dryRun` each only reports what it would do.
 
-/// `schema/validate`: whether a text is a schema. It looks at nothing but the text.
+/// `schema/validate`: checks if a text is a valid schema. It does not look at the stored schema.
 struct SchemaValidation: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let given = try call.body.schemaText()
@@ -21,7 +21,7 @@ struct SchemaValidation: Endpoint {
                 for note in text.notes { writer.value(note) }
             }
             if text.moreNotes > 0 { writer.member("moreNotes", Int64(text.moreNotes)) }
-            // What is wrong with the text was written just before.
+            // The errors of the text are already written above.
             guard let schema = try? text.schema() else { return }
             writer.member("types", Int64(schema.types.count))
             writer.member("fields", Int64(schema.types.values.reduce(0) { $0 + $1.fields.count }))
@@ -30,7 +30,7 @@ struct SchemaValidation: Endpoint {
     }
 }
 
-/// `schema/diff`: what would have to change here for the schema to be another: that of a text, of another environment, or any.
+/// `schema/diff`: lists the changes that would turn this schema into another one: that of a text, of another environment, or of the body.
 struct SchemaDiff: Endpoint {
     static let allowsGET = true
 
@@ -48,7 +48,7 @@ struct SchemaDiff: Endpoint {
     }
 }
 
-/// `schema/import`: makes the development schema what a text says.
+/// `schema/import`: replaces the development schema with that of a text, or merges the two.
 struct SchemaImport: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -89,7 +89,7 @@ struct SchemaImport: Endpoint {
     }
 }
 
-/// `schema/deploy`: takes what the development schema has beyond that of production over to production, whose service it is.
+/// `schema/deploy`: a service of the production environment. Copies the additions of the development schema to the production schema.
 struct SchemaDeploy: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -112,7 +112,7 @@ struct SchemaDeploy: Endpoint {
             if let refusal = plan.refusal { writer.member("refusal", refusal.reason) }
             writer.members(of: plan.difference)
             writer.members(of: plan.respellings)
-            // What clients that are out there may need.
+            // Deployed apps may still need these indexes.
             writer.name("droppedIndexes")
             writer.array { writer in
                 for change in plan.indexLosses { writer.value(change) }
@@ -122,7 +122,7 @@ struct SchemaDeploy: Endpoint {
     }
 }
 
-/// `schema/reset`: takes everything out of the development environment, whose schema becomes that of production.
+/// `schema/reset`: deletes all data of the development environment and replaces its schema with that of production.
 struct SchemaReset: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -151,7 +151,7 @@ struct SchemaReset: Endpoint {
         }
     }
 
-    /// How many records of each type there are, in all databases and for all users.
+    /// The number of records of each type, over all databases and users.
     private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(Name, Int)] {
         guard let measuring = editing as? any SchemaMeasuring else { return [] }
         var counts: [(Name, Int)] = []
@@ -160,12 +160,12 @@ struct SchemaReset: Endpoint {
     }
 }
 
-/// A change that was made: the schema after it, and what is still being built.
+/// A completed change: the schema after it, and the index builds in progress.
 private struct SchemaWork {
     let schema: Schema
     let builds: [IndexBuildProgress]
 
-    /// - Returns: `nil` when it is only a dry run.
+    /// - Returns: `nil` for a dry run.
     init?(_ editing: any SchemaEditing, unless isDryRun: Bool, _ change: (any SchemaEditing) async throws -> Schema) async throws {
         if isDryRun { return nil }
         schema = try await change(editing)
@@ -179,10 +179,10 @@ private struct SchemaWork {
 }
 
 extension EndpointCall {
-    /// The schema of an environment of the same container; where there is none yet, the one it would begin with.
+    /// The schema of an environment of the same container; the initial schema if the environment does not exist yet.
     fileprivate func schema(of environment: Environment) async throws -> Schema {
         if environment == path.environment { return try await schemaEditing().schema() }
-        // Looking makes nothing.
+        // A comparison must not create the environment.
         if let listing = engine as? any EnvironmentListing, let known = try? await listing.environments(of: path.container), !known.contains(environment) {
             return .initial
         }
@@ -191,7 +191,7 @@ extension EndpointCall {
         return try await editing.schema()
     }
 
-    /// The schema that a body names in one of three ways.
+    /// The schema in the body, given as a text, as an object, or by an environment's name.
     fileprivate func comparedSchema() async throws -> Schema {
         let ways: [Name] = ["text", "schema", "environment"]
         guard let way = ways.first(where: { body.value($0) != nil }), ways.filter({ body.value($0) != nil }).count == 1 else {
@@ -219,10 +219,10 @@ extension RequestObject {
         return text
     }
 
-    /// Bytes of the schema that a body may have. Something else than a string has none, and is refused where it is read.
+    /// The size of the schema text in bytes, or 0 if it is not a string. Such a body is refused when the text is read.
     fileprivate var textSize: Int { (try? string("text"))??.utf8.count ?? 0 }
 
-    /// - Throws: `RecordError` BAD_REQUEST naming line and column.
+    /// - Throws: `RecordError` BAD_REQUEST with the line and column of the error.
     fileprivate static func schema(text: String) throws -> Schema {
         do {
             return try Schema(text: text)

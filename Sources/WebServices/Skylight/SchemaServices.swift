@@ -5,9 +5,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-// The schema belongs to the container's environment: through whichever of its databases it is asked for, it is the same.
+// The schema belongs to the container's environment. It is the same for all its databases.
 
-/// `schema`: the types, fields, indexes and grants of the container's environment.
+/// `schema`: returns the types, fields, indexes and grants of the container's environment.
 struct SchemaRead: Endpoint {
     static let allowsGET = true
 
@@ -16,7 +16,7 @@ struct SchemaRead: Endpoint {
     }
 }
 
-/// `schema/text`: the same in CloudKit's schema language, to be kept as a file.
+/// `schema/text`: returns the schema as a file in CloudKit's schema language.
 enum SchemaTextService {
     @Sendable static func answer(_ request: FeedRequest) async throws -> Response {
         guard let editing = request.database as? any SchemaEditing else { throw request.unable("show its schema") }
@@ -27,8 +27,7 @@ enum SchemaTextService {
     }
 }
 
-/// `schema/edit`: changes types, fields, indexes, grants and roles, all edits or none. Unless it says otherwise it answers when new indexes
-/// are complete.
+/// `schema/edit`: changes types, fields, indexes, grants and roles in one atomic change. By default it waits until new indexes are complete.
 struct SchemaEdits: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let edits = try call.body.required("edits", "an array", call.body.objects("edits")).map { try $0.schemaEdit() }
@@ -45,7 +44,7 @@ struct SchemaEdits: Endpoint {
     }
 }
 
-/// `schema/builds`: how far indexes are that are being built, or removed.
+/// `schema/builds`: returns the progress of indexes that are being built or removed.
 struct SchemaBuilds: Endpoint {
     static let allowsGET = true
 
@@ -55,7 +54,7 @@ struct SchemaBuilds: Endpoint {
     }
 }
 
-/// `schema/history`: what changed the schema, latest first.
+/// `schema/history`: lists the changes of the schema, the latest first.
 struct SchemaHistory: Endpoint {
     static let allowsGET = true
 
@@ -68,13 +67,13 @@ struct SchemaHistory: Endpoint {
             writer.array { writer in
                 for entry in entries { writer.value(entry) }
             }
-            // A page that is not full is the last one.
+            // Only full pages get a position to continue from.
             if entries.count == limit, let last = entries.last { writer.member("before", last.number) }
         }
     }
 }
 
-/// `schema/usage`: what the records of a type hold, and what its indexes take.
+/// `schema/usage`: returns the values in the records of a type, and the size of its indexes.
 struct SchemaUsage: Endpoint {
     static let allowsGET = true
 
@@ -85,7 +84,7 @@ struct SchemaUsage: Endpoint {
     }
 }
 
-/// `schema/counts`: how many records a type has, and how many of them have a value in some fields.
+/// `schema/counts`: counts the records of a type, and the records with a value in the given fields.
 struct SchemaCounts: Endpoint {
     static let allowsGET = true
 
@@ -105,13 +104,13 @@ extension EndpointCall {
 }
 
 extension RequestObject {
-    /// Whether to answer only when new indexes are complete.
+    /// True if the answer must wait until new indexes are complete.
     func waitsForIndexes() throws -> Bool { try bool("wait") ?? true }
 
-    /// What the history is to say of a change.
+    /// The reason of a change in the history.
     fileprivate func historyReason() throws -> SchemaHistoryEntry.Reason {
         guard let name = try string("reason") else { return .edit }
-        // The others say what the server itself saw.
+        // Clients cannot give the other reasons, which the server records itself.
         let known: [SchemaHistoryEntry.Reason] = [.edit, .schemaImport, .data]
         guard let reason = known.first(where: { $0.rawValue == name }) else {
             throw RecordError.unexpectedInput("Unknown reason '\(name)'; known are \(known.map(\.rawValue).joined(separator: ", "))")

@@ -4,8 +4,8 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `health`: whether the server answers, its stores can be read and take saves. 200 when all do, 503 when one does not. Which stores there are is
-/// told to everybody where nobody needs credentials, and otherwise to the administrator alone.
+/// `health`: tells if the server answers and if its stores are readable and writable. Status 200 if all
+/// are, 503 otherwise. If credentials are required, only the administrator sees the list of stores.
 enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let stores = await (call.engine as? any StoreHealthReporting)?.health() ?? []
@@ -25,7 +25,7 @@ enum HealthService: ServerService {
     }
 }
 
-/// `containers`: the containers that exist, and the environments of each where the engine can tell.
+/// `containers`: lists the containers, with their environments if the engine knows them.
 enum ContainersService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let containers = try await call.engine.containers()
@@ -59,7 +59,7 @@ extension ContainersService {
     }
 }
 
-/// `users`: everybody who was here, the developer first.
+/// `users`: lists all known users, the developer first.
 enum UsersService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let accounts = call.callers.accounts
@@ -74,7 +74,7 @@ enum UsersService: ServerService {
     }
 }
 
-/// `users/caller`: who the request speaks for. A handle that is new is remembered, as by every request.
+/// `users/caller`: returns the user that the request acts for. Like every request, it creates a user for a new handle.
 enum UsersCallerService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let caller = try call.callers.caller(of: call.request)

@@ -5,12 +5,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The services that CloudKit does not have: of a database at `/skylight/1/{container}/{environment}/{database}/…`, of an environment at
-/// `/skylight/1/{container}/{environment}/…`, and of the server at `/skylight/1/…`. docs/services.md describes them.
+/// The services that CloudKit does not have. Database services are at `/skylight/1/{container}/{environment}/{database}/…`,
+/// environment services at `/skylight/1/{container}/{environment}/…`, server services at `/skylight/1/…` (docs/services.md).
 enum SkylightServices {
     static let root = "/skylight/1/"
 
-    /// A service of a database that answers with a stream, or to query parameters alone. Answers to GET.
+    /// A GET service of a database that answers with a stream, or that only takes query parameters.
     typealias Stream = @Sendable (FeedRequest) async throws -> Response
 
     static let streams: [String: Stream] = [
@@ -22,7 +22,7 @@ enum SkylightServices {
         "schema/text": SchemaTextService.answer,
     ]
 
-    /// The services of a database that take and answer JSON.
+    /// The services of a database with JSON bodies.
     static let endpoints: [String: any Endpoint.Type] = [
         "assets/uses": AssetUsesService.self,
         "changes/page": ChangesPage.self,
@@ -61,7 +61,7 @@ enum SkylightServices {
         "assets/verify": AssetService(method: .get, answer: { try await AssetVerificationService.answer($0) }),
     ]
 
-    /// The services of the server. They answer to GET.
+    /// The services of the server. They take GET.
     static let server: [String: any ServerService.Type] = [
         "containers": ContainersService.self,
         "health": HealthService.self,
@@ -69,12 +69,12 @@ enum SkylightServices {
         "users/caller": UsersCallerService.self,
     ]
 
-    /// Whether there is a service of this name of a database, or of an environment.
+    /// True if a database or environment service of this name exists.
     static func knows(_ action: String) -> Bool {
         streams[action] != nil || endpoints[action] != nil || ofEnvironments[action] != nil
     }
 
-    /// Why there is no service at a path, and which there are.
+    /// The error for an unknown service. It lists the known ones.
     static func unknown(_ action: String) -> RecordError {
         let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
         return RecordError(
@@ -84,29 +84,29 @@ enum SkylightServices {
                 + "{container}/{environment}/{database} \(ofDatabases)")
     }
 
-    /// - Throws: ``Refusal`` 405 when the service answers to other methods.
+    /// - Throws: ``Refusal`` 405 for an unsupported method.
     static func check(_ method: HTTPRequest.Method, of action: String, allowing allowed: HTTPRequest.Method...) throws {
         if !allowed.contains(method) { throw EndpointTable.wrongMethod(method, of: action, allowed: allowed.map(\.rawValue)) }
     }
 }
 
-/// A service that speaks of the whole server.
+/// A service of the whole server.
 protocol ServerService: Sendable, DescribedService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status
 }
 
-/// A request for a service of the server.
+/// A request for a server service.
 struct ServerCall: Sendable {
     let engine: any RecordEngine
     let callers: CallerResolver
     let access: AccessControl
-    /// Where the request comes from.
+    /// The address of the client.
     let peer: String
     let request: Request
-    /// What this server is told apart from others by.
+    /// An identifier that distinguishes this server from others.
     let instance: String?
 
-    /// Whether whoever asks may know everything about the server.
+    /// True if the client may see everything about the server.
     /// - Throws: `RecordError` THROTTLED after too many wrong passwords.
     var isOfAdministrator: Bool {
         get async throws {

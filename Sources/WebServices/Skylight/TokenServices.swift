@@ -4,9 +4,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Services that say what tokens are.
+/// Services that issue and explain change tokens.
 enum TokenServices {
-    /// The token for now of a zone, or of the database where no zone is named: what a client needs that wants only what comes.
+    /// The current token of a zone, or of the database if no zone is named. For clients that only want future changes.
     @Sendable static func current(_ request: FeedRequest) async throws -> Response {
         var writer = JSONWriter()
         let token = try await request.currentToken()
@@ -21,7 +21,7 @@ enum TokenServices {
         return .json(writer.bytes)
     }
 
-    /// What a token means.
+    /// The meaning of a token.
     @Sendable static func explained(_ request: FeedRequest) async throws -> Response {
         guard let text = request.parameter("token"), !text.isEmpty else { throw RecordError.unexpectedInput("Expected the query parameter 'token'") }
         guard let explaining = request.database as? any TokenExplaining else { throw request.unable("explain tokens") }

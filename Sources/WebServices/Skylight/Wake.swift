@@ -2,12 +2,12 @@ internal import HTTPTypes
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// What wakes a stream of events that is up to date.
+/// The events that wake an idle event stream.
 enum Wake: Sendable {
     case commit
     case heartbeat
 
-    /// Between signs of life on a quiet stream, so that both sides notice a dead connection.
+    /// The time between heartbeats on a quiet stream. Heartbeats let both sides detect a dead connection.
     private static let interval: Duration = .seconds(15)
 
     /// A comment of the event stream format, which clients ignore.
@@ -15,8 +15,8 @@ enum Wake: Sendable {
 
     static let eventStreamHeaders: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
 
-    /// Calls the body once at the start and then at commits and heartbeats, until it returns `false` or the store or the server ends. Those
-    /// that come while the body is busy are one.
+    /// Calls the body once at the start and then at commits and heartbeats, until it returns `false` or
+    /// the store or the server shuts down. Events that arrive while the body runs are merged into one.
     static func forEach(of commits: AsyncStream<Void>, _ body: (Wake) async throws -> Bool) async throws {
         let (wakes, continuation) = AsyncStream.makeStream(of: Wake.self, bufferingPolicy: .bufferingNewest(1))
         continuation.yield(.commit)
@@ -43,7 +43,7 @@ enum Wake: Sendable {
         }
     }
 
-    /// Wakes for a sign of life. One place is for all that wait: a commit that stood there is not lost to a heartbeat.
+    /// Queues a heartbeat. The queue holds one event, so a commit that the heartbeat would displace is queued again.
     static func beat(_ continuation: AsyncStream<Wake>.Continuation) {
         if case .dropped(.commit) = continuation.yield(.heartbeat) { continuation.yield(.commit) }
     }

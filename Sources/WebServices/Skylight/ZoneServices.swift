@@ -3,9 +3,9 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// `zones/share`: shows a whole zone to another user, or changes what the user may do.
+/// `zones/share`: shares a zone with another user, or changes the user's permission.
 ///
-/// The user need not have been here: a user record name belongs to its handle everywhere, so the zone waits for whoever comes by it.
+/// The user need not be known yet. A handle always has the same user record name, so the share is there when the user first appears.
 struct ZonesShare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -22,7 +22,7 @@ struct ZonesShare: Endpoint {
     }
 }
 
-/// `zones/unshare`: takes a zone away from a user again.
+/// `zones/unshare`: stops sharing a zone with a user.
 struct ZonesUnshare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
@@ -33,7 +33,7 @@ struct ZonesUnshare: Endpoint {
     }
 }
 
-/// `zones/participants`: who sees a zone besides its owner.
+/// `zones/participants`: lists the users, besides the owner, who can see a zone.
 struct ZonesParticipants: Endpoint {
     static let allowsGET = true
 
@@ -43,7 +43,7 @@ struct ZonesParticipants: Endpoint {
     }
 }
 
-/// `zones/purge`: removes a zone and everything in it as a user does who removes an app's data.
+/// `zones/purge`: deletes a zone with all its data, as if the user deleted the app's data.
 struct ZonesPurge: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
@@ -69,8 +69,8 @@ extension RequestObject {
         try required("userRecordName", "a string", name("userRecordName"))
     }
 
-    /// Whom a zone can be shared with.
-    /// - Throws: `RecordError` BAD_REQUEST for what is no user record name, and for the name of a server-to-server key or of a removed user.
+    /// The user to share a zone with.
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid user record name, and for the name of a server-to-server key or of a removed user.
     fileprivate func participant(in accounts: Accounts) throws -> Name {
         let user = try userRecordName()
         guard user.isUserRecordName else {

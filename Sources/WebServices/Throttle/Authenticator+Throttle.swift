@@ -4,15 +4,14 @@ internal import Hummingbird
 internal import Records
 
 extension Authenticator {
-    /// Whose requests a signed request is counted among, by what can be told before its body is read: those with the key that it names, or those
-    /// from an address where there is no such key.
+    /// The client that a signed request counts for, as far as it is known before the body is read: the key, or the address if the key is unknown.
     func spender(of signature: Credentials.Signature, _ context: ServingRequestContext) -> Throttle.Spender {
         guard let key = access.accounts.serverKey(signature.keyID), key.isLive else { return .address(context.peer) }
         return .serverKey(key.keyID, peer: context.peer)
     }
 
-    /// Whose requests another request is counted among: a user's, whatever token of the user comes with it; those with an API token alone; or
-    /// those from an address, where nothing is known of who asks, and where credentials are no good.
+    /// The client that another request counts for: the user of a web auth token, else the API token. Requests
+    /// without valid credentials count for their address. On an open server, they count for the user they name.
     func spender(of request: Request, _ judgement: Judgement, _ context: ServingRequestContext) -> Throttle.Spender {
         if judgement.refusal != nil { return .address(context.peer) }
         if let session = judgement.session { return .user(session.user) }

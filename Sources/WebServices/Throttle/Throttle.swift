@@ -2,24 +2,23 @@ internal import JSON
 internal import Records
 internal import Synchronization
 
-/// How many requests a second whoever asks may make of the protocol's services; more are answered THROTTLED (Apple's reference page "Error
-/// Codes").
+/// Limits the rate of protocol requests per client. Requests above the limit are answered THROTTLED (Apple's reference page "Error Codes").
 ///
-/// Each spender has a bucket that holds a second's worth of requests and is refilled steadily, so requests may come all at once and then no
-/// faster than the limit. What is refused costs nothing: a client that waits as long as it is told gets through.
+/// A token bucket: each client has a bucket that holds one second's worth of requests and refills steadily,
+/// so bursts are possible. Refused requests cost nothing, so a client that waits as told gets through.
 public final class Throttle: Sendable {
-    /// Whose requests are counted together.
+    /// The clients whose requests are counted together.
     enum Spender: Hashable, Sendable {
-        /// A user, whatever the user comes with.
+        /// A user, with any credentials.
         case user(Name)
         /// An API token without a user.
         case apiToken(String)
-        /// A server-to-server key as it is used from one address. The bucket is spent before the signature is looked at, and who only knows the
-        /// key's ID is not to spend it for everybody.
+        /// A server-to-server key from one address. The request is counted before its signature is
+        /// verified, so a forged request must not use up the limit of the key's other addresses.
         case serverKey(String, peer: String)
-        /// Who brings nothing that is known.
+        /// A client without known credentials.
         case address(String)
-        /// Those that come while more are remembered than there is room for.
+        /// Clients beyond the number that the throttle tracks.
         case others
 
         fileprivate var words: String {
@@ -34,26 +33,26 @@ public final class Throttle: Sendable {
     }
 
     fileprivate struct State {
-        /// When each bucket is full again. Those that are full are as good as forgotten.
+        /// The time at which each bucket is full again. Full buckets may be dropped.
         var fullAt: [Spender: ContinuousClock.Instant] = [:]
-        /// When those that were full were last removed.
+        /// The time of the last removal of full buckets.
         var swept: ContinuousClock.Instant?
     }
 
-    /// Most that a limit may be.
+    /// The maximum value of a limit.
     public static let highestLimit = 1_000_000
-    /// Spenders that are remembered.
+    /// The maximum number of clients to track.
     static let spenderLimit = 10_000
 
-    /// Requests a second.
+    /// Requests per second.
     public let limit: Int
     private let interval: Duration
     private let clock: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: requests a second, from 1 to ``highestLimit``.
-    ///   - clock: what a second is measured by.
+    ///   - limit: requests per second, from 1 to ``highestLimit``.
+    ///   - clock: the clock for measuring seconds.
     public init(limit: Int, clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.clock = clock
         self.limit = min(max(limit, 1), Self.highestLimit)
@@ -61,15 +60,15 @@ public final class Throttle: Sendable {
     }
 
     /// Counts a request.
-    /// - Throws: `RecordError` THROTTLED with `retryAfter` when the bucket is empty.
+    /// - Throws: `RecordError` THROTTLED with `retryAfter` if the bucket is empty.
     func admit(_ spender: Spender, at moment: ContinuousClock.Instant? = nil) throws(RecordError) {
         let now = moment ?? clock()
         let refused = state.withLock { state -> (Spender, Duration)? in
             let spender = state.room(for: spender, at: now)
             let fullAt = max(state.fullAt[spender] ?? now, now)
-            // An empty bucket is full in a second; one more request would make it later than that.
+            // An empty bucket is full again after one second. One more request would exceed that.
             let wait = now.duration(to: fullAt) + interval - .seconds(1)
-            // Dividing a second leaves less than a nanosecond for each request.
+            // Tolerates the rounding error of the interval, less than a nanosecond per request.
             if wait > .nanoseconds(1) { return (spender, wait) }
             state.fullAt[spender] = fullAt + interval
             return nil
@@ -81,16 +80,16 @@ public final class Throttle: Sendable {
             retryAfter: max(1, Int(seconds) + (rest > 0 ? 1 : 0)))
     }
 
-    /// How many spenders are remembered.
+    /// The number of tracked clients.
     var spenderCount: Int { state.withLock { $0.fullAt.count } }
 }
 
 extension Throttle.State {
-    /// Makes room for a spender that is not remembered.
-    /// - Returns: the spender, or `others` when there is none.
+    /// Makes room for a client that is not tracked yet.
+    /// - Returns: the client, or `others` if there is no room.
     fileprivate mutating func room(for spender: Throttle.Spender, at now: ContinuousClock.Instant) -> Throttle.Spender {
         guard fullAt[spender] == nil, fullAt.count >= Throttle.spenderLimit else { return spender }
-        // A bucket is full again after a second, so a sweep removes nothing that the one before it in the same second would not have.
+        // Buckets refill within a second, so more frequent removals would find little.
         if swept.map({ now - $0 >= .seconds(1) }) ?? true {
             swept = now
             fullAt = fullAt.filter { $0.value > now }

@@ -6,30 +6,30 @@ internal import Records
 internal import ServiceLifecycle
 internal import Traffic
 
-/// Requests as they are answered, as server-sent events (HTML standard, "Server-sent events").
+/// Streams answered requests as server-sent events (HTML standard, "Server-sent events").
 ///
-/// An event is a request, and its id the request's: a client that comes back with `Last-Event-ID` misses none and gets none twice, as long as
-/// that request is still kept. That holds from the first moment on: the stream begins with the id of the latest request. What happens while a
-/// client is slow is not held for it; it is read from the log when the client is ready.
+/// Each event is a request, with the request's id as its id. A client that reconnects with `Last-Event-ID` misses none
+/// and gets none twice, as long as that request is still in the log. The stream begins with the id of the latest request,
+/// so this holds from the start. The server queues nothing for slow clients; it reads the log when the client is ready.
 struct LiveRequests: Sendable {
-    /// Requests that are sent at a time.
+    /// The number of requests to send at a time.
     private static let pageSize = 100
-    /// What stands for the id of a request where there is none yet: the beginning of the log.
+    /// The event id for the beginning of the log, when there is no request yet.
     private static let beginning = "beginning"
 
     let log: RequestLog
     let filter: RequestFilter
-    /// The id of the request after which to begin; `nil` for now.
+    /// The id of the request to start after; `nil` for the present.
     let after: String?
 
     func response() -> Response {
-        // The signs begin before the first look, so that no request falls in between.
+        // Subscribes before the first read, so that no request is missed in between.
         let signals = log.signals()
         let (known, start) = beginning()
         let body = ResponseBody { writer in
             try await writer.write(ByteBuffer(string: ": listening\n\n"))
             if after == nil { try await writer.write(Self.event(id: start)) }
-            // Nobody knows how many there were after a request that is kept no more: all that are kept are sent.
+            // If the request is no longer in the log, the number of missed requests is unknown. The stream then sends the whole log.
             if known == nil { try await writer.write(Self.missed(nil)) }
             var cursor = known ?? -1
             var last = start
@@ -44,7 +44,7 @@ struct LiveRequests: Sendable {
                     last = page.requests.last?.id ?? last
                 } while isBehind && !Task.isShuttingDownGracefully
                 if isBehind { return false }
-                // With the id alone: requests that were looked at and are not wanted need not be looked at again.
+                // An event with only an id, so that a client that reconnects skips requests that did not match its filter.
                 if wake == .heartbeat { try await writer.write(Self.event(id: last)) }
                 return true
             }
@@ -53,18 +53,18 @@ struct LiveRequests: Sendable {
         return Response(status: .ok, headers: Wake.eventStreamHeaders, body: body)
     }
 
-    /// The place after which to begin, `nil` when it is not known, and the id that stands for it.
+    /// The log position to start after, `nil` if it is unknown, and its event id.
     private func beginning() -> (cursor: Int64?, id: String) {
         if let after {
             if after == Self.beginning { return (-1, after) }
             return log.cursor(of: after).map { ($0, after) } ?? (nil, Self.beginning)
         }
-        // Both of the same request, though others may come meanwhile.
+        // Takes the position and the id from the same request, because others may arrive meanwhile.
         guard let latest = log.latest(1).first else { return (-1, Self.beginning) }
         return (latest.number, latest.id)
     }
 
-    /// An event that tells nothing but from where to go on.
+    /// An event that only sets the id to continue from.
     private static func event(id: String) -> ByteBuffer {
         ByteBuffer(string: "id: \(id)\n\n")
     }
@@ -81,7 +81,7 @@ struct LiveRequests: Sendable {
         return buffer
     }
 
-    /// - Parameter count: how many requests are kept no more; `nil` when that is not known.
+    /// - Parameter count: the number of requests that were dropped from the log; `nil` if unknown.
     private static func missed(_ count: Int64?) -> ByteBuffer {
         var writer = JSONWriter()
         writer.object { writer in

@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// `/metrics`: the numbers of the web services in the text format of Prometheus (docs/requests.md).
+/// `/metrics`: the metrics of the web services in the Prometheus text format (docs/requests.md).
 enum Metrics {
     private typealias Labels = [(name: String, value: String)]
 

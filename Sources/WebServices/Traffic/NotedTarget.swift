@@ -1,18 +1,18 @@
 internal import AssetStore
 internal import Hummingbird
 
-/// A request's target as it is noted: without what opens a door to whoever reads it.
+/// The target of a request as it is logged, without secrets.
 ///
-/// Clients send their tokens in the address. They are good here or, where this server lets them pass unread, elsewhere; and notes are shown
-/// and copied.
+/// Clients send tokens in the address. The tokens are valid here, or on another
+/// server if this one ignores them, and log entries are shown and copied.
 struct NotedTarget {
-    /// With its query.
+    /// The target with its query.
     let text: String
-    /// The same without.
+    /// The path without the query.
     let path: String
 
     static let hidden = "hidden"
-    /// In small letters.
+    /// Lower-case parameter names.
     private static let secrets: Set<String> = ["ckapitoken", "ckwebauthtoken", "cksession"]
 
     init(_ request: Request) {
@@ -28,7 +28,7 @@ struct NotedTarget {
         text = "\(isAsset ? path : String(target[..<mark]))?\(query)"
     }
 
-    /// A text with targets in it, without the tokens in their queries.
+    /// Removes the tokens from the queries of all targets in a text.
     static func hidingSecrets(in text: String) -> String {
         let separators: Set<UInt8> = [UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "\"")]
         var (shown, start) = ("", text.startIndex)
@@ -51,13 +51,13 @@ struct NotedTarget {
         return "\(name)=\(hidden)"
     }
 
-    /// The page where a user signs in, and no ticket for it.
+    /// The address of the sign-in page without its ticket.
     static func withoutTicket(ofRedirect url: String) -> String {
         guard let value = url.firstRange(of: "ticket=")?.upperBound else { return url }
         return url[..<value] + hidden
     }
 
-    /// `/assets/{container}/{environment}/upload` and no ticket after it: who has that may upload.
+    /// The path `/assets/{container}/{environment}/upload` without the ticket after it, which authorizes the upload.
     private static func withoutTicket(_ path: String) -> String {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
         let kept = parts.prefix(4).map { String(Substring($0)) }

@@ -2,10 +2,10 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-// Pulls of changes, and which tokens were sent and given.
+// Logs the pulls of changes, with the tokens sent and returned.
 
 extension RecordDatabase {
-    /// A page of a zone's changes, noted as a pull.
+    /// Reads a page of a zone's changes and logs it as a pull.
     func zoneChanges(_ request: ZoneChangesRequest, noting note: RequestNote?) async throws -> ZoneChangesPage {
         do {
             let page = try await zoneChanges(request)
@@ -17,7 +17,7 @@ extension RecordDatabase {
         }
     }
 
-    /// A page of the database's changes, noted as a pull.
+    /// Reads a page of the database's changes and logs it as a pull.
     func databaseChanges(_ request: DatabaseChangesRequest, noting note: RequestNote?) async throws -> DatabaseChangesPage {
         var pull = ServedRequest.Pull(zoneID: nil, sent: request.since, given: nil, moreComing: false, changes: 0)
         do {
@@ -37,14 +37,14 @@ extension RequestNote {
     func pulled(_ pull: ServedRequest.Pull) {
         update { request in
             request.pulls.append(pull)
-            // Changes of a database are zones.
+            // Only changes of a zone are records; changes of a database are zones.
             guard let zoneID = pull.zoneID else { return }
             request.records += pull.changes
             if !request.zoneIDs.contains(zoneID) { request.zoneIDs.append(zoneID) }
         }
     }
 
-    /// How far a feed has come that is sent as one stream: all its pages are one pull.
+    /// Logs the progress of a stream. All its pages count as one pull.
     func streamed(_ pages: ServedRequest.Pull) {
         update { request in
             request.pulls = [pages]
@@ -52,7 +52,7 @@ extension RequestNote {
         }
     }
 
-    /// A stream went wrong after it had begun.
+    /// Logs an error after the stream began.
     func streamFailed(_ error: RecordError) {
         let error = ServedRequest.ItemError(error)
         update { request in

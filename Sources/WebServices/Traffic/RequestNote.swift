@@ -7,16 +7,16 @@ internal import Records
 internal import Synchronization
 internal import Traffic
 
-/// What is known of a request while it is answered. It goes to the log when the answer is made, or for a stream when it ends.
+/// Collects the log entry of a request while it is answered. The entry is logged when the answer is complete, for a stream when it ends.
 ///
-/// It is filled from values that are at hand anyway: nothing is read, parsed or made for it alone.
+/// Logging must stay cheap: it only uses values that already exist, and reads and parses nothing on its own.
 final class RequestNote: Sendable {
-    /// Of the request that this task answers; `nil` when nobody keeps it.
+    /// The entry of the request that this task answers; `nil` if the request is not logged.
     @TaskLocal static var current: RequestNote?
 
     private static let clientHeader = HTTPField.Name("X-Skylight-Client")
     private static let deviceHeader = HTTPField.Name("X-Skylight-Device")
-    /// The device that stands for none, see `Caller`.
+    /// The device identifier of requests without a device, see `Caller`.
     private static let unknownDevice: Name = "iCloud"
 
     private struct State {
@@ -36,7 +36,7 @@ final class RequestNote: Sendable {
         var served = ServedRequest(
             id: context.requestID, started: .now(), method: (context.isHead ? .head : request.method).rawValue, target: target.text, operation: target.path,
             client: Self.client(of: request))
-        // How much it is shows when it is read: what a head says of it may be anything.
+        // The size is set when the body is read, because the head may declare any size.
         served.hasUnreadBody = request.headers.contains(.transferEncoding) || request.headers[.contentLength].map { $0 != "0" } ?? false
         state = Mutex(State(request: served))
     }
@@ -53,7 +53,7 @@ final class RequestNote: Sendable {
         state.withLock { change(&$0.request) }
     }
 
-    // MARK: What is asked
+    // MARK: The request
 
     func asked(at path: WebServicePath) {
         update { $0.place(path) }
@@ -63,7 +63,7 @@ final class RequestNote: Sendable {
         update { $0.userRecordName = caller.access == .anonymous ? nil : caller.userRecordName }
     }
 
-    /// - Parameter body: as it was read, without its content coding.
+    /// - Parameter body: the bytes after content decoding.
     func received(_ body: [UInt8]) {
         state.withLock { state in
             state.request.bytesIn = body.count
@@ -72,7 +72,7 @@ final class RequestNote: Sendable {
         }
     }
 
-    /// Says how large a file was that was read, and is not kept.
+    /// Sets the size of an uploaded file, whose content is not logged.
     func received(file size: Int64) {
         update { request in
             request.bytesIn = Int(clamping: size)
@@ -80,16 +80,16 @@ final class RequestNote: Sendable {
         }
     }
 
-    /// Adds the zones that the request names.
+    /// Adds the zones of the request.
     func about(_ zoneIDs: some Sequence<ZoneID>) {
         update { request in
             for zoneID in zoneIDs where !request.zoneIDs.contains(zoneID) { request.zoneIDs.append(zoneID) }
         }
     }
 
-    // MARK: What is answered
+    // MARK: The answer
 
-    /// - Parameter body: the whole of it.
+    /// - Parameter body: the complete body.
     func answered(_ body: [UInt8]) {
         state.withLock { state in
             state.request.bytesOut = body.count
@@ -97,7 +97,7 @@ final class RequestNote: Sendable {
         }
     }
 
-    /// Adds to the body of an answer that is sent piece by piece.
+    /// Appends to the body of a streamed answer.
     func streamed(_ bytes: some Collection<UInt8>) {
         state.withLock { state in
             state.request.bytesOut += bytes.count
@@ -107,7 +107,7 @@ final class RequestNote: Sendable {
         }
     }
 
-    /// Counts what became of the items of a request, one by one.
+    /// Counts the results of the items of a batch request.
     func items<Value>(_ results: [Result<Value, RecordError>], areRecords: Bool = true, named name: (Int) -> Name?) {
         update { request in
             for (index, result) in results.enumerated() {
@@ -119,7 +119,7 @@ final class RequestNote: Sendable {
         }
     }
 
-    /// Takes back what was said of records that were read for nothing: if they are read again, that is said again.
+    /// Discards the counts of an answer that was dropped for lack of memory. They are counted again when the answer is made again.
     func droppedAnswer() {
         update { ($0.pulls, $0.records, $0.itemErrors) = ([], 0, []) }
     }
@@ -135,10 +135,10 @@ final class RequestNote: Sendable {
 
     // MARK: The end
 
-    /// Gives the note to the log. Only the first time counts.
+    /// Adds the entry to the log. Only the first call counts.
     /// - Parameters:
-    ///   - status: `nil` where the connection ended without an answer.
-    ///   - complete: fills in what nobody said.
+    ///   - status: `nil` if the connection ended without an answer.
+    ///   - complete: fills in missing values.
     func finish(status: HTTPResponse.Status? = nil, _ complete: (inout ServedRequest) -> Void = { _ in }) {
         let milliseconds = (ContinuousClock.now - begun) / .milliseconds(1)
         let finished = state.withLock { state -> State? in
@@ -154,7 +154,7 @@ final class RequestNote: Sendable {
 }
 
 extension ServedRequest {
-    /// Says which service of which database was meant.
+    /// Sets the database and the service of the request.
     mutating func place(_ path: WebServicePath) {
         container = path.container
         environment = path.environment

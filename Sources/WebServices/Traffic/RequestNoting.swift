@@ -6,18 +6,17 @@ internal import NIOCore
 internal import Records
 internal import Traffic
 
-/// Notes what clients ask of databases, and what they are answered, refused requests included; and says in each answer what its request is
-/// known by.
+/// Logs the web service requests of clients and their answers, including refused requests. Also sets the request identifier header of every answer.
 ///
-/// What is not a client's is not noted: preflights, the bytes of assets on their way out, and services about the server, such as the ones that
-/// show the notes. Requests that the guards of host and origin turn away never come here: no foreign page writes into the log.
+/// Preflights, asset downloads, and services about the server, such as the log itself, are not logged.
+/// Requests that the host and origin guards refuse never get here, so foreign pages cannot write to the log.
 struct RequestNoting: RouterMiddleware {
     typealias Context = ServingRequestContext
 
     private static let answerHeader = HTTPField.Name("X-Skylight-Request")
 
     let log: RequestLog
-    /// Whether requests speak for the user they name, without more.
+    /// True if requests act for the user they name without credentials.
     let believesNames: Bool
 
     func handle(
@@ -56,7 +55,7 @@ struct RequestNoting: RouterMiddleware {
         let rehearsals = RehearsalMiddleware.answerHeader.flatMap { response.headers[$0] }
         let (status, body) = (response.status, response.body)
         if let length = body.contentLength {
-            // Before it is sent, so that whoever has the answer finds the note.
+            // Logged before the answer is sent, so that a client that has the answer finds the entry.
             note.finish(status: status) { noted in
                 noted.bytesOut = length
                 noted.rehearsals = rehearsals
@@ -82,12 +81,12 @@ struct RequestNoting: RouterMiddleware {
         return response
     }
 
-    /// Says what can be told from the path alone, of a request that was refused before it reached a service.
+    /// Fills in the place of a request that was refused before it reached a service, from the path alone.
     private func complete(_ noted: inout ServedRequest, of request: Request) {
         if noted.container != nil { return }
         if let path = AssetPath(request.uri.path) {
             (noted.container, noted.environment, noted.operation) = (path.container, path.environment, Self.fileOperation)
-            // A path that is none is of no place; what is wrong with it is the answer, which is noted.
+            // A malformed path has no place. The logged answer has its error.
         } else if let path = try? WebServicePath(request.uri.path) {
             noted.place(path)
             if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = request.uri.path }
@@ -95,11 +94,11 @@ struct RequestNoting: RouterMiddleware {
         }
     }
 
-    /// What the bytes of an asset are noted as.
+    /// The operation name of asset uploads.
     private static let fileOperation = "assets/file"
 }
 
-/// Passes on a body that is made while it is sent, and notes it.
+/// Forwards a streamed body, and logs it.
 private struct NotingWriter: ResponseBodyWriter {
     var parent: any ResponseBodyWriter
     let note: RequestNote

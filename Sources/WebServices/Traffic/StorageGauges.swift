@@ -1,18 +1,18 @@
 internal import RecordStore
 internal import Records
 
-/// How much is stored, for those who watch servers: summed up now and then, however often it is asked for.
+/// The storage metrics for monitoring. They are cached, however often clients ask for them.
 ///
-/// Stores may keep what their zones hold, so that no record is looked at; but there may be very many zones. Summing them up takes a hundredth of
-/// the time at the most.
+/// Engines may keep totals per zone, so that no records are read. But an environment
+/// may have very many zones, so the sums take at most one percent of the time.
 actor StorageGauges {
     struct Reading: Sendable {
         var stores: [StoreStorage] = []
-        /// How old they are; `nil` when nothing is known.
+        /// The age of the values; `nil` if there are none yet.
         var age: Duration?
     }
 
-    /// Types and names of zones that are told of each database.
+    /// The maximum number of types and zone names per database.
     static let limit = 50
 
     private let engine: (any StorageReporting)?
@@ -24,7 +24,7 @@ actor StorageGauges {
     private var work: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - interval: the least time between two summings.
+    ///   - interval: the minimum time between two updates.
     ///   - now: the clock.
     init(
         _ engine: any RecordEngine, interval: Duration = .seconds(10), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -34,8 +34,8 @@ actor StorageGauges {
         self.now = now
     }
 
-    /// What is known, brought up to date first where that is due. Who asks while others wait for that waits with them only for the very first
-    /// reading.
+    /// The cached values, updated first if they are due. If an update is in progress,
+    /// callers get the previous values; only the very first reading waits for it.
     func reading() async -> Reading {
         if work == nil, next.map({ now() >= $0 }) ?? true {
             await measure()
@@ -49,7 +49,7 @@ actor StorageGauges {
         guard let engine else { return }
         let begun = now()
         let measuring = Task {
-            // A store that can't be read is left out; where nothing can be told, as by an engine that is being closed, the numbers of before stay.
+            // Unreadable stores are left out. If the engine reports nothing, for example while it closes, the previous values stay.
             guard let found = try? await engine.storage(limit: Self.limit) else { return }
             (stores, measured) = (found, begun)
         }

@@ -7,8 +7,8 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// What the server saw: `/skylight/1/requests`, `/skylight/1/requests/{id}`, `/skylight/1/requests/live` and `/skylight/1/clients`
-/// (docs/requests.md). By GET; none of these is noted itself.
+/// The traffic services: `/skylight/1/requests`, `/skylight/1/requests/{id}`, `/skylight/1/requests/live`
+/// and `/skylight/1/clients` (docs/requests.md). They take GET, and are not logged themselves.
 struct TrafficServices: Sendable {
     static let names = ["clients", "requests", "requests/live"]
 
@@ -18,13 +18,13 @@ struct TrafficServices: Sendable {
 
     let log: RequestLog
 
-    /// Whether there is a service of this name, or may be a request.
+    /// True if the action is a traffic service, or may be the address of a request.
     static func has(_ action: String) -> Bool {
         names.contains(action) || action.hasPrefix(root)
     }
 
-    /// - Throws: `RecordError` NOT_FOUND for a request that is not kept, BAD_REQUEST for a filter that can't be; ``Refusal`` 405 for a method
-    ///   other than GET.
+    /// - Throws: `RecordError` NOT_FOUND for a request that is not in the log,
+    ///   BAD_REQUEST for an invalid filter; ``Refusal`` 405 for a method other than GET.
     func answer(_ action: String, to request: Request) async throws -> Response {
         try SkylightServices.check(request.method, of: action, allowing: .get)
         let parameters = try RequestObject(parametersOf: request)
@@ -44,10 +44,10 @@ struct TrafficServices: Sendable {
     private func list(_ parameters: RequestObject, into writer: inout JSONWriter) throws {
         let filter = try filter(parameters)
         let limit = min(try parameters.wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widestPage)
-        // One more tells whether there is a page after.
+        // Reads one more, to know if there is another page.
         let after = try parameters.string("after")
         let found = log.latest(limit + 1, before: after, where: filter.matches)
-        // Nothing would look like the last page.
+        // An empty page would look like the end of the list.
         if let after, found.isEmpty, log.cursor(of: after) == nil {
             throw RecordError(
                 .notFound, "There is no request '\(after)' to go on 'after': it is kept no more, nor what came before it; begin anew without 'after'")
@@ -95,7 +95,7 @@ struct TrafficServices: Sendable {
         filter.scope = try parameters.databaseScope()
         filter.operation = try parameters.string("operation")
         filter.client = try parameters.string("client")
-        // Also of a user who comes later. Unlike a request of that user, looking for one makes none.
+        // The user need not exist yet. Unlike a request of that user, the filter does not create it.
         filter.userRecordName = try parameters.string("user").map { User.recordName(ofHandle: $0) }
         filter.errorsOnly = try parameters.flag("errors")
         filter.smellsOnly = try parameters.flag("smells")
@@ -105,7 +105,7 @@ struct TrafficServices: Sendable {
 }
 
 extension RequestObject {
-    /// A parameter that is there or says yes.
+    /// A flag parameter. It is set if it is `1`, `true` or empty.
     fileprivate func flag(_ name: Name) throws -> Bool {
         guard let text = try string(name) else { return false }
         switch text {

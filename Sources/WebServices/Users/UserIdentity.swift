@@ -2,11 +2,11 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// What users are told of one another: the name of the user record, and what Skylight knows of the person (Apple's reference page "Types and
-/// Dictionaries", User Identity Dictionary).
+/// The facts that users learn about each other: the user record name and the known personal
+/// data (Apple's reference page "Types and Dictionaries", User Identity Dictionary).
 struct UserIdentity: Sendable {
     let userRecordName: Name
-    /// `nil` for who is no person, such as a server-to-server key.
+    /// `nil` if there is no person, as for a server-to-server key.
     private let user: User?
 
     init(_ user: User) {
@@ -20,7 +20,7 @@ struct UserIdentity: Sendable {
         self.user = user?.isServerKey == true ? nil : user
     }
 
-    /// All persons that there are, the developer first. Server-to-server keys are no persons.
+    /// All users, the developer first, without those of server-to-server keys.
     static func everybody(in accounts: Accounts) -> [UserIdentity] {
         accounts.users().filter { !$0.isServerKey }.map { UserIdentity($0) }
     }
@@ -47,7 +47,7 @@ extension JSONWriter {
         }
     }
 
-    /// The older form, without an object within.
+    /// The members of the older format, without nested objects.
     mutating func plainMembers(of identity: UserIdentity) {
         member("userRecordName", identity.userRecordName)
         if let givenName = identity.givenName { member("firstName", givenName) }

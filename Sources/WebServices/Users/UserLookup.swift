@@ -2,9 +2,9 @@ internal import Accounts
 internal import JSON
 internal import Records
 
-/// One user that a request looks for, by one thing that is known of them.
+/// A lookup of one user by one key.
 struct UserLookup: Sendable {
-    /// By what, as the protocol calls it.
+    /// The lookup keys, with their protocol names.
     enum Key: String, CaseIterable {
         case emailAddress, phoneNumber, userRecordName
     }
@@ -14,7 +14,7 @@ struct UserLookup: Sendable {
     let key: Key
     let value: String
 
-    /// - Throws: `RecordError` BAD_REQUEST when the object has none of the keys.
+    /// - Throws: `RecordError` BAD_REQUEST if the object has none of the keys.
     init(_ object: RequestObject, by keys: [Key] = Key.allCases) throws {
         for key in keys {
             guard let value = try object.string(Name(key.rawValue)) else { continue }
@@ -24,7 +24,7 @@ struct UserLookup: Sendable {
         throw RecordError.unexpectedInput("Expected '\(object.place)' to have \(keys.map(\.rawValue).joined(separator: " or ")), found neither of them")
     }
 
-    /// - Throws: `RecordError` NOT_FOUND when nobody is known by it; server-to-server keys are nobody. Nobody is by a telephone number: Skylight's users have none.
+    /// - Throws: `RecordError` NOT_FOUND if no user matches. Server-to-server keys and telephone numbers never match: Skylight stores no numbers.
     func identity(in accounts: Accounts) throws -> UserIdentity {
         let user: User? =
             switch key {
@@ -36,7 +36,7 @@ struct UserLookup: Sendable {
         return UserIdentity(user)
     }
 
-    /// What is known of all of them; of those who are not known, why.
+    /// Runs all lookups. Those without a match get an error.
     static func results(_ lookups: [UserLookup], _ call: EndpointCall) throws -> [Result<UserIdentity, RecordError>] {
         let results = try lookups.map { lookup -> Result<UserIdentity, RecordError> in
             do { return .success(try lookup.identity(in: call.accounts)) } catch let error as RecordError { return .failure(error) }

@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-/// `users/caller`: who asks (Apple's reference page "Fetching Current User Identity").
+/// `users/caller`: returns the client's user (Apple's reference page "Fetching Current User Identity").
 ///
-/// Clients read either the user itself or a list of users with one element, so both are there. A server-to-server key asks this too, and is told
-/// its own user record name.
+/// Some clients read the user itself, others a list with one user, so the answer
+/// has both. For a server-to-server key it has the key's user record name.
 struct UsersCaller: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.caller
@@ -21,7 +21,7 @@ struct UsersCaller: Endpoint {
     }
 }
 
-/// `users/current`: the same in its older form (Apple's reference page "Fetching Current User").
+/// `users/current`: the older format of `users/caller` (Apple's reference page "Fetching Current User").
 struct UsersCurrent: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.caller

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// `users/discover`: by GET all users that there are, as Skylight's users are in one another's address books; by POST those that are looked for,
+/// `users/discover`: GET returns all users, because Skylight treats all users as each other's contacts. POST looks users up,
 /// in the order of the request (Apple's reference pages "Discovering All User Identities" and "Discovering User Identities").
 struct UsersDiscover: Endpoint {
     static let allowsGET = true

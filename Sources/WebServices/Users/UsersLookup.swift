@@ -1,9 +1,9 @@
 internal import JSON
 internal import Records
 
-// The older services by which users find one another. Their users have no objects within.
+// The older services for user lookup. Their users have no nested objects.
 
-/// `users/lookup/email`: users by their e-mail addresses, whatever the case of the letters (Apple's reference page "Fetching Users by Email").
+/// `users/lookup/email`: looks users up by e-mail address, ignoring case (Apple's reference page "Fetching Users by Email").
 struct UsersLookupEmail: Endpoint {
     static let purpose = EndpointPurpose.people
 
@@ -12,7 +12,7 @@ struct UsersLookupEmail: Endpoint {
     }
 }
 
-/// `users/lookup/id`: users by the names of their records (Apple's reference page "Fetching Users by Record Name").
+/// `users/lookup/id`: looks users up by record name (Apple's reference page "Fetching Users by Record Name").
 struct UsersLookupID: Endpoint {
     static let purpose = EndpointPurpose.people
 
@@ -21,7 +21,7 @@ struct UsersLookupID: Endpoint {
     }
 }
 
-/// `users/lookup/contacts`: the users in the address book of who asks, which are all that there are (Apple's reference page "Fetching Contacts").
+/// `users/lookup/contacts`: returns the contacts of the client's user, which are all users (Apple's reference page "Fetching Contacts").
 struct UsersLookupContacts: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.people

@@ -1,11 +1,11 @@
-/// An answer, taken apart.
+/// A parsed answer.
 struct Answer: Sendable {
     struct Malformed: Error {
         let text: String
     }
 
     let status: Int
-    /// By lower-case name; values of the same name are joined.
+    /// By lower-case name; values of repeated headers are joined.
     let fields: [String: String]
     var body: [UInt8] = []
 

@@ -4,11 +4,11 @@ import Hummingbird
 import LoopbackServing
 import NIOCore
 
-/// A server on a port of its own with the guards that every server has.
+/// A server with all guards on its own port.
 struct FileServer: Sendable {
     let port: Int
 
-    /// Runs a server for as long as the body takes.
+    /// Runs a server while the body runs.
     static func run(
         guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60), memory: MemoryBudget = MemoryBudget(),
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (FileServer) async throws -> Void
@@ -29,7 +29,7 @@ struct FileServer: Sendable {
         try await run(guarded: guarded, idleTimeout: idleTimeout, routes: { $0.serve(file, at: "file", headers: headers) }, body)
     }
 
-    /// Sends a request on a connection of its own and reads the answer to it.
+    /// Sends a request on a new connection and reads the answer.
     func answer(
         _ method: String = "GET", _ path: String = "/file", _ fields: [String] = [], body: [UInt8] = []
     ) async throws -> Answer {

@@ -1,7 +1,7 @@
 import CZlib
 import Foundation
 
-/// Gzip by the library itself, with nothing of ours in between.
+/// Gzip with zlib directly, without the code under test.
 enum Gzip {
     struct Failed: Error {
         let code: CInt
@@ -27,7 +27,7 @@ enum Gzip {
         return Array(output.prefix(Int(stream.total_out)))
     }
 
-    /// Restores as much as can be restored of what came so far.
+    /// Decompresses as much as possible of the bytes so far.
     static func restore(_ bytes: [UInt8]) throws -> (bytes: [UInt8], isComplete: Bool) {
         var stream = z_stream()
         guard CZlib_openGunzip(&stream) == Z_OK else { throw Failed(code: Z_MEM_ERROR) }
@@ -58,7 +58,7 @@ enum Gzip {
         return restored
     }
 
-    /// Zeroes, compressed piece by piece: a little that stands for very much.
+    /// Compressed zeroes: a small input with a huge output.
     static func zeroes(restoringTo size: Int) throws -> [UInt8] {
         var stream = z_stream()
         guard CZlib_openGzip(&stream, 9) == Z_OK else { throw Failed(code: Z_MEM_ERROR) }

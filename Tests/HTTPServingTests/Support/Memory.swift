@@ -1,18 +1,18 @@
 import Foundation
 
-/// What this process, the server included, takes.
+/// The memory use of this process, including the server.
 enum Memory {
     /// `malloc_trim` of glibc, which its module does not show.
     private static let giveBack = dlsym(nil, "malloc_trim").map { unsafeBitCast($0, to: (@convention(c) (Int) -> CInt).self) }
 
-    /// How much more memory was in use at the worst moment of some work than before it, in bytes: in the best of a few attempts, because other
-    /// tests run in this process too. What was freed is given back to the system before each, so that taking it again shows.
-    /// - Returns: `nil` where the system keeps no such mark.
+    /// The growth in bytes of the peak memory use during some work: the least of a few attempts, because other tests run
+    /// in this process too. Before each attempt, freed memory is returned to the system, so that its reuse is visible.
+    /// - Returns: `nil` if the system does not provide the peak.
     static func leastPeakGrowth(enough: Int, _ work: () async throws -> Void) async throws -> Int? {
         var least: Int?
         for _ in 0..<8 where least ?? .max > enough {
             _ = giveBack?(0)
-            // The mark begins anew at what is in use now.
+            // Resets the peak to the current use.
             guard (try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))) != nil, let before = try status("VmRSS:") else {
                 try await work()
                 return nil

@@ -2,7 +2,7 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 
-/// What one answer with a file says.
+/// The headers of an answer with a file.
 enum ServedFileAnswer {
     static func lastModified(_ seconds: Int64) async throws -> String? {
         let file = try TestFile([1])

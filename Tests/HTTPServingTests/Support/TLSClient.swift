@@ -3,10 +3,10 @@ import NIOPosix
 import NIOSSL
 import TestSupport
 
-/// A client that speaks TLS and trusts ``TestCertificate`` alone, and reads no faster than it is told to.
+/// A TLS client that only trusts ``TestCertificate``, and only reads on demand.
 enum TLSClient {
-    /// Sends a request on a connection of its own.
-    /// - Parameter read: is given what comes, and says whether to go on.
+    /// Sends a request on a new connection.
+    /// - Parameter read: receives each part, and returns true to continue.
     static func send(_ request: [UInt8], port: Int, _ read: (ByteBuffer) async throws -> Bool) async throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.pem.utf8)))

@@ -3,7 +3,7 @@ import NIOCore
 import Synchronization
 import TestSupport
 
-/// A file with known bytes, and how many answers hold it.
+/// A file with known bytes that counts the answers holding it.
 final class TestFile: Sendable {
     static let etag = "cafe"
     /// Sunday, 6 November 1994, 08:49:37 GMT.
@@ -14,7 +14,7 @@ final class TestFile: Sendable {
     private let folder: TemporaryFolder
     private let count = Mutex(0)
 
-    /// How many answers hold the file now.
+    /// The number of answers that hold the file.
     var openCount: Int { count.withLock { $0 } }
 
     init(_ bytes: [UInt8]) throws {
@@ -23,7 +23,7 @@ final class TestFile: Sendable {
         url = try folder.write(bytes, to: "file")
     }
 
-    /// Bytes that follow no rule and are the same every time.
+    /// Incompressible bytes that are the same in every run.
     static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -47,7 +47,7 @@ final class TestFile: Sendable {
     }
 
     /// Waits until no answer holds the file.
-    /// - Returns: whether that came about within a few seconds.
+    /// - Returns: true if the file was released within the time limit.
     func isReleased(within limit: Duration = .seconds(5)) async throws -> Bool {
         let start = ContinuousClock.now
         while openCount > 0 {
@@ -58,7 +58,7 @@ final class TestFile: Sendable {
     }
 }
 
-/// An open file that is closed when nobody holds it any more.
+/// An open file that is closed with its last reference.
 final class OpenFile: Sendable {
     let handle: NIOFileHandle
     private let onClose: @Sendable () -> Void

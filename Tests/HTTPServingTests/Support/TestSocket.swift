@@ -9,14 +9,14 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A client that reads exactly when and as much as it is told to.
+/// A client with full control over when and how much it reads.
 final class TestSocket {
     struct Failed: Error {
         let what: String
         let code: CInt
     }
 
-    /// Blocking calls must not take the threads that the server runs on.
+    /// Blocking calls must not occupy the server's threads.
     private static let threads: NIOThreadPool = {
         let pool = NIOThreadPool(numberOfThreads: 24)
         pool.start()
@@ -27,7 +27,7 @@ final class TestSocket {
     private var unread: [UInt8] = []
 
     /// Connects, and closes at the end of the body.
-    /// - Parameter receiveBuffer: bytes that the system may hold for this side; `nil` as it thinks best.
+    /// - Parameter receiveBuffer: the size of the receive buffer in bytes; `nil` for the system's default.
     static func with<Result: Sendable>(
         port: Int, receiveBuffer: Int? = nil, _ body: @escaping @Sendable (TestSocket) throws -> Result
     ) async throws -> Result {
@@ -67,8 +67,8 @@ final class TestSocket {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Sends bytes, as many as the server takes.
-    /// - Throws: when it takes no more, or has closed the connection.
+    /// Sends bytes.
+    /// - Throws: an error if the server accepts no more, or has closed the connection.
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -93,7 +93,7 @@ final class TestSocket {
         #endif
     }
 
-    /// - Returns: between one byte and the count, none at the end.
+    /// - Returns: up to the given number of bytes; empty at the end.
     func read(upTo count: Int) throws -> [UInt8] {
         if !unread.isEmpty {
             defer { unread.removeFirst(min(count, unread.count)) }
@@ -120,14 +120,14 @@ final class TestSocket {
         return bytes
     }
 
-    /// How many bytes come until the connection ends, however it ends.
+    /// The number of bytes up to the end of the connection, including an abnormal end.
     func countToEnd() -> Int {
         var count = 0
         while let part = try? read(upTo: 1 << 20), !part.isEmpty { count += part.count }
         return count
     }
 
-    /// Reads up to the empty line, which is left out.
+    /// Reads the head of an answer, up to and including the empty line.
     func readHead() throws -> Answer {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -158,7 +158,7 @@ final class TestSocket {
         return answer
     }
 
-    /// One chunk of a body without a length; empty at its end.
+    /// One chunk of a chunked body; empty at its end.
     func readChunk() throws -> [UInt8] {
         var line: [UInt8] = []
         while !line.suffix(2).elementsEqual([13, 10]) { line += try read(exactly: 1) }

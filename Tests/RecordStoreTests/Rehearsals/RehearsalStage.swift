@@ -3,7 +3,7 @@ import RecordStore
 import Records
 import StoreScenarios
 
-/// A zone behind a door that rehearses, and the same zone as it is.
+/// A zone seen through fault injection, and the same zone without it.
 struct RehearsalStage {
     let clock: TestClock
     let rehearsals: Rehearsals
@@ -20,7 +20,7 @@ struct RehearsalStage {
         door = try await RehearsingEngine(engine, rehearsals).full(.private)
     }
 
-    /// A handle made for a request that asks for rehearsals by itself.
+    /// A database for a request that asks for faults itself.
     func door(_ scope: RehearsalScope) async throws -> any FullDatabase {
         try await RehearsalScope.$current.withValue(scope) { try await RehearsingEngine(engine, rehearsals).full(.private) }
     }
@@ -29,13 +29,13 @@ struct RehearsalStage {
         for rehearsal in rehearsals { try self.rehearsals.start(RehearsalCue(rehearsal), in: area) }
     }
 
-    /// Begins pulls that are given in another order, and takes none further.
+    /// Begins pulls with children first, and continues none.
     func beginPulls(_ count: Int) async throws {
         for _ in 0..<count { _ = try await door(RehearsalScope(asking: [.childrenFirst])).zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 1))) }
     }
 
-    /// A chat: rooms whose last message is their child, messages with a parent, replies deleted with what they reply to, people referred
-    /// to plainly; every tenth room saved again at the end.
+    /// A chat: rooms whose last message is their child, messages with a parent, replies that are deleted
+    /// with their message, plain references to people. Every tenth room is saved again at the end.
     func fillWithChat(rooms: Int, messages: Int) async throws {
         func reference(_ name: Name, _ action: Reference.Action) -> FieldValue { .reference(Reference(recordName: name, action: action)) }
         try await plain.save("Person/ada", type: "Person", in: notes)
@@ -46,7 +46,7 @@ struct RehearsalStage {
                 if message > 0 { fields["replyTo"] = reference("Message/\(room).\(message - 1)", .deleteSelf) }
                 try await plain.save("Message/\(room).\(message)", type: "Message", in: notes, fields, parent: .record("Room/\(room)"))
             }
-            // A circle: the room refers to its own child.
+            // A cycle: the room refers to its own child.
             try await plain.save("Room/\(room)", type: "Room", in: notes, ["last": reference("Message/\(room).\(messages - 1)", .none)])
             if room % 10 == 9 { try await plain.delete("Message/\(room).\(messages - 1)", in: notes) }
         }
@@ -54,7 +54,7 @@ struct RehearsalStage {
 }
 
 extension RecordDatabase {
-    /// Pages of a pull, as a client takes them; at most so many.
+    /// The pages of a pull, up to a limit.
     func pages(since token: ChangeToken? = nil, pageSize: Int = 200, limit: Int = 10_000) async throws -> [ZoneChangesPage] {
         var pages: [ZoneChangesPage] = []
         repeat {

@@ -3,7 +3,7 @@ import Records
 import StoreScenarios
 import Testing
 
-/// Names, counts, and that a door with nothing rehearsed is the door itself.
+/// Names and counts, and that inactive fault injection changes nothing.
 @Suite struct RehearsalTests {
     @Test(arguments: Rehearsal.allCases)
     func everyRehearsalHasNameAndWords(rehearsal: Rehearsal) throws {
@@ -50,9 +50,9 @@ import Testing
         #expect(throws: RecordError.self) { try rehearsals.start(RehearsalCue(.emptyPages)) }
     }
 
-    /// Everything the door promises holds with nothing rehearsed, and with something rehearsed elsewhere.
+    /// All promises of the storage interface hold without faults, and with faults elsewhere.
     ///
-    /// Without the stories of queries: they take long in memory, and a query with nothing rehearsed is handed on as it is.
+    /// Query scenarios are left out: they are slow in memory, and queries without faults are forwarded unchanged.
     @Test(arguments: Scenario.modifying + Scenario.following + Scenario.zones)
     func theDoorKeepsItsPromises(scenario: Scenario) async throws {
         let clock = TestClock()

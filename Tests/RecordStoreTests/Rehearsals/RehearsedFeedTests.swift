@@ -4,7 +4,7 @@ import Records
 import StoreScenarios
 import Testing
 
-/// What is rehearsed on changes: the answers are other ones, and nothing is lost or doubled.
+/// Faults in change feeds: the answers differ, but nothing is lost or duplicated.
 @Suite struct RehearsedFeedTests {
     @Test func pagesOfOne() async throws {
         let stage = try await RehearsalStage()
@@ -28,11 +28,11 @@ import Testing
         #expect(pages.map { $0.changes.map(\.name) } == [[], ["a", "b"], [], ["c"]])
         #expect(pages.map(\.moreComing) == [true, true, true, false])
         #expect(Set(pages.map(\.syncToken)).count == 4)
-        // A client that has everything comes to an end as well, with the engine's own token.
+        // A client that is up to date also reaches the end, with the engine's own token.
         let again = try await stage.door.pages(since: pages.last?.syncToken)
         #expect(again.map(\.changes.count) == [0, 0] && again.map(\.moreComing) == [true, false])
         #expect(again.last?.syncToken == pages.last?.syncToken)
-        // Tokens are not consumed.
+        // Tokens can be used again.
         let repeated = try await stage.door.pages(since: pages[0].syncToken, pageSize: 2)
         #expect(repeated.map { $0.changes.map(\.name) } == [["a", "b"], [], ["c"]])
     }
@@ -140,7 +140,7 @@ import Testing
         #expect(rest.last?.syncToken == plain.token)
     }
 
-    /// Begun again it would leave out what it has given and was deleted since.
+    /// A restart would omit records that were already returned and deleted since.
     @Test func aFirstPullThatIsNotHeldAnyMoreIsExpired() async throws {
         let stage = try await RehearsalStage()
         try await stage.fillWithChat(rooms: 2, messages: 3)
@@ -239,7 +239,7 @@ import Testing
         #expect(explained.changesAfter == 2)
     }
 
-    /// Whether nothing comes after its parent, or after what it refers to by a reference that is more than plain.
+    /// Checks that no record comes after its parent, or after the target of a reference with an action.
     private func expectChildrenFirst(_ changes: [RecordChange]) throws {
         let places = Dictionary(uniqueKeysWithValues: zip(changes.map(\.name), changes.indices))
         var checked = 0

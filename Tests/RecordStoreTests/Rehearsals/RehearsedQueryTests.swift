@@ -5,7 +5,7 @@ import Testing
 
 @testable import RecordStore
 
-/// What is rehearsed on queries, on saves, and where it holds.
+/// Faults in queries and saves, and their area.
 @Suite struct RehearsedQueryTests {
     private let items = Query(recordType: "Item", sorts: [Query.Sort("rank")])
 
@@ -68,7 +68,7 @@ import Testing
         #expect(try await stage.door.names(in: notes, of: ["b2", "c2"]) == ["b2", "c2"])
         #expect(try await stage.door.pull(notes).changes.count == 6)
         #expect(names(try await stage.plain.all(items, in: .zone(notes))) == ["a", "b", "b2", "c", "c2", "d"])
-        // Pages are full as long as there is something to fill them, and lead past what is left out.
+        // Pages are filled with later records in place of the omitted ones.
         for size in 1...5 {
             #expect(names(try await stage.door.all(items, in: .zone(notes), pageSize: size)) == ["a", "b", "c", "d"])
         }

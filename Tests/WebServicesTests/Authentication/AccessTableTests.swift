@@ -8,16 +8,16 @@ import Traffic
 
 @testable import WebServices
 
-/// Every cell of protocol.md, section 2: what a request brings × what it asks for × whether credentials are required.
+/// Every cell of protocol.md, section 2: credentials × service × access mode.
 @Suite("Who may ask for what")
 struct AccessTableTests {
-    /// What becomes of a request.
+    /// The expected result of a request.
     private enum Outcome: Equatable {
-        /// Answered; as whom: `nil` for nobody with a name.
+        /// Success, with the expected user; `nil` for none.
         case answered(as: Speaker?)
         /// 401 AUTHENTICATION_FAILED, `no auth method found`
         case failed
-        /// 401 AUTHENTICATION_FAILED, in words of Skylight's own
+        /// 401 AUTHENTICATION_FAILED, with Skylight's own reason
         case administratorOnly
         /// 421 AUTHENTICATION_REQUIRED with a redirectURL
         case signIn
@@ -31,7 +31,7 @@ struct AccessTableTests {
 
     private enum Speaker { case anna, key, developer }
 
-    /// What is asked for, by the columns of the table.
+    /// The services, by the columns of the table.
     private static let services: [(column: Int, services: [(method: String, path: String, body: String)])] = [
         (
             0,
@@ -102,7 +102,7 @@ struct AccessTableTests {
         case .sessionElsewhere: (all(.signIn), .webAuth, "otherPlace")
         case .serverKey: (key, .serverKey, nil)
         case .oldSignature: (all(.failed), .serverKey, "clock")
-        // What kind of wrong, AccountsTests ask.
+        // AccountsTests check the exact problem.
         case .wrongSignature: (all(.failed), .serverKey, Self.anyProblem)
         case .unknownKey: (all(.failed), .serverKey, "unknownKey")
         case .revokedKey: (all(.failed), .serverKey, "revokedKey")
@@ -110,7 +110,7 @@ struct AccessTableTests {
         case .halfASignature: (all(.failed), .serverKey, "incomplete")
         case .mixed, .mixedWithSession: (all(.twoStyles), .mixed, "mixed")
         case .password, .instanceSecret: (all(.answered(as: .developer)), .administrator, nil)
-        // The password itself: `wrongPassword`.
+        // The wrong password itself: `wrongPassword`.
         case .otherAuthorization: (nobody, .administrator, "wrongPassword")
         case .ownerAlone, .ownerWithToken: (all(.administratorOnly), .administrator, "administrator")
         case .ownerWithPassword: (all(.answered(as: .developer)), .owner, nil)
@@ -120,7 +120,7 @@ struct AccessTableTests {
         }
     }
 
-    /// Where none are required: what nobody knows here is let pass, and what is known counts as ever.
+    /// On an open server, unknown credentials are ignored, and known ones count as usual.
     private static func open(_ brought: CredentialStage.Brought) -> (outcomes: [Outcome], way: Authentication.Way, problem: String?) {
         switch brought {
         case .nothing, .unknownToken, .unknownKey, .password, .instanceSecret, .otherAuthorization: (all(.answered(as: .developer)), .open, nil)
@@ -144,7 +144,7 @@ struct AccessTableTests {
         }
     }
 
-    /// In the table it would be looked at too often: five of a place are.
+    /// Not part of the table, because only five wrong passwords per address are checked.
     @Test("The first wrong passwords of a place are answered like no credentials at all, and noted")
     func wrongPassword() async throws {
         try await TestServer.run(requiring: .required) { server in
@@ -211,11 +211,11 @@ struct AccessTableTests {
             if service.hasPrefix("public/users/c"), let user = expectedUser(.answered(as: speaker), stage) {
                 #expect(Subset.value(at: "userRecordName", in: json) == .string(user.string), "\(what)")
             }
-            // A new token for each request with a good one, and for no other.
+            // Valid web auth tokens get a new token with each answer; other credentials do not.
             let next = response.headers["x-apple-cloudkit-web-auth-token"]
             #expect((next != nil) == (isOfSession && speaker == .anna), "\(what)")
             #expect(next == nil || next != stage.session.token && next != stage.underToken.token, "\(what)")
-            // Clients that say ckSession know it by its older name.
+            // Clients that send ckSession get the token under its older name too.
             #expect(response.headers["x-apple-cloudkit-session"] == (brought == .sessionUnderOldName ? next : nil), "\(what)")
             return
         case .failed: expect(401, "AUTHENTICATION_FAILED", "no auth method found")
@@ -232,10 +232,10 @@ struct AccessTableTests {
         #expect(response.headers["x-apple-cloudkit-web-auth-token"] == nil, "\(what)")
     }
 
-    /// Where the redirect of an answer leads.
+    /// Checks the target of the redirect.
     private func checkRedirect(_ json: JSONValue, _ stage: CredentialStage, _ brought: CredentialStage.Brought, _ what: String) throws {
         guard case .string(let url)? = Subset.value(at: "redirectURL", in: json) else { return }
-        // What a sign-in needs is for who was answered, and for nobody who reads the log.
+        // The client gets the sign-in ticket; the log must not contain it.
         let id = try #require(Subset.value(at: "uuid", in: json).flatMap { if case .string(let id) = $0 { id } else { nil } }, "\(what)")
         let kept = String(decoding: stage.server.log.bodies(of: id)?.response?.bytes ?? [], as: UTF8.self)
         #expect(kept.contains("ticket=hidden") && !kept.contains(url.suffix(20)), "\(what): \(kept)")

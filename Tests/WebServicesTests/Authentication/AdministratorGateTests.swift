@@ -9,20 +9,20 @@ import Traffic
 
 @testable import WebServices
 
-/// What is beyond the protocol is the administrator's where credentials are required.
+/// If credentials are required, only the administrator may use Skylight's own services.
 @Suite("The administrator's services")
 struct AdministratorGateTests {
     private static let database = "/skylight/1/\(CredentialStage.container)/development/private/"
     private static let environment = "/skylight/1/\(CredentialStage.container)/development/"
 
-    /// All services there are, from the tables that answer them.
+    /// All services, from the tables that route them.
     private static var targets: [String] {
         let ofDatabases = (Array(SkylightServices.streams.keys) + SkylightServices.endpoints.keys).map { database + $0 }
         let ofEnvironments = SkylightServices.ofEnvironments.keys.map { environment + $0 }
         let ofServer = (Array(SkylightServices.server.keys) + TrafficServices.names + AccountServices.all.keys + ["rehearsals"]).map { SkylightServices.root + $0 }
         let more = ["/metrics", "/skylight/1/requests/x", "/skylight/1/nothing", "/skylight/1/accounts/tokens", "/skylight/2/health", "/skylight/1"]
         let all = (ofDatabases + ofEnvironments + ofServer + more).filter { $0 != "/skylight/1/health" }
-        // To the router a slash at the end is nothing.
+        // The router ignores a slash at the end.
         return (all + all.map { "\($0)/" } + ["/metrics/?x=1"]).sorted()
     }
 
@@ -70,7 +70,7 @@ struct AdministratorGateTests {
                 for target in ["/metrics", "/skylight/1/users", "/skylight/1/rehearsals", "/skylight/1/requests", Self.database + "schema"] {
                     #expect(try await Self.send(server, "GET", target, [header]).status == 200, "\(target)")
                 }
-                // As whom the request says.
+                // The administrator acts for the user that the request names.
                 let caller = try await Self.send(server, "GET", "/skylight/1/users/caller", [header, "X-Skylight-User: anna"])
                 #expect(Subset.value(at: "userRecordName", in: try caller.json()) == .string(User.recordName(ofHandle: "anna").string))
             }
@@ -93,7 +93,7 @@ struct AdministratorGateTests {
             for target in ["/health", "/skylight/1/health"] {
                 let stranger = try await Self.send(server, "GET", target)
                 #expect(stranger.status == 200 && stranger.text.contains(#""status":"ok""#), "\(target)")
-                // Nor what the containers are called.
+                // The names of the containers are not revealed either.
                 #expect(!stranger.text.contains("stores") && !stranger.text.contains("iCloud."), "\(target) \(stranger.text)")
                 let administrator = try await Self.send(server, "GET", target, [Self.basic(CredentialStage.password)])
                 #expect(administrator.status == 200 && administrator.text.contains("stores"), "\(target)")

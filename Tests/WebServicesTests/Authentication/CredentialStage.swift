@@ -8,13 +8,13 @@ import Testing
 
 @testable import WebServices
 
-/// A server on which credentials of every kind are known: good ones, and such as were good or are so elsewhere.
+/// A server with credentials of every kind: valid ones, ended ones, and those of other containers and environments.
 struct CredentialStage: Sendable {
     static let container = "iCloud.com.example.Test"
     static let password = "correct horse battery"
     static let listedOrigin = "https://app.example.com"
 
-    /// What a request brings.
+    /// The credentials of a request.
     enum Brought: String, CaseIterable, Sendable {
         case nothing
         case apiToken, restrictedTokenFromListedPage
@@ -31,7 +31,7 @@ struct CredentialStage: Sendable {
         case anonymousAlone, anonymousWithPassword
     }
 
-    /// One request, ready to be sent.
+    /// A request to send.
     struct Sent: Sendable {
         var target: String
         var headers: [String]
@@ -100,7 +100,7 @@ struct CredentialStage: Sendable {
         try await accounts.setAdministratorPassword(Self.password)
     }
 
-    /// A request with what it brings.
+    /// A request with these credentials.
     func sent(_ brought: Brought, _ path: String, body: String) throws -> Sent {
         func query(_ parameters: [(String, String)]) -> String {
             path + "?" + parameters.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&")
@@ -125,7 +125,7 @@ struct CredentialStage: Sendable {
         case .sessionUnderToken: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", underToken.token))
         case .sessionInHeader: return with(("ckAPIToken", apiToken.secret), headers: ["X-Apple-CloudKit-Web-Auth-Token: \(session.token)"])
         case .sessionUnderOldName: return with(("ckAPIToken", apiToken.secret), ("ckSession", session.token))
-        // Which nobody looks at: otherwise the sixth were refused.
+        // This password is not checked. Otherwise the sixth one would be refused.
         case .sessionWithWrongPassword:
             return with(("ckWebAuthToken", session.token), headers: ["Authorization: Basic " + Data("admin:guess".utf8).base64EncodedString()])
         case .sessionWithoutItsToken: return with(("ckWebAuthToken", underToken.token))
@@ -162,7 +162,7 @@ struct CredentialStage: Sendable {
         }
     }
 
-    /// Percent-encoded as `encodeURIComponent` does.
+    /// Percent-encoded like `encodeURIComponent`.
     static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let scalar = Unicode.Scalar(byte)
@@ -178,7 +178,7 @@ struct CredentialStage: Sendable {
 }
 
 extension CredentialStage {
-    /// Makes a type that anybody may read and change, so that what is asked for depends on credentials alone.
+    /// Adds a type that anyone may read and change, so that access depends on credentials alone.
     func makeOpenType() async throws {
         let address = DatabaseAddress(container: ScenarioRunner.address.container, environment: .development, scope: .public)
         let database = try await server.engine.database(address, as: ScenarioRunner.developer)

@@ -8,7 +8,7 @@ import Traffic
 
 @testable import WebServices
 
-/// Pages of sites that an API token lists: what they may ask and read, and what not.
+/// Pages of origins that an API token lists: allowed and refused requests.
 @Suite("Pages of sites that API tokens list")
 struct PageOriginTests {
     private static let root = "/database/1/\(CredentialStage.container)/development"
@@ -78,7 +78,7 @@ struct PageOriginTests {
                     #expect(answer.status == 403 && answer.headers["access-control-allow-origin"] == nil, "\(name): \(answer.text)")
                 }
             }
-            // One of this machine may, as far as it is the owner's.
+            // A page of this machine may, because it counts as the owner's.
             let near = try await Self.send(
                 server, "OPTIONS", target, "http://localhost:3000", ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: X-Skylight-Access"])
             #expect(near.status == 204 && near.headers["access-control-allow-headers"] == "X-Skylight-Access")
@@ -103,7 +103,7 @@ struct PageOriginTests {
             let stage = try await CredentialStage(server)
             let upload = "/assets/\(CredentialStage.container)/development/upload/none"
             let listed = try await Self.send(server, "POST", upload, Self.listed, body: "x")
-            // Let in as far as the ticket, which is none.
+            // The request is admitted, and then fails because of its invalid ticket.
             #expect(listed.status == 404 && listed.headers["access-control-allow-origin"] == Self.listed)
             let foreign = try await Self.send(server, "POST", upload, "https://evil.example", body: "x")
             #expect(foreign.status == 403 && foreign.headers["access-control-allow-origin"] == nil)

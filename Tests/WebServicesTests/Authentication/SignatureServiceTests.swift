@@ -8,7 +8,7 @@ import Traffic
 
 @testable import WebServices
 
-/// Signed requests on their way: what the signature is of, and what is noted where it is wrong. The signatures themselves: AccountsTests.
+/// Signed requests over HTTP: the parts that the signature covers, and the log of wrong ones. AccountsTests test the signatures themselves.
 @Suite("Signed requests")
 struct SignatureServiceTests {
     private static let root = "/database/1/\(CredentialStage.container)/development/public"
@@ -30,7 +30,7 @@ struct SignatureServiceTests {
             ] {
                 let response = try await Self.send(server, "POST", target, stage.signer.headers(target, body: Self.body), Array(Self.body.utf8))
                 #expect(response.status == 200, "\(target): \(response.text)")
-                // Whatever differs is refused.
+                // Any difference is refused.
                 for other in [target + "&x", target.replacing("development", with: "developmen%74")] where other != target {
                     let refused = try await Self.send(server, "POST", other, stage.signer.headers(target, body: Self.body), Array(Self.body.utf8))
                     #expect(refused.status == 401 || refused.status == 404, "\(other): \(refused.status)")
@@ -73,7 +73,7 @@ struct SignatureServiceTests {
             let parts = Dictionary(problem.parts.map { ($0.name, $0.state) }, uniquingKeysWith: { first, _ in first })
             #expect(parts["body hash"] == .differs && parts["date"] == .matches && parts["target"] == .matches, "\(problem.parts)")
             #expect(noted.authentication?.credential == stage.key.keyID && noted.bytesIn == changed.count)
-            // The service that says what was noted says it too.
+            // The traffic service returns the log entry too.
             let bearer = "Authorization: Bearer \(TestServer.instanceSecret)"
             let told = try await Self.send(server, "GET", "/skylight/1/requests/\(id)", [bearer]).json()
             #expect(Subset.value(at: "authentication.way", in: told) == "serverKey")
@@ -117,7 +117,7 @@ struct SignatureServiceTests {
                 let started = try await Self.send(server, "POST", "/skylight/1/rehearsals", [bearer], Array(body.utf8))
                 #expect(started.status == 200, "\(started.text)")
             }
-            // Elsewhere, so that bodies are looked at for their zones.
+            // A fault in another zone, so that bodies are parsed for their zones.
             try await start(#"{"start":"throttled","container":"\#(CredentialStage.container)","environment":"development","zone":"Elsewhere"}"#)
             let target = "\(Self.root)/records/lookup"
             let packed = try Tool.gzip(Array(Self.body.utf8))

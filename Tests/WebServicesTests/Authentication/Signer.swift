@@ -2,7 +2,7 @@ import Accounts
 import Crypto
 import Foundation
 
-/// Signs requests as clients with a server-to-server key do (protocol.md, section 2), without a line of the server's.
+/// Signs requests like clients with a server-to-server key (protocol.md, section 2), without the server's code.
 struct Signer: Sendable {
     let key = P256.Signing.PrivateKey()
     var keyID = ""
@@ -11,8 +11,8 @@ struct Signer: Sendable {
 
     /// The three headers.
     /// - Parameters:
-    ///   - target: path and query as they stand in the request.
-    ///   - date: when it is signed.
+    ///   - target: path and query exactly as in the request.
+    ///   - date: the date of the signature.
     func headers(_ target: String, body: String = "", at date: Date = Date()) throws -> [String] {
         try headers(target, bytes: Array(body.utf8), at: date)
     }

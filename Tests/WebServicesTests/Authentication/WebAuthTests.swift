@@ -8,7 +8,7 @@ import Traffic
 
 @testable import WebServices
 
-/// Web auth tokens as clients send them, and how they take turns (protocol.md, section 2).
+/// Web auth tokens as clients send them, and their rotation (protocol.md, section 2).
 @Suite("Web auth tokens")
 struct WebAuthTests {
     private static let caller = "/database/1/\(CredentialStage.container)/development/public/users/caller"
@@ -66,7 +66,7 @@ struct WebAuthTests {
     func encodings() async throws {
         try await TestServer.run(requiring: .required) { server in
             let (session, _) = try await Self.signIn(server, at: Date())
-            // One with all three characters that mean something else in a query.
+            // A token with all three characters that have a special meaning in queries.
             let tokens = (0..<2000).lazy.map { server.accounts.nextToken(of: session, now: Date(timeIntervalSinceNow: -Double($0))) }
             let token = try #require(tokens.first { $0.contains("+") && $0.contains("/") && $0.contains("=") })
             let fully = CredentialStage.encoded(token)
@@ -77,11 +77,11 @@ struct WebAuthTests {
                 }
             }
             #expect(try await Self.send(server, Self.caller, ["X-Apple-CloudKit-Web-Auth-Token: \(token)"]).status == 200)
-            // A plus that became a space on the way is another token, and so is one whose parameter has another name.
+            // A plus sign that became a space invalidates the token, and so does another parameter name.
             #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(fully.replacing("%2B", with: "%20"))").status == 421)
             #expect(try await Self.send(server, "\(Self.caller)?ckwebauthtoken=\(fully)").status == 421)
             #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(CredentialStage.encoded(String(token.dropLast(8))))").status == 421)
-            // Where there is none it is as if the parameter were not there.
+            // An empty parameter counts as absent.
             #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=&ckSession=\(fully)").status == 200)
         }
     }
@@ -100,14 +100,14 @@ struct WebAuthTests {
                 ("POST", "public/users/lookup/id", #"{"users":[{"userRecordName":"_x"}]}"#, 200),
             ]
             for (method, path, body, status) in requests {
-                // What is good for an answer is good for the next request.
+                // The token of each answer is valid for the next request.
                 let response = try await Self.send(server, "\(root)/\(path)?ckWebAuthToken=\(CredentialStage.encoded(token))", body: body, method: method)
                 #expect(response.status == status, "\(path): \(response.text)")
                 let next = try Self.next(response)
                 #expect(next != token, "\(path)")
                 token = next
             }
-            // Not before it is known who asks.
+            // A request that fails before authentication gets no new token.
             let unknown = try await Self.send(server, "\(root)/private/records/none?ckWebAuthToken=\(CredentialStage.encoded(token))", method: "POST")
             #expect(unknown.status == 404 && unknown.headers["x-apple-cloudkit-web-auth-token"] == nil)
         }
@@ -120,7 +120,7 @@ struct WebAuthTests {
             let (_, first) = try await Self.signIn(server, at: Date())
             clock.advance(by: .seconds(10))
             let second = try Self.next(try await Self.ask(server, first))
-            // Nobody used the second yet.
+            // The second token was not used yet.
             clock.advance(by: .seconds(20 * 60))
             #expect(try await Self.ask(server, first).status == 200)
             #expect(try await Self.ask(server, second).status == 200)

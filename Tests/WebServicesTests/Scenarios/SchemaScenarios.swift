@@ -2,7 +2,7 @@ import JSON
 import RecordStore
 import Records
 
-// What Skylight says of schemas and queries: docs/services.md.
+// Skylight's own services for schemas and queries: docs/services.md.
 
 extension Scenario {
     private static let container = "/skylight/1/\(ScenarioRunner.container)"
@@ -110,7 +110,7 @@ extension Scenario {
             post("\(production)/schema/deploy", #"{"dryRun":true}"#, 200, #"{"canRun":false,"refusal":"<has field 'title'>","droppedIndexes":[{"change":"SET_INDEXES","field":"year","from":["QUERYABLE","SORTABLE"],"to":["SORTABLE"]}],"changes":[{"change":"REMOVE_FIELD","field":"title"},{"change":"SET_INDEXES"}]}"#),
             post("\(production)/schema/deploy", "{}", 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has field 'title'>"}"#),
             get("\(production)/schema", 200, #"{"types":[{"name":"Note","fields":{"title":{"type":"STRING"},"year":{"indexes":["QUERYABLE","SORTABLE"]}}},{"name":"Users"}]}"#),
-            // What production has can't be lost by an import into development either.
+            // An import into development must not remove anything that production has.
             post("\(root)/schema/import", body("DEFINE SCHEMA RECORD TYPE Other ( a STRING );", #","allowLoss":true"#), 400, #"{"reason":"<has production>"}"#),
             post("\(root)/schema/deploy", "{}", 400, #"{"reason":"<has to production>"}"#),
             get("\(production)/schema/deploy", 405),
@@ -169,7 +169,7 @@ extension Scenario {
                 #"{"query":{"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"title","fieldValue":{"value":"x"}},{"comparator":"EQUALS","systemFieldName":"recordName","fieldValue":{"value":"a"}}],"sortBy":[{"fieldName":"year"}]}}"#,
                 200,
                 #"{"problems":[{"problem":"MISSING_INDEX","field":"title","indexes":["QUERYABLE"],"serverErrorCode":"BAD_REQUEST","reason":"Field 'title' is not marked queryable"},{"problem":"MISSING_INDEX","field":"___recordID","reason":"Field 'recordName' is not marked queryable"},{"problem":"MISSING_INDEX","field":"year","indexes":["SORTABLE"],"reason":"Field 'year' is not marked sortable"}],"entriesRead":0,"recordsRead":0,"recordsReturned":0,"remedy":[{"addIndexes":["QUERYABLE"],"field":"title","recordType":"Note"},{"addIndexes":["QUERYABLE"],"field":"___recordID","recordType":"Note"},{"addIndexes":["SORTABLE"],"field":"year","recordType":"Note"}]}"#),
-            // Of a type without any index the query's own words say nothing but that.
+            // For a type without any index, the query itself only reports that.
             post("\(root)/schema/edit", #"{"edits":[{"addType":{"name":"Bare","fields":{"year":{"type":"INT64"}}}}]}"#),
             post("\(root)/records/explain", #"{"query":{"recordType":"Bare","filterBy":[{"comparator":"EQUALS","fieldName":"recordChangeTag","fieldValue":{"value":"1"}}],"sortBy":[{"fieldName":"year"}]}}"#, 200, #"{"problems":[{"problem":"NO_INDEX","recordType":"Bare"}],"remedy":[{"addIndexes":["QUERYABLE"],"field":"___etag","recordType":"Bare"},{"addIndexes":["SORTABLE"],"field":"year","recordType":"Bare"}]}"#),
             post("\(root)/records/explain", #"{"query":{"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"year","fieldValue":{"value":2}}]}}"#, 200, #"{"problems":[],"recordsReturned":1,"moreComing":false,"summary":"<any>","milliseconds":"<any>","records":"<absent>","remedy":"<absent>"}"#),

@@ -2,7 +2,7 @@ import JSON
 import RecordStore
 import Records
 
-// What Skylight has beyond the protocol: docs/services.md.
+// Skylight's own services: docs/services.md.
 
 extension Scenario {
     private static let root = "/skylight/1/\(ScenarioRunner.container)/development/private"
@@ -101,7 +101,7 @@ extension Scenario {
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"_0000000000000000000000000000000A"}"#, 400, #"{"reason":"<has 'userRecordName'>"}"#),
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"_0000000000000000000000000000000a\u0301"}"#, 400, #"{"reason":"<has 'userRecordName'>"}"#),
             post("\(root)/zones/participants", #"{"zoneID":{"zoneName":"Z"}}"#, 200, #"{"participants":[]}"#),
-            // Somebody who was not here yet, and may come.
+            // A user who does not exist yet.
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"_0000000000000000000000000000000a"}"#, 200),
             post("\(root)/zones/unshare", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"_0000000000000000000000000000000a"}"#, 200, #"{"participants":[]}"#),
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"$anna","permission":"ALL"}"#, 400, #"{"reason":"<has READ_WRITE>"}"#),

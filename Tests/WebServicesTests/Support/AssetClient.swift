@@ -2,12 +2,12 @@ import JSON
 import Records
 import Testing
 
-/// Uploads, saves and fetches assets as clients of the protocol do, over the wire.
+/// Uploads, saves and downloads assets over the network, like a client of the protocol.
 struct AssetClient: Sendable {
-    /// Where an upload goes.
+    /// An upload grant.
     struct Slot {
         let recordName: String
-        /// Without scheme and host.
+        /// The path without scheme and host.
         let path: String
     }
 
@@ -43,7 +43,7 @@ struct AssetClient: Sendable {
         return Slot(recordName: try string("tokens[0].recordName", in: json), path: try path("tokens[0].url", in: json))
     }
 
-    /// Uploads a file and returns what the record is to be saved with.
+    /// Uploads a file and returns the value to save in the record.
     func upload(_ bytes: [UInt8], to slot: Slot, _ headers: [String] = []) async throws -> JSONValue {
         let answer = try await send("POST", slot.path, headers, body: bytes)
         #expect(answer.status == 200, "\(answer.text)")
@@ -60,12 +60,12 @@ struct AssetClient: Sendable {
         return try #require(Subset.value(at: "records[0]", in: try answer.json()))
     }
 
-    /// Where the file in a field of a saved record can be fetched.
+    /// The download path of an asset field in a saved record.
     func downloadPath(_ record: JSONValue, _ field: String = "file") throws -> String {
         try path("fields.\(field).value.downloadURL", in: record)
     }
 
-    /// Uploads a file, saves a record with it, and returns where it can be fetched.
+    /// Uploads a file, saves a record with it, and returns the download path.
     func store(_ bytes: [UInt8], named name: String? = nil, in recordName: String = "r") async throws -> String {
         let asset = try await upload(bytes, to: try await slot(of: recordName), name.map { ["X-Skylight-File-Name: \($0)"] } ?? [])
         return try downloadPath(try await save(["file": ["value": asset, "type": "ASSETID"]], to: recordName))

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What an asset store has on disk.
+/// The files of an asset store on disk.
 enum AssetFiles {
-    /// The files of all stores in a data folder that have come to their end, by their paths.
+    /// The paths of the complete files of all stores in a data folder.
     static func stored(in folder: URL) throws -> [String] {
         try all(in: folder).filter { !$0.contains("/incoming/") }
     }
 
-    /// Uploads that are under way.
+    /// The paths of uploads in progress.
     static func incoming(in folder: URL) throws -> [String] {
         try all(in: folder).filter { $0.contains("/incoming/") }
     }
@@ -21,7 +21,7 @@ enum AssetFiles {
         }.sorted()
     }
 
-    /// A body in HTTP's chunks of odd sizes.
+    /// A body in HTTP chunks of odd sizes.
     static func chunked(_ bytes: [UInt8]) -> [UInt8] {
         var body: [UInt8] = []
         var rest = bytes[...]
@@ -36,7 +36,7 @@ enum AssetFiles {
     }
 }
 
-/// Waits for something that happens soon.
+/// Polls until a condition holds.
 func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async throws {
     let start = ContinuousClock.now
     while try await !condition() {

@@ -3,7 +3,7 @@ import Records
 import Testing
 import Traffic
 
-/// A client of a test server whose requests are looked up in the log afterwards.
+/// A client whose requests are then looked up in the server's log.
 struct NotedClient: Sendable {
     static let root = "/database/1/\(ScenarioRunner.container)/development/private"
     static let skylight = "/skylight/1/\(ScenarioRunner.container)/development/private"
@@ -28,7 +28,7 @@ struct NotedClient: Sendable {
         try await send("POST", path, body)
     }
 
-    /// What was noted of a request.
+    /// The log entry of a request.
     func noted(_ response: RawResponse) throws -> ServedRequest {
         let id = try #require(response.headers["x-skylight-request"], "an answer without its request's id")
         return try #require(server.log.request(id), "the request is not in the log")
@@ -41,7 +41,7 @@ struct NotedClient: Sendable {
         return text
     }
 
-    /// Makes a zone and saves records in it, one request for all.
+    /// Creates a zone and saves records in it, in one request each.
     func save(_ names: [String], in zone: String = "Z") async throws {
         try await post("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
         let operations = names.map {

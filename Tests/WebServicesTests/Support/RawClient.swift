@@ -1,14 +1,14 @@
 import NIOCore
 import NIOPosix
 
-/// Speaks HTTP in bytes, so that also what no client library would send can be sent.
+/// An HTTP client that sends raw bytes, including those that no client library would send.
 struct RawClient: Sendable {
     struct TimedOut: Error {}
 
     let port: Int
 
     /// Sends bytes on a new connection and returns everything that comes back until the server closes it.
-    /// - Throws: `TimedOut` when the server leaves the connection open.
+    /// - Throws: `TimedOut` if the server does not close the connection in time.
     func exchange(_ request: [UInt8], within limit: Duration = .seconds(60)) async throws -> [RawResponse] {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask { try await send(request) }
@@ -25,10 +25,10 @@ struct RawClient: Sendable {
         try await exchange(Array(request.utf8), within: limit)
     }
 
-    /// Sends bytes and returns those that come back.
+    /// Sends bytes and returns those received.
     func send(_ request: [UInt8]) async throws -> [UInt8] {
         try await connected { inbound, outbound in
-            // The server may refuse before it has read everything; what it says counts, not that it stopped reading.
+            // The server may refuse before it has read everything, so write errors are ignored.
             async let sent: Void? = try? outbound.write(ByteBuffer(bytes: request))
             var received: [UInt8] = []
             do {
@@ -39,7 +39,7 @@ struct RawClient: Sendable {
         }
     }
 
-    /// Sends bytes and hangs up, when something has happened, without waiting for an answer.
+    /// Sends bytes, waits for an event, and disconnects without waiting for an answer.
     func hangUp(after request: [UInt8], when happened: @Sendable () async throws -> Void = {}) async throws {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port).get()
         try await channel.writeAndFlush(ByteBuffer(bytes: request))
@@ -47,9 +47,8 @@ struct RawClient: Sendable {
         try await channel.close()
     }
 
-    /// Sends a request so many times, each on a connection of its own, and reads nothing of the answers until the body ends, which closes the
-    /// connections.
-    /// - Parameter taken: waits until the server has so many of them in hand.
+    /// Sends a request several times, each on its own connection, and does not read the answers. The connections close when the body ends.
+    /// - Parameter taken: waits until the server handles this many of them.
     func withoutReading<Value>(
         _ request: [UInt8], times: Int, _ taken: (Int) async throws -> Void, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -68,8 +67,8 @@ struct RawClient: Sendable {
         return try result.get()
     }
 
-    /// Sends a request so many times whose answer does not end, each on a connection of its own. The body begins when a mark has come on each, and the
-    /// connections end with it.
+    /// Sends a request with an endless answer several times, each on its own connection.
+    /// The body runs when the mark has arrived on each, and the connections close after it.
     func withBeginnings(of request: String, times: Int, until mark: String, _ body: () async throws -> Void) async throws {
         let (begins, begin) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -101,7 +100,7 @@ struct RawClient: Sendable {
         }
     }
 
-    /// Connects, and closes at the end of the body.
+    /// Connects, and closes the connection after the body.
     private func connected<Value: Sendable>(
         _ body: @escaping @Sendable (NIOAsyncChannelInboundStream<ByteBuffer>, NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws -> Value
     ) async throws -> Value {
@@ -111,7 +110,7 @@ struct RawClient: Sendable {
         return try await connection.executeThenClose(body)
     }
 
-    /// Sends a request whose answer does not end, and returns what comes up to a mark.
+    /// Sends a request with an endless answer, and returns the answer up to a mark.
     func beginning(of request: String, until mark: String, within limit: Duration = .seconds(60)) async throws -> String {
         try await withThrowingTaskGroup(of: String.self) { group in
             group.addTask {

@@ -1,13 +1,13 @@
 import JSON
 
-/// One answer, taken apart.
+/// A parsed answer.
 struct RawResponse: Sendable {
     struct Malformed: Error {
         let text: String
     }
 
     let status: Int
-    /// By lower-case name; of repeated headers the last.
+    /// By lower-case name. The last of repeated headers counts.
     let headers: [String: String]
     let body: [UInt8]
 
@@ -15,7 +15,7 @@ struct RawResponse: Sendable {
 
     func json() throws -> JSONValue { try JSONReader.value(of: body) }
 
-    /// The answers that follow each other on a connection.
+    /// The answers on a connection, in order.
     static func parse(_ bytes: [UInt8]) throws -> [RawResponse] {
         var rest = bytes[...]
         var responses: [RawResponse] = []

@@ -3,7 +3,7 @@ import RecordStore
 import Records
 import Testing
 
-/// A story told in requests: each is sent, its status and the interesting part of its answer are compared.
+/// A sequence of requests. The status and the relevant part of each answer are compared.
 struct Scenario: Sendable, CustomTestStringConvertible {
     let name: String
     let steps: [Step]
@@ -16,7 +16,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// One request, or something that is done behind the server's back.
+/// A request, or an action on the engine.
 enum Step: Sendable {
     case call(Call)
     case act(@Sendable (any RecordEngine) async throws -> Void)
@@ -32,10 +32,10 @@ enum Step: Sendable {
     }
 }
 
-/// A request that is expected to be answered with a status and, among others, these members.
+/// A request with its expected status and a part of the expected answer.
 ///
-/// `$name` in path, body and expectation stands for what an earlier step kept under that name. What is kept is named by its place:
-/// `records[0].recordChangeTag`. `Subset` says what an expectation can say.
+/// `$name` in path, body and expectation stands for the value that an earlier step kept under that
+/// name, given by its place such as `records[0].recordChangeTag`. `Subset` describes expectations.
 func post(
     _ path: String, _ body: String = "", _ status: Int = 200, _ expected: String = "{}", keeping: [String: String] = [:], as user: String? = nil
 ) -> Step {

@@ -12,7 +12,7 @@ struct ScenarioRunner {
     static let developer = Caller(userRecordName: User.recordName(ofHandle: User.developerHandle))
 
     let server: TestServer
-    /// What steps kept.
+    /// The values that steps kept.
     private var kept: [String: String] = [:]
 
     init(_ server: TestServer) {

@@ -2,11 +2,11 @@ import RecordStore
 import Records
 import Synchronization
 
-/// A clock that a test sets forward.
+/// A clock that a test can advance.
 final class SettableClock: Sendable {
     private let offset = Mutex<Int64>(0)
 
-    /// The present, and as much later as was said.
+    /// The current time plus the offset.
     func now() -> Timestamp {
         Timestamp(milliseconds: Timestamp.now().milliseconds + offset.withLock { $0 })
     }

@@ -1,9 +1,9 @@
 import JSON
 
-/// Compares an answer with the part of it that a test cares about.
+/// Compares an answer with the expected part of it.
 ///
-/// Of objects only the expected members are looked at; arrays must have as many elements as expected. The strings `<absent>`, `<any>` and
-/// `<has …>` stand for: no such member, whatever value, a string with this in it.
+/// Objects may have more members than expected; arrays must have the expected length. The strings
+/// `<absent>`, `<any>` and `<has …>` stand for no such member, any value, and a string that contains a text.
 enum Subset {
     static func differences(_ expected: JSONValue, _ actual: JSONValue?, at place: String = "") -> [String] {
         switch (expected, actual) {

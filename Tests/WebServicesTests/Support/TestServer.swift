@@ -14,7 +14,7 @@ import WebServices
 
 @testable import Accounts
 
-/// The engines that must answer alike.
+/// The engines, which must give equal answers.
 enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case inMemory
     case sqlite
@@ -22,26 +22,26 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// A server on a port of its own, as the command line would start it.
+/// A server on its own port, configured like the command line does.
 struct TestServer: Sendable {
     let port: Int
     let engine: any RecordEngine
     let assets: AssetStores
-    /// Where the assets are.
+    /// The folder of the assets.
     let folder: URL
-    /// What it was asked.
+    /// The request log.
     let log: RequestLog
-    /// Who may come in.
+    /// The access control.
     let access: AccessControl
-    /// What it answers to: `GET /health`.
+    /// The routes, such as `GET /health`.
     let routes: [String]
     var accounts: Accounts { access.accounts }
     var client: RawClient { RawClient(port: port) }
 
-    /// What proves to a server that its administrator asks.
+    /// The secret that proves administrator access.
     static let instanceSecret = "the-secret-of-the-data-folder"
 
-    /// Runs a server for as long as the body takes.
+    /// Runs a server while the body runs.
     static func run(
         _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
         clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
@@ -60,7 +60,7 @@ struct TestServer: Sendable {
         await engine.close()
     }
 
-    /// Runs a server on an engine that keeps a ledger of assets and that the caller closes.
+    /// Runs a server on an engine with an asset ledger that the caller closes.
     static func run(keeping engine: any AssetKeeping, _ body: @Sendable (TestServer) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: engine)
@@ -68,7 +68,7 @@ struct TestServer: Sendable {
         await assets.close()
     }
 
-    /// Runs a server on an engine that the caller closes, without assets.
+    /// Runs a server without assets on an engine that the caller closes.
     static func run(
         on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
@@ -84,7 +84,7 @@ struct TestServer: Sendable {
         routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Router(context: ServingRequestContext.self)
-        // What makes guessing slow makes tests slow: the turns are counted, and not waited for.
+        // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
         router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What everybody else uses to compress and to take checksums: nothing of ours stands for itself.
+/// Independent tools for compression and checksums, so that the code under test does not check itself.
 enum Tool {
     static func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try run(["gzip", "-6", "-c"], bytes) }
 
