@@ -4,17 +4,18 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What goes from the records with a part of the schema: all at once, or in portions of which each leaves the store as it should be.
+/// Removal of records and values together with parts of the schema, at once or in steps. Each step leaves the store
+/// consistent.
 extension SchemaEditor {
     private static let recordsInRead = 256
-    /// Bytes of log that a change of one record takes, about.
+    /// Estimated log bytes of changing one record.
     private static let logPerRecord = 4 * 4096
 
     // MARK: Records of a type
 
-    /// Turns records of a type in a zone into deletions, by name. What refers to them stays.
-    /// - Parameter mayGoOn: asked after each record.
-    /// - Returns: whether records are left.
+    /// Turns the records of a type in a zone into deletions, ordered by name. References to them stay.
+    /// - Parameter mayGoOn: called after each record; `false` ends the step.
+    /// - Returns: `true` if records may be left.
     mutating func removeRecords(of type: Name, in zone: ZoneRow, while mayGoOn: () -> Bool) throws -> Bool {
         guard let number = state.catalog.typeNumbers[type] else { return false }
         var tally = ChangeTally()
@@ -33,18 +34,19 @@ extension SchemaEditor {
         return isLeft
     }
 
-    /// - Parameter room: bytes that the journal may still take.
+    /// - Parameter room: bytes the journal can still take.
     private mutating func remove(_ row: StoredRow, of type: Int64, in zone: Int64, _ room: inout Int64, _ tally: inout ChangeTally) throws {
         let position = try nextPosition()
         let name = row.record.recordID.recordName
         if !state.journalLimits.isOff {
-            // A type may hold more than the journal: what has no room any more would only push out the past of others.
+            // A type can be larger than the journal. States that don't fit would only displace those of other
+            // records.
             var bytes = JournalRows.bytes(of: row)
             if bytes <= room {
                 try JournalRows.keep(row, replacedAt: position, now: signature.timestamp, db)
                 state.logEstimate += row.record.fields.bytes.count
             } else {
-                // Nothing leads to its earlier states any more.
+                // The chain is broken here, so earlier states can't be reached any more.
                 bytes = -(try JournalRows.removeChain(before: row.position, db).bytes)
             }
             tally.journal(bytes, in: zone)
@@ -70,12 +72,12 @@ extension SchemaEditor {
 
     // MARK: Values of fields
 
-    /// Takes values out of the records of a type, zone by zone and by name. The records stay as they are otherwise: nobody is told that they
-    /// changed.
+    /// Removes values from the records of a type, ordered by zone and name. The records are otherwise unchanged, and
+    /// no change is reported.
     /// - Parameters:
-    ///   - place: the record that the last portion ended with.
-    ///   - mayGoOn: asked after each record.
-    /// - Returns: the record that this portion ends with; `nil` when none is left.
+    /// - place: the last record of the previous step.
+    /// - mayGoOn: called after each record; `false` ends the step.
+    /// - Returns: the last record of this step; `nil` if none is left.
     mutating func removeValues(
         of fields: Set<Name>, in type: Name, after place: IndexChunk.Place, while mayGoOn: () -> Bool
     ) throws -> IndexChunk.Place? {
@@ -94,7 +96,7 @@ extension SchemaEditor {
         return isLeft ? place : nil
     }
 
-    /// The same for the records whose latest change has one of some positions.
+    /// Removes values from the records whose latest change is in a range of positions.
     mutating func removeValues(of fields: Set<Name>, in type: Name, savedAt positions: ClosedRange<Int64>) throws {
         var tally = ChangeTally()
         for zone in try Int64.fetchAll(db, cachedSQL: "SELECT number FROM zones WHERE state = 0 AND position >= ?", [positions.lowerBound]) {
@@ -132,7 +134,7 @@ extension SchemaEditor {
 
     // MARK: Reading
 
-    /// The next records of a type in the zone of a place, by name.
+    /// The next records of a type in the zone of `place`, ordered by name.
     private func rows(of type: Name, after place: IndexChunk.Place, _ zoneID: ZoneID) throws -> [StoredRow] {
         var rows: [StoredRow] = []
         try db.eachRow(

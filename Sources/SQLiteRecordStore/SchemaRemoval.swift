@@ -3,11 +3,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Removes the records and values that a change of the schema takes away, in steps beside the saves, before the change itself is made: that
-/// finds few then. Until the change the types and fields are there as ever, so a removal that does not come to its end has deleted records
-/// or taken values away, and nothing else.
+/// Removes the records and values dropped by a schema change in steps before the change is made, so that the change
+/// itself finds few. Types and fields exist until then, so an interrupted removal has deleted records or values but
+/// nothing else.
 struct SchemaRemoval {
-    /// Positions that one step looks at for saves of the meantime.
+    /// Positions per step when searching for saves made in the meantime.
     private static let positionsInStep: Int64 = 512
 
     let store: SQLiteStore
@@ -15,7 +15,8 @@ struct SchemaRemoval {
     let now: Timestamp
     let limits: IndexLimits
 
-    /// - Returns: by type, the position up to which saves have lost the values of the fields that go.
+    /// Runs the removal.
+    /// - Returns: by type, the position up to which records have lost the values of the removed fields.
     func run(_ change: SchemaChange) async throws -> [Name: Int64] {
         for type in change.removedTypes.sorted() where try await isLarge(type) { try await removeRecords(of: type) }
         var reached: [Name: Int64] = [:]
@@ -38,14 +39,14 @@ struct SchemaRemoval {
         }
         for zone in zones {
             try await inSteps { editor, mayGoOn in
-                // It may have ended meanwhile.
+                // The zone may have been deleted in the meantime.
                 guard try IndexChunk.position(of: zone.number, editor.db) != nil else { return false }
                 return try editor.removeRecords(of: type, in: zone, while: mayGoOn)
             }
         }
     }
 
-    /// - Returns: the position up to which saves have lost the values.
+    /// - Returns: the position up to which records have lost the values.
     private func removeValues(of fields: Set<Name>, in type: Name) async throws -> Int64 {
         let place = Shared(IndexChunk.Place?.some(IndexChunk.Place()))
         let reached = Shared(try await store.write { _, state in state.position })
@@ -57,7 +58,7 @@ struct SchemaRemoval {
                 return place != nil
             }
         }
-        // Then what was saved meanwhile. The change itself looks at the last of it.
+        // Then processes records saved in the meantime. The schema change itself handles the last ones.
         try await inSteps { editor, _ in
             guard editor.state.catalog.schema.types[type] != nil else { return false }
             return try reached.withLock { reached in
@@ -71,7 +72,7 @@ struct SchemaRemoval {
         return reached.withLock { $0 }
     }
 
-    /// Takes steps until one says that nothing is left. Each is a save among the others.
+    /// Runs steps until `body` returns `false`. Each step is a write like any other.
     private func inSteps(_ body: @escaping @Sendable (inout SchemaEditor, () -> Bool) throws -> Bool) async throws {
         var pace = WorkPace(store)
         var isLeft = true
