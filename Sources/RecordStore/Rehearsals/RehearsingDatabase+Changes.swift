@@ -36,7 +36,7 @@ extension RehearsingDatabase {
             return try await orderedPage(request)
         }
         guard shapes(.emptyPages, reach) else { return try await orderedPage(request) }
-        // The headers are sent with the first page of a stream, so the fault must be noted there.
+        // In a stream only the first page reports the faults, so this one is noted with it.
         _ = shapes(.childrenFirst, reach)
         // An error that the next page would cause must occur with the empty page too.
         let page = try await base.zoneChanges(
