@@ -1,28 +1,31 @@
 public import Records
 
-/// An API token: what an app shows to be let in at all, `?ckAPIToken=` of CloudKit Web Services. It stands for no user.
+/// An API token, which identifies an app to the server (`?ckAPIToken=` in CloudKit Web Services). It does not
+/// identify a user.
 ///
-/// The token itself is told once, when it is made; only its hash is kept. Everywhere else it goes by its ``id``.
+/// The token itself is returned once, when it is created. Only its hash is stored. Otherwise it is identified by its
+/// ``id``.
 public struct APIToken: Sendable, Hashable {
-    /// Most tokens that are in force at a time.
+    /// Maximum number of valid tokens.
     public static let countLimit = 1000
-    /// Most origins that a token lists.
+    /// Maximum number of origins per token.
     public static let originLimit = 50
 
-    /// Eight hexadecimal digits that tell tokens apart, in lists and logs.
+    /// Eight hexadecimal digits that identify the token in lists and logs.
     public let id: String
-    /// The name for people.
+    /// The name for display.
     public let name: String
     public internal(set) var container: ContainerID
     public let environment: Environment
-    /// The origins of the pages that may use it, such as `https://example.com`; empty when it doesn't matter.
+    /// Origins of pages that may use the token, such as `https://example.com`; empty allows all.
     public let allowedOrigins: [String]
-    /// Where the browser goes after a sign-in, with `ckWebAuthToken` in the query; `nil` when the token goes to the window that opened the page.
+    /// URL to which the browser is redirected after a sign-in, with `ckWebAuthToken` in the query; `nil` posts the
+    /// token to the window that opened the page.
     public let callback: String?
     public let made: Timestamp
     public internal(set) var lastUsed: Timestamp?
     public internal(set) var revoked: Timestamp?
 
-    /// Whether requests with it are let in.
+    /// True if requests with the token are accepted.
     public var isLive: Bool { revoked == nil }
 }

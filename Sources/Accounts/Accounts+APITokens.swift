@@ -5,13 +5,14 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Makes an API token.
+    /// Creates an API token.
     /// - Parameters:
-    ///   - name: the name for people, ``nameLimit`` bytes at most.
-    ///   - allowedOrigins: the origins of the pages that may use it; empty when it doesn't matter.
-    ///   - callback: where the browser goes after a sign-in.
-    /// - Returns: the token, and its 64 hexadecimal digits, which nobody can be told again.
-    /// - Throws: `RecordError` BAD_REQUEST when a name, an origin or the callback can't be used, or there are too many tokens.
+    /// - name: the name for display, at most ``nameLimit`` bytes.
+    /// - allowedOrigins: origins of pages that may use it; empty allows all.
+    /// - callback: URL to which the browser is redirected after a sign-in.
+    /// - Returns: the token and its 64 hexadecimal digits, which can't be retrieved later.
+    /// - Throws: `RecordError` BAD_REQUEST if the name, an origin or the callback is invalid, or there are too many
+    ///   tokens.
     public func makeAPIToken(
         named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String], callback: String?
     ) async throws -> (token: APIToken, secret: String) {
@@ -51,21 +52,21 @@ extension Accounts {
         return (token, secret)
     }
 
-    /// All API tokens, the newest first, those too that were revoked.
+    /// All API tokens including revoked ones, newest first.
     public func apiTokens() -> [APIToken] {
         credentials.withLock { Array($0.tokens.values) }.sorted { ($0.made, $0.id) > ($1.made, $1.id) }
     }
 
-    /// The token that a request shows, also one that was revoked or is of another place: whoever asks is to judge, and to say with
-    /// ``noteUse(of:)`` that the token let it in.
-    /// - Parameter secret: what stands in `ckAPIToken`.
+    /// The token with a secret, even if it is revoked or belongs to another container or environment. The caller must
+    /// check that, and call ``noteUse(of:)`` if the token is accepted.
+    /// - Parameter secret: the value of `ckAPIToken`.
     public func apiToken(secret: String) -> APIToken? {
-        // Whoever can guess the hash of a token can guess the token: looking it up gives nothing away.
+        // A timing attack on the hash lookup reveals nothing useful, because the hash can't be inverted.
         let hash = Self.hash(ofSecret: secret)
         return credentials.withLock { credentials in credentials.tokenIDs[hash].flatMap { credentials.tokens[$0] } }
     }
 
-    /// Notes that a token let a request in, which is written some seconds later.
+    /// Records that the token was used. Written to the file some seconds later.
     public func noteUse(of token: APIToken) {
         let isThere = credentials.withLock { credentials -> Bool in
             guard credentials.tokens[token.id] != nil else { return false }
@@ -75,8 +76,8 @@ extension Accounts {
         if isThere { noteUse(.token(token.id)) }
     }
 
-    /// Ends a token for good, and the sessions of those who signed in under it. One that was revoked before stays as it is.
-    /// - Throws: `RecordError` NOT_FOUND when there is none of the id.
+    /// Revokes a token permanently and ends the sessions created with it. A revoked token stays unchanged.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such token.
     public func revokeAPIToken(_ id: String) async throws -> APIToken {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
@@ -101,7 +102,7 @@ extension Accounts {
         }
     }
 
-    /// Whether a token in force lists an origin, so that pages of it may read what they are answered.
+    /// True if a valid token lists the origin. Its pages may then read responses (CORS).
     public func isOriginOfToken(_ origin: String) -> Bool {
         guard let origin = WebAddress.origin(origin) else { return false }
         return credentials.withLock { $0.origins.contains(origin) }
@@ -119,7 +120,7 @@ extension Accounts {
 }
 
 extension APIToken {
-    /// Whether pages of an origin may use the token.
+    /// True if pages of the origin may use the token.
     public func allows(origin: String) -> Bool {
         guard !allowedOrigins.isEmpty else { return true }
         return WebAddress.origin(origin).map(allowedOrigins.contains) ?? false

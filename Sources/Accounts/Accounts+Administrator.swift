@@ -5,12 +5,12 @@ internal import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Whether an administrator can sign in.
+    /// True if an administrator can sign in.
     public var hasAdministratorPassword: Bool { administration.withLock { $0.password != nil } }
 
-    /// Sets the administrator's password. Whoever is signed in to the console is signed out, unless it is the one that was set before.
-    /// - Throws: `RecordError` BAD_REQUEST when it has fewer than 8 characters (Unicode scalars) or more than 1024 bytes; TRY_AGAIN_LATER when many are being looked at; an
-    ///   error of the file.
+    /// Sets the administrator's password. All console sessions end, unless the password is the same as before.
+    /// - Throws: `RecordError` BAD_REQUEST if it has fewer than 8 characters (Unicode scalars) or more than 1024
+    ///   bytes; TRY_AGAIN_LATER if many passwords are being checked; a file error.
     public func setAdministratorPassword(_ password: String) async throws {
         try await setAdministratorPassword(password, cost: .standard)
     }
@@ -23,7 +23,7 @@ extension Accounts {
             throw Records.RecordError(.badRequest, "The administrator's password has \(AdministratorPassword.longest) bytes at most; choose a shorter one")
         }
         let before = administration.withLock { $0.password }
-        // Setting it anew at each start signs nobody out.
+        // Setting the same password at each start must not end sessions.
         if let before, before.cost == cost, try await isRight(password, before) == true { return }
         let salt = [UInt8].random(16)
         guard let hash = try await passwordHashing.hash(password, salt: salt, cost: cost) else {
@@ -42,23 +42,23 @@ extension Accounts {
         }
     }
 
-    /// Looks at an administrator's password.
-    /// - Parameters:
-    ///   - peer: from where it comes. Each place has a few tries at once; then its passwords are looked at one after the other, a second apart.
-    /// - Returns: what came of it, as soon as the password's turn comes. The password that was right last is known again at once, within bounds
-    ///   also where others have to wait; any other takes some tenths of a second.
+    /// Checks an administrator's password.
+    /// - Parameter peer: address of the client. Each place has a few attempts at once; further ones are checked one
+    ///   per second.
+    /// - Returns: the result, when it is the password's turn. The last correct password is recognized at once, within
+    ///   limits even if others must wait. Other passwords take some tenths of a second.
     /// - Throws: an error of the hashing, such as a lack of memory.
     public func checkAdministrator(password: String, from peer: String) async throws -> AdministratorVerdict {
         try await checkAdministrator(password: password, from: peer, at: .now)
     }
 
-    /// - Parameter now: a moment of the clock that nobody can set.
+    /// - Parameter now: time on the monotonic clock.
     func checkAdministrator(password: String, from peer: String, at now: ContinuousClock.Instant) async throws -> AdministratorVerdict {
         let place = PeerPlace.of(peer)
         let isShort = password.utf8.count <= AdministratorPassword.longest
         let turn = administration.withLock { administration -> Turn? in
             guard administration.password != nil else { return .after(.zero) }
-            // Before the line, for the programs that send the right one with each request.
+            // Before queueing, for programs that send the correct password with each request.
             if isShort, administration.tries.mayCompare(place, at: now), administration.isRemembered(password) {
                 administration.tries.compared(place, at: now)
                 return nil
@@ -79,13 +79,13 @@ extension Accounts {
         }
         administration.withLock { administration in
             administration.tries.succeeded(place, at: now)
-            // Unless another was set meanwhile.
+            // Unless another password was set in the meantime.
             if administration.password == kept { administration.remembered = administration.keyedHash(password) }
         }
         return .accepted
     }
 
-    /// - Returns: `nil` when too many wait to be looked at.
+    /// - Returns: `nil` if too many passwords are waiting.
     private func isRight(_ password: String, _ kept: AdministratorPassword) async throws -> Bool? {
         try await passwordHashing.hash(password, salt: kept.salt, cost: kept.cost).map { $0.isSame(as: kept.hash) }
     }
@@ -95,7 +95,7 @@ extension Accounts {
     /// Signs an administrator in to the console.
     public func openConsoleSession() -> ConsoleSession { openConsoleSession(at: .now) }
 
-    /// The session of a cookie, which lasts longer for being used; `nil` when there is none, or it is over.
+    /// The session with a cookie value, extended by this use; `nil` if it does not exist or has expired.
     public func consoleSession(token: String) -> ConsoleSession? { consoleSession(token: token, at: .now) }
 
     func openConsoleSession(at now: ContinuousClock.Instant) -> ConsoleSession {

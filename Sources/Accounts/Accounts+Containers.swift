@@ -3,8 +3,9 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Removes the API tokens, server keys and sign-in sessions of a container that was deleted, so that one of the same name begins without.
-    /// - Throws: an error of the file.
+    /// Removes the API tokens, server keys and sign-in sessions of a deleted container, so that a new container with
+    /// the same name does not inherit them.
+    /// - Throws: a file error.
     public func removeCredentials(of container: ContainerID) async throws {
         try await queue.write { [self] database in
             for table in Self.tables {
@@ -23,8 +24,8 @@ extension Accounts {
         }
     }
 
-    /// Hands the API tokens, server keys and sign-in sessions of a container on to the name that it was given. A key keeps the ID that it had.
-    /// - Throws: an error of the file.
+    /// Moves the API tokens, server keys and sign-in sessions of a renamed container. Keys keep their IDs.
+    /// - Throws: a file error.
     public func moveCredentials(of container: ContainerID, to name: ContainerID) async throws {
         if name == container { return }
         try await queue.write { [self] database in

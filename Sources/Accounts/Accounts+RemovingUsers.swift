@@ -5,16 +5,16 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Most users that were removed and are remembered, so that nobody new takes over what they left.
+    /// Maximum number of removed users that are remembered, so that new users don't get their data.
     static let removedLimit = 100_000
 
-    /// Removes a user: name and e-mail address, and the sign-in sessions with their tokens, which end at once. The place is free for somebody else.
+    /// Removes a user with name and e-mail address, and ends the user's sessions. This makes room for another user.
     ///
-    /// The user's data stay in the containers under the user record name. A sign-in never gives that name to anybody again; an administrator
-    /// brings the user back by naming the handle.
-    /// - Returns: the user, and how many sessions that were in force ended.
-    /// - Throws: `RecordError` NOT_FOUND when there is no such user; BAD_REQUEST for the developer, who is always there, for the user of a server key
-    ///   that is in force, and when ``removedLimit`` users were removed; an error of the file.
+    /// The user's data stay in the containers under the user record name. Sign-ins can't use that name again; an
+    /// administrator restores the user by naming the handle.
+    /// - Returns: the user, and the number of valid sessions that ended.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such user; BAD_REQUEST for the developer, for the user of a
+    ///   valid server key, and if ``removedLimit`` users were removed; a file error.
     public func removeUser(_ userRecordName: Name) async throws -> (user: User, endedSessions: Int) {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
@@ -46,7 +46,7 @@ extension Accounts {
         known.withLock { $0.removed.contains(userRecordName) }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST for a user who has to stay.
+    /// - Throws: `RecordError` BAD_REQUEST if the user can't be removed.
     public func checkRemovable(_ user: User) throws(Records.RecordError) {
         guard user.handle != User.developerHandle else {
             throw Records.RecordError(.badRequest, "The user 'developer' can't be removed: requests that name nobody speak for this one")

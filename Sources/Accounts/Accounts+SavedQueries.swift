@@ -4,14 +4,14 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// The saved queries of a container, by name.
+    /// The saved queries of a container, ordered by name.
     public func savedQueries(of container: ContainerID) -> [SavedQuery] {
         saved.withLock { $0[container] ?? [] }
     }
 
-    /// Saves a query; one of the same name in its container is replaced.
-    /// - Throws: `RecordError` BAD_REQUEST when the name or the question is too long, or the container has too many saved queries; an error of
-    ///   the file.
+    /// Saves a query, replacing one with the same name in the container.
+    /// - Throws: `RecordError` BAD_REQUEST if the name or the query is too long, or the container has too many saved
+    ///   queries; a file error.
     public func save(_ query: SavedQuery) async throws {
         guard !query.name.isEmpty, query.name.utf8.count <= SavedQuery.nameLimit else {
             throw RecordError(.badRequest, "The name of a saved query has 1 to \(SavedQuery.nameLimit) bytes")
@@ -38,8 +38,8 @@ extension Accounts {
         }
     }
 
-    /// Removes a saved query. Nothing happens when there is none of the name.
-    /// - Throws: an error of the file.
+    /// Removes a saved query, if it exists.
+    /// - Throws: a file error.
     public func removeSavedQuery(_ name: String, of container: ContainerID) async throws {
         try await queue.write { database in
             try database.execute(
@@ -48,8 +48,9 @@ extension Accounts {
         saved.withLock { $0[container]?.removeAll { Name($0.name) == Name(name) } }
     }
 
-    /// Removes all saved queries of a container that was deleted, so that one of the same name begins without.
-    /// - Throws: an error of the file.
+    /// Removes all saved queries of a deleted container, so that a new container with the same name does not inherit
+    /// them.
+    /// - Throws: a file error.
     public func removeSavedQueries(of container: ContainerID) async throws {
         try await queue.write { database in
             try database.execute(sql: "DELETE FROM savedQuery WHERE container = ?", arguments: [container.description])
@@ -57,8 +58,8 @@ extension Accounts {
         saved.withLock { $0[container] = nil }
     }
 
-    /// Hands the saved queries of a container on to the name that it was given. One of the same name that is there already is replaced.
-    /// - Throws: an error of the file.
+    /// Moves the saved queries of a renamed container. They replace queries with the same names.
+    /// - Throws: a file error.
     public func moveSavedQueries(of container: ContainerID, to name: ContainerID) async throws {
         if name == container { return }
         try await queue.write { database in
@@ -80,7 +81,7 @@ extension Accounts {
         queries.sorted { Name($0.name) < Name($1.name) }
     }
 
-    /// What the file holds. What can't be read any more is left out.
+    /// Reads the saved queries from the file, skipping unreadable ones.
     static func savedQueries(in database: Database) throws -> [ContainerID: [SavedQuery]] {
         let queries = try Row.fetchAll(database, sql: "SELECT container, name, scope, zone, question FROM savedQuery").compactMap { row -> SavedQuery? in
             guard let container = ContainerID(try row.value("container") as String), let scope = DatabaseScope(rawValue: try row.value("scope")) else { return nil }

@@ -6,11 +6,12 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Registers the public half of a key that signs requests. One that is registered there already is handed back as it is.
+    /// Registers the public key of a server-to-server key. If it is registered already, the existing one is returned.
     /// - Parameters:
-    ///   - pem: the key as `openssl ec -pubout` writes it: P-256 (prime256v1), in PEM.
-    ///   - name: the name for people, ``nameLimit`` bytes at most; empty for one from the key.
-    /// - Throws: `RecordError` BAD_REQUEST that says what the text is instead, when the key was revoked there, or when there are too many.
+    /// - pem: a P-256 (prime256v1) key in PEM, as written by `openssl ec -pubout`.
+    /// - name: the name for display, at most ``nameLimit`` bytes; if empty, a name is derived from the key.
+    /// - Throws: `RecordError` BAD_REQUEST if the text is not such a key, the key was revoked there, or there are too
+    ///   many keys.
     public func registerServerKey(
         pem: String, named name: String, container: ContainerID, environment: Records.Environment
     ) async throws -> ServerKey {
@@ -49,18 +50,18 @@ extension Accounts {
         }
     }
 
-    /// All server keys, the newest first, those too that were revoked.
+    /// All server keys including revoked ones, newest first.
     public func serverKeys() -> [ServerKey] {
         credentials.withLock { Array($0.keys.values) }.sorted { ($0.made, $0.keyID) > ($1.made, $1.keyID) }
     }
 
-    /// The key of an id, also one that was revoked.
+    /// The key with an ID, even if it is revoked.
     public func serverKey(_ keyID: String) -> ServerKey? {
         credentials.withLock { $0.keys[keyID.lowercased()] }
     }
 
-    /// Ends a key for good. One that was revoked before stays as it is.
-    /// - Throws: `RecordError` NOT_FOUND when there is none of the id.
+    /// Revokes a key permanently. A revoked key stays unchanged.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such key.
     public func revokeServerKey(_ keyID: String) async throws -> ServerKey {
         let (keyID, now) = (keyID.lowercased(), Timestamp(Date()))
         return try await queue.write { [self] database in
@@ -77,7 +78,8 @@ extension Accounts {
 }
 
 extension ServerKey {
-    /// - Parameter keys: those that there are. One of a container that was given another name keeps its ID, and the next of the old name gets another.
+    /// - Parameter keys: existing keys. A key of a renamed container keeps its ID, so a new key for the old name gets
+    ///   another one.
     static func keyID(
         of key: P256.Signing.PublicKey, container: ContainerID, environment: Records.Environment, besides keys: [String: ServerKey]
     ) -> String {

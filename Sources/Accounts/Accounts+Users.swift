@@ -5,7 +5,7 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Longest e-mail address, in UTF-8 bytes.
+    /// Maximum length of an e-mail address in UTF-8 bytes.
     public static let emailAddressLimit = 254
 
     /// All users: the developer first, then by handle.
@@ -13,50 +13,53 @@ extension Accounts {
         known.withLock { $0.all }
     }
 
-    /// How many users there are.
+    /// Number of users.
     public var userCount: Int { known.withLock { $0.count } }
 
-    /// The users who asked for something last, the latest first; then those who were made last. Server-to-server keys are none of them.
+    /// The users with the most recent requests, latest first, followed by the most recently created ones. Excludes
+    /// users of server-to-server keys.
     public func recentUsers(_ limit: Int) -> [User] {
         known.withLock { $0.recent(limit) }
     }
 
-    /// When a user last asked for something, to some minutes; `nil` when that was never, or before it was noted.
+    /// Time of a user's latest request, accurate to some minutes; `nil` if there is none on record.
     public func lastSeen(_ userRecordName: Name) -> Timestamp? {
         known.withLock { $0.lastSeen(userRecordName) }
     }
 
-    /// The user of a record name, `nil` when nobody goes by it.
+    /// The user with a record name; `nil` if there is none.
     public func user(recordName: Name) -> User? {
         known.withLock { $0.user(recordName: recordName) }
     }
 
-    /// The user of a handle, `nil` when nobody goes by it.
+    /// The user with a handle; `nil` if there is none.
     public func user(handle: String) -> User? {
         known.withLock { $0[Name(handle)] }
     }
 
-    /// The user of an e-mail address, whatever the case of its letters; `nil` when nobody has it.
+    /// The user with an e-mail address, ignoring case; `nil` if there is none.
     public func user(emailAddress: String) -> User? {
         known.withLock { $0.user(emailAddress: emailAddress) }
     }
 
-    /// Whether a user record name is a server-to-server key's, and so no person's: nobody signs in as one, and nobody finds one.
+    /// True if the user record name belongs to a server-to-server key. Such users are not people: they can't sign in
+    /// or be looked up.
     public func isServerKey(_ userRecordName: Name) -> Bool {
         known.withLock { $0.user(recordName: userRecordName)?.isServerKey ?? false }
     }
 
-    /// Makes a user with a name and, perhaps, an e-mail address. The handle, and with it the user record name, comes from the address, or else
-    /// from the name; where that one is taken, or was a removed user's, it gets a number.
-    /// - Parameter signIn: the sign-in that wants somebody new; `nil` for whoever administers the server.
-    /// - Throws: `RecordError` BAD_REQUEST when the name is empty or too long, the address is none, or there are as many users as there may be;
-    ///   EXISTS when somebody has the address; THROTTLED when too many were made from the sign-in's address, or with its API token.
+    /// Creates a user. The handle, and thus the user record name, is derived from the e-mail address or else from the
+    /// name. If the handle is taken or belonged to a removed user, a number is appended.
+    /// - Parameter signIn: the sign-in that requests the user; `nil` for an administrator.
+    /// - Throws: `RecordError` BAD_REQUEST if the name is empty or too long, the address is invalid, or there are too
+    ///   many users; EXISTS if the address is in use; THROTTLED if too many users were created from the sign-in's
+    ///   address or with its API token.
     public func makeUser(displayName: String, emailAddress: String?, for signIn: UserSignIn? = nil) async throws -> User {
         let displayName = displayName.trimmingSpaces
         guard !displayName.isEmpty else { throw RecordError(.badRequest, "A user has a name: 'displayName' is empty") }
         try Self.checkName(displayName, of: "user")
         let emailAddress = try emailAddress.map(\.trimmingSpaces).flatMap { $0.isEmpty ? nil : $0 }.map(Self.checkedEmailAddress)
-        // The place is taken before the file is written, so that two who come at once don't get the same one.
+        // The place is reserved before the file is written, so that concurrent calls don't get the same handle.
         let user = try known.withLock { users in
             if let emailAddress, let other = users.user(emailAddress: emailAddress) {
                 throw RecordError(.exists, "The user '\(other.handle)' has the e-mail address \(emailAddress) already")
@@ -78,10 +81,12 @@ extension Accounts {
         return user
     }
 
-    /// The user of a handle or a user record name, who is made when there is none yet, and is in the file when this returns.
-    /// - Parameter signIn: the sign-in that names the user; `nil` for whoever administers the server, who brings back users that were removed.
-    /// - Throws: `RecordError` BAD_REQUEST when the handle can't be one, was a removed user's, or there are as many users as there may be; THROTTLED
-    ///   when too many were made from the sign-in's address, or with its API token; an error of the file.
+    /// The user with a handle or user record name, created if necessary. The user is in the file when this returns.
+    /// - Parameter signIn: the sign-in that names the user; `nil` for an administrator, which restores a removed
+    ///   user.
+    /// - Throws: `RecordError` BAD_REQUEST if the handle is invalid, belonged to a removed user, or there are too
+    ///   many users; THROTTLED if too many users were created from the sign-in's address or with its API token; a
+    ///   file error.
     public func existingOrNewUser(named handle: String, for signIn: UserSignIn? = nil) async throws -> User {
         try await existingOrNewUser(named: handle, for: signIn, isServerKey: false)
     }
@@ -101,32 +106,33 @@ extension Accounts {
         return user
     }
 
-    /// The user whom a request names. Somebody new is in memory at once and in the file some seconds later: a request never waits for the disk, nor
-    /// fails with it. Handle and record name belong together everywhere, so what is lost with a server that is killed is the name in lists.
+    /// The user named in a request. A new user is added in memory at once and written some seconds later, so that
+    /// requests neither wait for the disk nor fail because of it. The record name is derived from the handle, so a
+    /// crash loses only the list entry.
     func user(named handle: String, now: Timestamp) throws -> User {
         let (user, replaced) = try place(of: handle, for: nil, isServerKey: false)
         saw(user.userRecordName, at: now, isNew: replaced != nil)
         return user
     }
 
-    /// Notes that a user asked for something.
+    /// Records that a user made a request.
     func saw(_ userRecordName: Name, at now: Timestamp, isNew: Bool = false) {
         if known.withLock({ $0.see(userRecordName, at: now) }) || isNew { noteUse(.user(userRecordName)) }
     }
 
-    /// Writes a user who is in memory alone until now.
+    /// Writes a user who exists only in memory.
     func writeIfNew(_ user: User) async throws {
         if credentials.withLock({ $0.unwritten.contains(.user(user.userRecordName)) }) { try await writeUses() }
     }
 
-    /// In whose place somebody new came.
+    /// What a newly added user replaced.
     private enum Replaced {
         case nobody
         case user(User)
     }
 
-    /// Finds a user, or takes the place in memory for somebody new.
-    /// - Returns: `replaced` for somebody new, who is to be written.
+    /// Finds a user or adds a new one in memory.
+    /// - Returns: the user, and `replaced` if the user is new and must be written.
     private func place(of handle: String, for signIn: UserSignIn?, isServerKey: Bool) throws -> (user: User, replaced: Replaced?) {
         try known.withLock { users in
             if let user = users[Name(handle)] { return (user, nil) }
@@ -139,7 +145,7 @@ extension Accounts {
             guard signIn == nil || !users.removed.contains(user.userRecordName) else {
                 throw RecordError(.badRequest, "The user '\(handle)' was removed by whoever administers the server; choose another name")
             }
-            // A handle may come to mean a user who was known by record name alone: then that user gets the handle.
+            // A handle may belong to a user known so far only by record name, who then gets the handle.
             let nameless = users.user(recordName: user.userRecordName)
             if nameless == nil { try checkRoom(users, for: signIn) }
             users.insert(user)
@@ -171,7 +177,7 @@ extension Accounts {
         return KnownUsers(users, seen: seen, removed: Set(removed))
     }
 
-    /// Writes a user, who is none of the removed from then on.
+    /// Writes a user and removes the name from the removed users.
     static func write(_ user: User, seen: Timestamp?, _ database: Database) throws {
         try database.execute(sql: "DELETE FROM removedUser WHERE userRecordName = ?", arguments: [user.userRecordName.string])
         try database.execute(
@@ -186,7 +192,7 @@ extension Accounts {
             ])
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when there is no room for one more, THROTTLED when a sign-in has to wait.
+    /// - Throws: `RecordError` BAD_REQUEST if there is no room for another user, THROTTLED if the sign-in must wait.
     private func checkRoom(_ users: KnownUsers, for signIn: UserSignIn?) throws {
         guard users.count < User.countLimit else {
             throw RecordError(
@@ -196,7 +202,7 @@ extension Accounts {
         try userAdmission.withLock { try $0.admit(signIn, among: users, at: .now) }
     }
 
-    /// A handle that nobody has: with a small number behind it or, where those are taken, with one that is found at once.
+    /// An unused handle, with a small number appended if necessary, or a larger one if those are taken.
     private static func freeHandle(_ start: String, _ users: KnownUsers) -> String {
         func isFree(_ handle: String) -> Bool {
             let recordName = User.recordName(ofHandle: handle)
@@ -213,7 +219,7 @@ extension Accounts {
 
     // MARK: What names may be
 
-    /// - Throws: `RecordError` BAD_REQUEST unless a name is short and of one line.
+    /// - Throws: `RecordError` BAD_REQUEST unless the name is short and has one line.
     static func checkName(_ name: String, of what: String) throws {
         guard name.utf8.count <= nameLimit else {
             throw RecordError(.badRequest, "The name of the \(what) is longer than \(nameLimit) bytes; pick a shorter one")
@@ -223,7 +229,7 @@ extension Accounts {
         }
     }
 
-    /// Not every address that a mail server would take, but nothing that is none.
+    /// Accepts only plausible addresses. Some unusual but valid ones are refused.
     private static func checkedEmailAddress(_ address: String) throws -> String {
         let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         let isPlain = address.unicodeScalars.allSatisfy { scalar in
@@ -237,7 +243,7 @@ extension Accounts {
 }
 
 extension String {
-    /// Without the spaces and line ends around it.
+    /// The text without surrounding white space.
     var trimmingSpaces: String {
         let scalars = unicodeScalars
         guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),

@@ -3,10 +3,10 @@ internal import Records
 internal import Synchronization
 
 extension Accounts {
-    /// How long a use waits for others to be written with it.
+    /// Time during which uses are collected before they are written.
     private static let delay = Duration.seconds(5)
 
-    /// Sees to it that a use is in the file some seconds later.
+    /// Schedules writing a use to the file some seconds later.
     func noteUse(_ use: Credentials.Use) {
         guard credentials.withLock({ $0.note(use) }) else { return }
         Task.detached(priority: .utility) { [weak self] in
@@ -19,9 +19,8 @@ extension Accounts {
         }
     }
 
-    /// Writes who is new, and when users, tokens, keys and sessions were last used, as far as it is not in the file yet. Whoever ends a server calls
-    /// this.
-    /// - Throws: an error of the file. Then the uses are tried again with the next ones.
+    /// Writes new users and the times of last uses that are not in the file yet. Call it before the server stops.
+    /// - Throws: a file error. The uses are then written with the next ones.
     public func writeUses() async throws {
         let isWork = credentials.withLock { credentials in
             if credentials.unwritten.isEmpty { credentials.isWriting = false }
@@ -31,7 +30,7 @@ extension Accounts {
         let taken = Mutex<Set<Credentials.Use>>([])
         do {
             try await queue.write { [self] database in
-                // Taken here, where nobody is removed or revoked meanwhile.
+                // Taken inside the transaction, where nothing is removed or revoked concurrently.
                 let uses = credentials.withLock { credentials in
                     credentials.isWriting = false
                     defer { credentials.unwritten = [] }
@@ -44,7 +43,7 @@ extension Accounts {
             taken.withLock { uses in
                 credentials.withLock { credentials in
                     credentials.unwritten.formUnion(uses)
-                    // Where the transaction could not even begin, nobody has done this yet: the next use would wait for nobody.
+                    // If the transaction could not begin, this flag is still set and would prevent further writes.
                     credentials.isWriting = false
                 }
             }

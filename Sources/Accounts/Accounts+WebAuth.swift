@@ -5,20 +5,20 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Sessions that ended longer ago are forgotten: 30 days, in milliseconds.
+    /// Time in milliseconds for which ended sessions are remembered: 30 days.
     private static let rememberedFor: Int64 = 30 * 86_400_000
-    /// Most sessions that are remembered, and most of a user; the one that was quiet for longest goes first.
+    /// Maximum number of sessions in total and per user. The least recently used ones are dropped first.
     static let sessionLimit = 10_000
     static let sessionLimitOfUser = 200
 
     /// Signs a user in.
     /// - Parameters:
-    ///   - user: who, by user record name.
-    ///   - request: to what.
-    ///   - keepSignedIn: whether the tokens are good for two weeks, and not for half an hour.
-    /// - Returns: the session, and its first token.
-    /// - Throws: `RecordError` NOT_FOUND when there is no such user, or it is a server-to-server key's, BAD_REQUEST when the request's API token is not in force any more; an error
-    ///   of the file.
+    /// - user: the user record name.
+    /// - request: the container, environment and API token to sign in for.
+    /// - keepSignedIn: `true` for tokens that are valid for two weeks instead of half an hour.
+    /// - Returns: the session and its first token.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such user or it belongs to a server-to-server key,
+    ///   BAD_REQUEST if the request's API token is no longer valid; a file error.
     public func signIn(
         _ user: Name, with request: SignInRequest, keepSignedIn: Bool, now: Date
     ) async throws -> (session: WebAuthSession, token: String) {
@@ -58,7 +58,8 @@ extension Accounts {
         return (session, WebAuthToken(session: session.id, issue: now.milliseconds).text(webAuthSeal))
     }
 
-    /// The sessions that make room for one of a user: those that ended long ago, and where there are too many the quietest.
+    /// The sessions to drop before adding one of a user: long ended ones, and the least recently used ones if there
+    /// are too many.
     private static func forgettable(_ sessions: [String: WebAuthSession], for user: Name, now: Timestamp) -> [String] {
         func isOver(_ session: WebAuthSession) -> Bool {
             min(session.revoked ?? session.expires, session.expires).milliseconds.addingSaturated(rememberedFor) < now.milliseconds
@@ -73,11 +74,12 @@ extension Accounts {
         return Array(gone)
     }
 
-    /// What a web auth token is worth at a place. A good one counts as used: those before it are good for ``WebAuthSession/grace`` more seconds.
+    /// Validates a web auth token for a container and environment. A valid token counts as used: older tokens of its
+    /// session stay valid for ``WebAuthSession/grace`` more seconds.
     public func webAuth(_ token: String, container: ContainerID, environment: Records.Environment, now: Date) -> WebAuthVerdict {
         guard let token = WebAuthToken(token, webAuthSeal) else { return .unknown }
         let now = Timestamp(now)
-        // Somebody may have signed in as a user whom a key was given later.
+        // The session may be older than a server key that got the same user.
         if let session = credentials.withLock({ $0.sessions[token.session] }), isServerKey(session.user) { return .revoked(session) }
         let verdict = credentials.withLock { credentials -> WebAuthVerdict in
             guard let session = credentials.sessions[token.session] else { return .unknown }
@@ -101,18 +103,18 @@ extension Accounts {
         return verdict
     }
 
-    /// A new token of a session, for the answer to a request with an older one.
+    /// A new token of a session, for the response to a request with an older one.
     public func nextToken(of session: WebAuthSession, now: Date) -> String {
         WebAuthToken(session: session.id, issue: Timestamp(now).milliseconds).text(webAuthSeal)
     }
 
-    /// All sessions that are remembered, the newest first, those too that are over.
+    /// All remembered sessions including ended ones, newest first.
     public func webAuthSessions() -> [WebAuthSession] {
         credentials.withLock { Array($0.sessions.values) }.sorted { ($0.made, $0.id) > ($1.made, $1.id) }
     }
 
-    /// Ends a session for good, and with it all its tokens. One that was revoked before stays as it is.
-    /// - Throws: `RecordError` NOT_FOUND when there is none of the id.
+    /// Revokes a session and all its tokens permanently. A revoked session stays unchanged.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such session.
     public func revokeWebAuthSession(_ id: String) async throws -> WebAuthSession {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
@@ -127,9 +129,9 @@ extension Accounts {
         }
     }
 
-    /// Counts what comes to the sign-in page, where nobody needs credentials.
-    /// - Parameter peer: the address that it comes from.
-    /// - Throws: `RecordError` THROTTLED with the time to wait when too many came from there.
+    /// Limits the rate of requests to the sign-in page, which needs no credentials.
+    /// - Parameter peer: address of the client.
+    /// - Throws: `RecordError` THROTTLED with the time to wait if there were too many requests.
     public func admitSignIn(from peer: String) throws(Records.RecordError) {
         try admitSignIn(from: peer, at: .now)
     }
@@ -141,12 +143,12 @@ extension Accounts {
 
     // MARK: Tickets
 
-    /// What a `redirectURL` carries for a sign-in: sealed, and good for ``SignInRequest/life`` seconds.
+    /// The sealed ticket for a sign-in, carried in a `redirectURL`. Valid for ``SignInRequest/life`` seconds.
     public func signInTicket(for request: SignInRequest, now: Date) -> String {
         SignInTicket(request, issue: Timestamp(now).milliseconds).text(ticketSeal)
     }
 
-    /// The request of a ticket; `nil` when it is none of this server's, or too old.
+    /// The request in a ticket; `nil` if the ticket is invalid or expired.
     public func signInRequest(ticket: String, now: Date) -> SignInRequest? {
         guard let ticket = SignInTicket(ticket, ticketSeal) else { return nil }
         let now = Timestamp(now).milliseconds

@@ -4,36 +4,36 @@ internal import JSON
 public import Records
 internal import Synchronization
 
-/// Who there is, and by what they are known: users, API tokens, server-to-server keys, sign-in sessions and the administrator of a Skylight,
-/// kept in a small SQLite file of their own or, without a file, in memory. Beside them it keeps the queries that people saved.
+/// Users, API tokens, server-to-server keys, sign-in sessions, the administrator's password and saved queries, kept
+/// in a separate SQLite file or only in memory.
 ///
-/// Everything is held in memory, so that finding out who asks never waits for the disk. The file holds no secret in the clear but the key with
-/// which web auth tokens are sealed; only the owner may read it.
+/// Everything is held in memory, so that authentication never waits for the disk. The only secret stored in plain
+/// text is the key that seals web auth tokens. Only the owner can read the file.
 public final class Accounts: Sendable {
-    /// Longest name of a user, a token or a key, in UTF-8 bytes.
+    /// Maximum length of the name of a user, token or key in UTF-8 bytes.
     public static let nameLimit = 255
 
     let queue: DatabaseQueue
     let known: Mutex<KnownUsers>
-    /// The saved queries of each container.
+    /// Saved queries by container.
     let saved: Mutex<[ContainerID: [SavedQuery]]>
     let credentials: Mutex<Credentials>
     let administration: Mutex<Administration>
     let signatures = Mutex(SignatureMemory())
-    /// Sign-ins by the place that they come from: some at once, and one more each second.
+    /// Rate limit for sign-ins per address: 30 at once, then one per second.
     let signIns = Mutex(Budget<String>(atOnce: 30, interval: .seconds(1), keyLimit: 4096))
     let userAdmission = Mutex(UserAdmission())
-    /// Told why uses could not be written.
+    /// Called if uses could not be written.
     let report = Mutex<@Sendable (any Error) -> Void>({ _ in })
     let webAuthSeal: Seal
     let ticketSeal: Seal
     let passwordHashing = PasswordHashing()
-    /// Waits for a password's turn to be looked at.
+    /// Waits until it is a password's turn.
     let pause: @Sendable (Duration) async throws -> Void
 
-    /// Opens the file, and makes it when there is none. The developer exists from the start.
-    /// - Parameter file: where accounts are kept; `nil` keeps nothing beyond this process.
-    /// - Throws: ``UnreadableAccounts``, an error of the file system or of SQLite.
+    /// Opens the file and creates it if necessary. The developer exists from the start.
+    /// - Parameter file: the accounts file; `nil` keeps accounts in memory only.
+    /// - Throws: ``UnreadableAccounts``, or an error of the file system or SQLite.
     public convenience init(file: URL?) throws {
         try self.init(file: file) { try await Task.sleep(for: $0) }
     }
@@ -56,7 +56,7 @@ public final class Accounts: Sendable {
         } catch {
             throw UnreadableAccounts(error)
         }
-        // Existing values are read without a write, so that a server starts on a full disk.
+        // Existing values are read without writing, so that the server starts on a full disk.
         let developer = users[Name(User.developerHandle)] ?? User(handle: User.developerHandle)
         if users[Name(User.developerHandle)] == nil { try queue.write { try Self.write(developer, seen: nil, $0) } }
         let secret = try queue.read { try Self.sealingSecret(in: $0) } ?? queue.write { try Self.newSealingSecret(in: $0) }
@@ -69,24 +69,25 @@ public final class Accounts: Sendable {
         known.withLock { $0.insert(developer) }
     }
 
-    /// Names whoever is to be told that uses could not be written, such as the server's log.
+    /// Sets the function that is called if uses could not be written, for example to log the error.
     public func onUnwrittenUses(_ report: @escaping @Sendable (any Error) -> Void) {
         self.report.withLock { $0 = report }
     }
 
-    /// Makes the file readable by its owner alone, before anything is in it. SQLite gives the files beside it the same rights.
+    /// Makes the file readable only by its owner before it has any contents. SQLite creates its other files with the
+    /// same permissions.
     private static func protect(_ file: URL) throws {
         let path = file.path(percentEncoded: false)
         let owner: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
         if FileManager.default.fileExists(atPath: path) {
-            // Of another's file the rights can't be changed, and it may still be read.
+            // Fails for a file of another owner, which may still be readable.
             try? FileManager.default.setAttributes(owner, ofItemAtPath: path)
         } else {
             _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: owner)
         }
     }
 
-    /// What everything is sealed with: random, made once for each file.
+    /// The random secret for sealing tokens, created once per file.
     private static func sealingSecret(in database: Database) throws -> [UInt8]? {
         try Data.fetchOne(database, sql: "SELECT value FROM secret WHERE name = 'seal'").map { Array($0) }
     }
@@ -97,13 +98,13 @@ public final class Accounts: Sendable {
         return secret
     }
 
-    /// Who a request speaks for. Nothing waits for the file: a user who is not known yet is in memory at once, and written with others some seconds
+    /// The caller of a request. Does not wait for the disk: a new user is added in memory and written some seconds
     /// later.
     /// - Parameters:
-    ///   - handle: the user's handle or user record name; `nil` or empty for the developer. A user who is not known yet is made and remembered.
-    ///   - deviceID: the device that records saved by this caller will name; `nil` when it is not known.
-    /// - Throws: `RecordError` BAD_REQUEST when the handle is longer than ``User/handleLimit``, holds control characters or is a server key's, or there
-    ///   are ``User/countLimit`` users.
+    /// - handle: the user's handle or user record name; `nil` or empty for the developer. An unknown user is created.
+    /// - deviceID: the device recorded in records saved by this caller; `nil` if unknown.
+    /// - Throws: `RecordError` BAD_REQUEST if the handle is longer than ``User/handleLimit``, contains control
+    ///   characters or belongs to a server key, or if there are ``User/countLimit`` users.
     public func caller(named handle: String?, deviceID: String?) throws -> Caller {
         let user = try user(named: handle.flatMap { $0.isEmpty ? nil : $0 } ?? User.developerHandle, now: Timestamp(Date()))
         return deviceID.map { Caller(userRecordName: user.userRecordName, deviceID: $0) } ?? Caller(userRecordName: user.userRecordName)

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The tables of the accounts file, in the order in which they came.
+/// The tables of the accounts file and their migrations, in order.
 enum AccountsMigrations {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -34,7 +34,7 @@ enum AccountsMigrations {
             try database.execute(sql: "CREATE TABLE secret (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID")
         }
         migrator.registerMigration("apiTokens") { database in
-            // Origins stand one a line. Moments are milliseconds since 1970, everywhere below.
+            // Origins are separated by line feeds. All times below are in milliseconds since 1970.
             try database.execute(
                 sql: """
                     CREATE TABLE apiToken (
@@ -68,7 +68,7 @@ enum AccountsMigrations {
                     """)
         }
         migrator.registerMigration("webAuthSessions") { database in
-            // newestIssue and newestUse: of the newest token that was used, when it was given out and when it was first used.
+            // newestIssue and newestUse: issue time and first use of the newest token used so far.
             try database.execute(
                 sql: """
                     CREATE TABLE webAuthSession (
@@ -100,7 +100,7 @@ enum AccountsMigrations {
                     """)
         }
         migrator.registerMigration("makersOfUsers") { database in
-            // maker: 'server', 'stranger', or the id of the API token that a sign-in came with.
+            // maker: 'server', 'stranger', or the id of the API token used for the sign-in.
             try database.execute(
                 sql: """
                     ALTER TABLE user ADD COLUMN made INTEGER;

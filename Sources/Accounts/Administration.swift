@@ -1,14 +1,14 @@
 internal import Crypto
 
-/// What is held in memory of the administrator.
+/// The administrator's state in memory.
 struct Administration {
     var password: AdministratorPassword?
-    /// A keyed hash of the password that was right last, so that a program that sends it with each request need not wait for scrypt each time. The
-    /// key is this process's.
+    /// A keyed hash of the last correct password, so that a program that sends it with each request does not wait for
+    /// scrypt each time. The key is known only to this process.
     var remembered: [UInt8]?
     let key = SymmetricKey(size: .bits256)
     var tries = FailedTries()
-    /// By the hashes of their tokens.
+    /// Keyed by the hashes of their tokens.
     var sessions: [[UInt8]: Session] = [:]
 
     struct Session {
@@ -25,7 +25,7 @@ struct Administration {
         Array(HMAC<SHA256>.authenticationCode(for: Array(password.utf8), using: key))
     }
 
-    /// Whether a password is the one that was right last.
+    /// True if the password equals the last correct one.
     func isRemembered(_ password: String) -> Bool {
         remembered?.isSame(as: keyedHash(password)) ?? false
     }

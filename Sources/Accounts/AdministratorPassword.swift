@@ -1,11 +1,11 @@
 internal import Foundation
 internal import GRDB
 
-/// What is kept of the administrator's password.
+/// The stored form of the administrator's password.
 struct AdministratorPassword: Sendable, Hashable {
-    /// Fewest characters that a password has, in Unicode scalars.
+    /// Minimum length in Unicode scalars.
     static let shortest = 8
-    /// Most bytes that are looked at.
+    /// Maximum length in bytes.
     static let longest = 1024
 
     let salt: [UInt8]

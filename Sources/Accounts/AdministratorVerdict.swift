@@ -1,9 +1,9 @@
-/// What came of an administrator's password.
+/// The result of checking an administrator's password.
 public enum AdministratorVerdict: Sendable, Hashable {
     case accepted
     case refused
-    /// Too many wrong ones came lately: whole seconds until the next is looked at.
+    /// Too many wrong attempts. Contains the seconds until the next attempt is checked.
     case tooMany(retryAfter: Int)
-    /// There is no password that could be right.
+    /// No password is set.
     case notSet
 }

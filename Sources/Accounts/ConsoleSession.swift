@@ -1,16 +1,16 @@
-/// An administrator who is signed in to the console. Sessions are held in memory: a new start of the server ends them.
+/// A console session of an administrator. Sessions are kept in memory and end with a restart.
 ///
-/// How long they last is measured by a clock that nobody can set.
+/// Lifetimes are measured with the monotonic clock.
 public struct ConsoleSession: Sendable, Hashable {
-    /// The time without a request after which a session ends.
+    /// Idle time after which a session ends.
     public static let life = Duration.seconds(12 * 3600)
-    /// The time after which a session ends in any case.
+    /// Time after which a session ends in any case.
     public static let longestLife = Duration.seconds(7 * 86_400)
-    /// Most sessions at a time; the one that was quiet for longest goes first.
+    /// Maximum number of sessions. The least recently used one is dropped first.
     public static let countLimit = 1000
 
-    /// The value of the cookie.
+    /// The cookie value.
     public let token: String
-    /// What every form carries, so that no other site can send one.
+    /// The token in each form that protects against cross-site request forgery.
     public let csrf: String
 }

@@ -3,18 +3,18 @@ internal import GRDB
 internal import JSON
 internal import Records
 
-/// What people and programs are let in by, as it is held in memory.
+/// Credentials of users and programs, as held in memory.
 struct Credentials {
     var tokens: [String: APIToken] = [:]
-    /// The tokens' ids by the hashes of their secrets.
+    /// Token ids by the hashes of their secrets.
     var tokenIDs: [[UInt8]: String] = [:]
-    /// The origins that tokens in force list.
+    /// Origins listed by valid tokens.
     private(set) var origins: Set<String> = []
     var keys: [String: ServerKey] = [:]
     var sessions: [String: WebAuthSession] = [:]
-    /// Which tokens of a session were used, by its id.
+    /// Token uses by session id.
     var rotations: [String: TokenRotation] = [:]
-    /// Whose last use is still to be written.
+    /// Credentials whose last use is not written yet.
     var unwritten: Set<Use> = []
     var isWriting = false
 
@@ -25,7 +25,7 @@ struct Credentials {
         case session(String)
     }
 
-    /// What the file holds. What can't be read any more is left out.
+    /// Reads the credentials from the file, skipping unreadable ones.
     init(_ database: Database) throws {
         for row in try Row.fetchAll(database, sql: "SELECT * FROM apiToken") {
             guard let token = try APIToken(row) else { continue }
@@ -50,8 +50,8 @@ struct Credentials {
         origins = Set(tokens.values.filter(\.isLive).flatMap(\.allowedOrigins))
     }
 
-    /// Notes that something is to be written.
-    /// - Returns: whether somebody must be found who writes it.
+    /// Marks a use to be written.
+    /// - Returns: `true` if the caller must schedule the write.
     mutating func note(_ use: Use) -> Bool {
         unwritten.insert(use)
         defer { isWriting = true }
@@ -60,7 +60,7 @@ struct Credentials {
 }
 
 extension Row {
-    /// Where a credential is good.
+    /// The container and environment of a credential.
     fileprivate var place: (ContainerID, Records.Environment)? {
         get throws {
             guard let container = ContainerID(try value("container") as String), let environment = Records.Environment(rawValue: try value("environment"))

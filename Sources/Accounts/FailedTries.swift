@@ -1,56 +1,58 @@
-/// Bounds how fast passwords are tried, so that nobody can try many, and nobody who tries many keeps out who knows the right one.
+/// Limits the rate of password attempts, without locking out those who know the password.
 ///
-/// Each place has a few tries at once. Then there is a line: one password a second is looked at, in the order in which they came, and only what
-/// comes to a long line is sent away. So whoever knows the password gets in after some seconds, whoever else guesses from the same address.
-/// All places together are bound in the same way: those that tried before, those that never did, each by themselves. Places that sent the right
-/// password lately wait in their own line only.
+/// Each place has a few attempts at once. Further ones queue and are checked one per second in order of arrival; only
+/// a long queue refuses attempts. So a client with the correct password gets in after some seconds, even if others
+/// guess from the same address. Two groups of places, those that tried before and those that did not, have joint
+/// limits of the same kind. Places that recently sent the correct password wait only in their own queue.
 ///
-/// A place counts as one that tried before for some minutes. The clock is one that nobody can set, and nothing of this outlives the process.
+/// A place counts as having tried before for some minutes. Uses the monotonic clock and keeps its state in memory.
 struct FailedTries {
     typealias Moment = ContinuousClock.Instant
 
-    /// Passwords of a place that are looked at without a wait.
+    /// Attempts per place that are checked without waiting.
     static let free = 5
-    /// The same of all places that tried before, and of all that did not.
+    /// Attempts per group of places that are checked without waiting.
     static let allFree = 60
-    /// The time after which one more is looked at.
+    /// Time after which one more attempt is checked.
     static let interval = Duration.seconds(1)
-    /// Longest wait in line.
+    /// Maximum time in the queue.
     static let longestWait = Duration.seconds(16)
-    /// Most places that are remembered.
+    /// Maximum number of places that are remembered.
     static let placeLimit = 1024
-    /// How long a place counts as one that tried before, and for how long as one that sent the right password.
+    /// Time for which a place counts as having tried before, and as having sent the correct password.
     private static let (memory, rightMemory) = (Duration.seconds(900), Duration.seconds(86_400))
-    /// Most places that are known to have sent the right one.
+    /// Maximum number of remembered places that sent the correct password.
     private static let rightLimit = 256
 
-    /// Who is bound together besides the places alone.
+    /// Groups with joint limits: places trying for the first time, and others.
     enum Group { case first, repeated }
 
     private var places = Budget<String>(atOnce: free, interval: interval, keyLimit: placeLimit)
     private var groups = Budget<Group>(atOnce: allFree, interval: interval, keyLimit: 2)
-    /// Comparisons with the password that was right last, which cost nothing, for places that sent it and have to wait.
+    /// Budget for fast comparisons with the last correct password, for places that sent it before and would have to
+    /// wait.
     private var comparisons = Budget<String>(atOnce: 20, interval: .milliseconds(500), keyLimit: rightLimit)
-    /// When a place last tried.
+    /// Time of the last attempt by place.
     private var tried: [String: Moment] = [:]
-    /// When the last right password came from where.
+    /// Time of the last correct password by place.
     private var right: [String: Moment] = [:]
 
-    /// Whether a password may be compared with the one that was right last before its turn comes. A wrong one takes its turn next.
+    /// True if a password may be compared with the last correct one before its turn. A wrong password then waits for
+    /// its turn.
     mutating func mayCompare(_ place: String, at now: Moment) -> Bool {
         if places.wait(of: place, at: now) == .zero { return true }
         guard isRight(place, at: now), case .after = comparisons.take(place, at: now) else { return false }
         return true
     }
 
-    /// Notes that the right password came from a place before its turn.
+    /// Records that the correct password was recognized before its turn.
     mutating func compared(_ place: String, at now: Moment) {
         right[place] = now
         if right.count > Self.rightLimit, let oldest = right.min(by: { $0.value < $1.value }) { right[oldest.key] = nil }
     }
 
-    /// Counts a try from a place, before it is looked at, so that many at a time are no way around the limit.
-    /// - Returns: when it is looked at.
+    /// Counts an attempt before it is checked, so that concurrent attempts can't exceed the limit.
+    /// - Returns: the time when it is checked.
     mutating func turn(of place: String, at now: Moment) -> Turn {
         let own = places.take(place, at: now, waiting: Self.longestWait)
         guard case .after(let wait) = own else { return own }
@@ -65,7 +67,7 @@ struct FailedTries {
         return .after(max(wait, longer))
     }
 
-    /// Takes back what was counted before a password was looked at that was right: the place begins anew.
+    /// Takes back the count after a correct password. The place starts afresh.
     mutating func succeeded(_ place: String, at now: Moment) {
         places.forget(place)
         tried[place] = nil

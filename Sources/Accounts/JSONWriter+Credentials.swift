@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-// How credentials are shown: never with what lets somebody in.
+// Writes credentials without their secrets.
 extension JSONWriter {
     public mutating func value(_ token: APIToken) {
         object { writer in
@@ -43,7 +43,7 @@ extension JSONWriter {
         }
     }
 
-    /// - Parameter lastSeen: when the user last asked for something, where that is told.
+    /// - Parameter lastSeen: time of the user's latest request, if known.
     public mutating func value(_ user: User, lastSeen: Timestamp? = nil) {
         object { writer in
             writer.member("handle", user.handle)

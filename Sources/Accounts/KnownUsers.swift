@@ -1,19 +1,19 @@
 internal import JSON
 internal import Records
 
-/// All users in memory, to be found by handle, by record name and by e-mail address.
+/// All users in memory, indexed by handle, record name and e-mail address.
 struct KnownUsers {
-    /// How much later a user is seen than before when that is worth writing, in milliseconds: ten minutes.
+    /// Minimum change of a user's last request time that is written, in milliseconds: ten minutes.
     private static let seenStep: Int64 = 600_000
 
     private var users: [Name: User] = [:]
     private var handlesByRecordName: [Name: Name] = [:]
     private var handlesByEmailAddress: [Name: Name] = [:]
-    /// In their order, until somebody comes or goes.
+    /// Sorted users; `nil` after a change.
     private var ordered: [User]?
-    /// When each last asked for something, by record name, and when that was written last.
+    /// Time of the last request by record name, and the time last written.
     private var seen: [Name: (last: Timestamp, written: Timestamp)] = [:]
-    /// The record names of users who were removed. What they left in containers stands under these names, so nobody new gets one by signing in.
+    /// Record names of removed users. Their data still exist under these names, so sign-ins can't use them.
     var removed: Set<Name> = []
 
     init(_ users: [User] = [], seen: [Name: Timestamp] = [:], removed: Set<Name> = []) {
@@ -24,7 +24,7 @@ struct KnownUsers {
 
     var count: Int { users.count }
 
-    /// The developer first, then by handle.
+    /// All users: the developer first, then by handle.
     var all: [User] {
         mutating get {
             if let ordered { return ordered }
@@ -36,15 +36,15 @@ struct KnownUsers {
         }
     }
 
-    /// How many a sign-in with an API token made, or with none.
+    /// Number of users created by a maker.
     func count(by maker: User.Maker) -> Int { users.values.count { $0.maker == maker } }
 
     // MARK: Who was here lately
 
     func lastSeen(_ recordName: Name) -> Timestamp? { seen[recordName]?.last }
 
-    /// Notes that a user asked for something.
-    /// - Returns: whether that is worth writing.
+    /// Records a user's request.
+    /// - Returns: `true` if the new time should be written.
     mutating func see(_ recordName: Name, at now: Timestamp) -> Bool {
         let before = seen[recordName]
         let isWorth = before.map { now.milliseconds.subtractingSaturated($0.written.milliseconds) >= Self.seenStep } ?? true
@@ -52,7 +52,7 @@ struct KnownUsers {
         return isWorth
     }
 
-    /// Those who asked for something last, the latest first, and then those who were made last.
+    /// The users with the most recent requests, latest first, followed by the most recently created ones.
     func recent(_ limit: Int) -> [User] {
         func rank(_ user: User) -> (Int64, Int64) {
             (seen[user.userRecordName]?.last.milliseconds ?? .min, user.made?.milliseconds ?? .min)
@@ -78,12 +78,12 @@ struct KnownUsers {
         handlesByRecordName[recordName].flatMap { users[$0] }
     }
 
-    /// Whatever the case of its letters.
+    /// The user with an e-mail address, ignoring case.
     func user(emailAddress: String) -> User? {
         handlesByEmailAddress[Self.key(emailAddress)].flatMap { users[$0] }
     }
 
-    /// Takes in a user, in place of one of the same record name.
+    /// Adds a user, replacing one with the same record name.
     mutating func insert(_ user: User) {
         if let other = self.user(recordName: user.userRecordName) { remove(other) }
         ordered = nil
@@ -101,7 +101,7 @@ struct KnownUsers {
         if let emailAddress = user.emailAddress { handlesByEmailAddress[Self.key(emailAddress)] = nil }
     }
 
-    /// Removes a user for good, and remembers the record name as one of those who were removed.
+    /// Removes a user and remembers the record name as removed.
     mutating func forget(_ user: User) {
         remove(user)
         seen[user.userRecordName] = nil

@@ -4,25 +4,26 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// Turns passwords into hashes with scrypt (RFC 7914), one at a time and on a thread of its own: each takes long, and much memory.
+/// Hashes passwords with scrypt (RFC 7914), one at a time on a separate thread, because each takes much time and
+/// memory.
 final class PasswordHashing: Sendable {
-    /// How much work a hash is.
+    /// The cost parameters of a hash.
     struct Cost: Sendable, Hashable {
         var rounds: Int
         var blockSize: Int
         var parallelism: Int
 
-        /// 32 MiB, and some tenths of a second.
+        /// 32 MiB and some tenths of a second.
         static let standard = Cost(rounds: 1 << 15, blockSize: 8, parallelism: 1)
     }
 
-    /// How many may wait: more are sent away at once.
+    /// Maximum number of waiting passwords. Further ones are refused.
     private static let waitingLimit = 8
 
     private let queue = DispatchQueue(label: "skylight.accounts.passwords", qos: .utility)
     private let waiting = Mutex(0)
 
-    /// - Returns: `nil` when too many wait already.
+    /// - Returns: `nil` if too many passwords are waiting.
     func hash(_ password: String, salt: [UInt8], cost: Cost) async throws -> [UInt8]? {
         let hasRoom = waiting.withLock { waiting in
             if waiting >= Self.waitingLimit { return false }

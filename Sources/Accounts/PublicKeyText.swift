@@ -2,13 +2,13 @@ internal import Crypto
 internal import Foundation
 internal import Records
 
-/// The text of a public key as somebody gives it.
+/// Parses the text of a public key.
 enum PublicKeyText {
     private static let limit = 16_384
     private static let howTo =
         "make a pair with 'openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem' and register what 'openssl ec -in eckey.pem -pubout' prints"
 
-    /// - Throws: `RecordError` BAD_REQUEST that says what the text is instead of a public P-256 key in PEM.
+    /// - Throws: `RecordError` BAD_REQUEST with a description of the text if it is not a public P-256 key in PEM.
     static func key(_ text: String) throws -> P256.Signing.PublicKey {
         let text = text.replacing("\r\n", with: "\n").trimmingSpaces
         guard !text.isEmpty else { throw RecordError(.badRequest, "There is no key: \(howTo)") }
@@ -33,30 +33,30 @@ enum PublicKeyText {
         case "RSA PUBLIC KEY": throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
         default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is no public key: \(howTo)")
         }
-        // What is wrong with one that can't be read is found out below, in better words.
+        // The cause of a failure is determined below, with a better message.
         if let key = try? P256.Signing.PublicKey(pemRepresentation: block(of: text, label)) { return key }
         throw RecordError(.badRequest, "\(reason(text, label)): \(howTo)")
     }
 
-    /// What stands after the first `BEGIN` whose end is there.
+    /// The label after the first `BEGIN` that has a matching end.
     private static func label(of text: String) -> String? {
         guard let start = text.range(of: "-----BEGIN "), let end = text[start.upperBound...].range(of: "-----") else { return nil }
         let label = String(text[start.upperBound..<end.lowerBound])
-        // A private key may stand behind the curve's parameters.
+        // A private key may follow the curve's parameters.
         if label == "EC PARAMETERS", text.contains("PRIVATE KEY-----") { return "EC PRIVATE KEY" }
         return text.contains("-----END \(label)-----") ? label : nil
     }
 
-    /// The block itself, without what stands around it.
+    /// The PEM block without surrounding text.
     private static func block(of text: String, _ label: String) -> String {
         guard let start = text.range(of: "-----BEGIN \(label)-----"), let end = text.range(of: "-----END \(label)-----") else { return text }
         return start.lowerBound < end.upperBound ? String(text[start.lowerBound..<end.upperBound]) : text
     }
 
-    /// Which other key stands in a `PUBLIC KEY`.
+    /// The reason why a `PUBLIC KEY` block is not a P-256 key.
     private static func reason(_ text: String, _ label: String) -> String {
         let block = block(of: text, label)
-        // Each is tried for: one that reads it says which curve the key is of.
+        // Trying other curves shows which curve the key uses.
         if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-384, and requests are signed with P-256" }
         if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-521, and requests are signed with P-256" }
         let lines = block.split(separator: "\n").dropFirst().dropLast().joined()
@@ -67,7 +67,7 @@ enum PublicKeyText {
         return "What stands in the PEM is no public key of the curve P-256 (prime256v1)"
     }
 
-    /// The object identifiers of other kinds of keys.
+    /// Object identifiers of other kinds of keys.
     private static let names: [([UInt8], String)] = [
         ([0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01], "an RSA key"),
         ([0x06, 0x03, 0x2B, 0x65, 0x70], "an Ed25519 key"),

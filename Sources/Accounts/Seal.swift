@@ -1,9 +1,10 @@
 internal import Crypto
 internal import Foundation
 
-/// Writes a few values down so that only this server can have written them: bytes, and a keyed checksum behind them. Anybody can read them.
+/// Appends a keyed checksum (HMAC) to bytes, so that only this server can have created them. The bytes are readable
+/// by anyone.
 struct Seal: Sendable {
-    /// What is sealed. Each has a key of its own, so that one never passes for another.
+    /// The kind of content. Each purpose has its own key, so that one can't be used as another.
     enum Purpose: String {
         case webAuthToken = "web auth token"
         case signInTicket = "sign-in ticket"
@@ -21,18 +22,18 @@ struct Seal: Sendable {
         content + HMAC<SHA256>.authenticationCode(for: content, using: key)
     }
 
-    /// What was sealed; `nil` when the bytes were not made with the key, or changed since.
+    /// The sealed content; `nil` if the checksum is wrong.
     func opened(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= Self.checksumCount else { return nil }
         let content = bytes.dropLast(Self.checksumCount)
-        // Takes the same time whichever byte differs.
+        // Takes constant time, whichever byte differs.
         guard HMAC<SHA256>.isValidAuthenticationCode(bytes.suffix(Self.checksumCount), authenticating: content, using: key) else { return nil }
         return Array(content)
     }
 }
 
 extension Data {
-    /// Bytes in base64 as it is written, and in no other way: without line ends, with padding, and with the unused bits at zero.
+    /// Decodes only canonical base64: without line ends, with padding, and with unused bits set to zero.
     init?(strictBase64 text: String) {
         guard let data = Data(base64Encoded: text), data.base64EncodedString().utf8.elementsEqual(text.utf8) else { return nil }
         self = data

@@ -1,18 +1,18 @@
 extension Sequence where Element == UInt8 {
-    /// Lower-case hexadecimal digits, two for each byte.
+    /// Two lowercase hexadecimal digits per byte.
     var hexadecimal: String {
         reduce(into: "") { text, byte in text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
     }
 }
 
 extension Array where Element == UInt8 {
-    /// Bytes that nobody can guess.
+    /// Cryptographically secure random bytes.
     static func random(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in .random(in: 0...255, using: &generator) }
     }
 
-    /// What hexadecimal digits stand for; `nil` when the text is anything else, or has an odd number of them.
+    /// Decodes hexadecimal digits; `nil` if the text contains other characters or an odd number of digits.
     init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap { byte -> UInt8? in
             switch byte {

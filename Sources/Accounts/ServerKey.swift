@@ -1,27 +1,27 @@
 public import JSON
 public import Records
 
-/// The public half of a key that signs requests: a server-to-server key of CloudKit Web Services.
+/// The public key of a server-to-server key of CloudKit Web Services, with which requests are signed.
 public struct ServerKey: Sendable, Hashable {
-    /// Most keys that are in force at a time.
+    /// Maximum number of valid keys.
     public static let countLimit = 200
 
-    /// 64 hexadecimal digits, as `X-Apple-CloudKit-Request-KeyID` carries them. They depend on the key and on the container and environment that
-    /// it was registered for, so a client's settings stay good when the same key is registered in another data folder. A key keeps its ID when its
-    /// container is given another name.
+    /// 64 hexadecimal digits, as in `X-Apple-CloudKit-Request-KeyID`. Derived from the key, container and
+    /// environment, so that a client's settings stay valid if the key is registered in another data folder. A key
+    /// keeps its ID if its container is renamed.
     public let keyID: String
-    /// The name for people.
+    /// The name for display.
     public let name: String
     public internal(set) var container: ContainerID
     public let environment: Environment
-    /// The key as `openssl ec -pubout` writes it.
+    /// The public key as written by `openssl ec -pubout`.
     public let publicKeyPEM: String
-    /// The user that requests signed with it speak for: one of its own.
+    /// The key's own user, who is the caller of requests signed with it.
     public let userRecordName: Name
     public let made: Timestamp
     public internal(set) var lastUsed: Timestamp?
     public internal(set) var revoked: Timestamp?
 
-    /// Whether signatures of it are accepted.
+    /// True if signatures with the key are accepted.
     public var isLive: Bool { revoked == nil }
 }

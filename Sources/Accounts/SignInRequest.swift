@@ -1,15 +1,15 @@
 public import Records
 
-/// What a user is to sign in for: what a `redirectURL` stands for.
+/// A requested sign-in, which a `redirectURL` refers to.
 public struct SignInRequest: Sendable, Hashable {
-    /// Seconds that a ticket for one is good for.
+    /// Seconds for which its ticket is valid.
     public static let life = 3600
 
     public var container: ContainerID
     public var environment: Environment
-    /// The API token of the request that needed a user; `nil` when it had none.
+    /// API token of the request that required a user; `nil` if it had none.
     public var apiTokenID: String?
-    /// The origin of the page that asked, to which the token may be posted; `nil` when it was no page.
+    /// Origin of the requesting page, to which the token may be posted; `nil` if it was not a page.
     public var origin: String?
 
     public init(container: ContainerID, environment: Environment, apiTokenID: String? = nil, origin: String? = nil) {

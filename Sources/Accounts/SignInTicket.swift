@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Records
 
-/// A ``SignInRequest`` as it is written down for a URL: sealed, in base64 with `-` and `_`.
+/// A ``SignInRequest`` encoded for a URL: sealed, in URL-safe base64.
 struct SignInTicket {
     private static let version: UInt8 = 1
     private static let limit = 4096
@@ -28,7 +28,7 @@ struct SignInTicket {
         guard let data = Data(strictBase64: String(decoding: standard, as: UTF8.self)), let content = seal.opened(Array(data)), content.count >= 9,
             content[0] == Self.version
         else { return nil }
-        // Nothing in it holds a line end: the origin was checked, and the rest can't.
+        // No part contains a line feed: the origin was validated, and the other parts can't have one.
         let lines = String(decoding: content[9...], as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines.count == 4, let container = ContainerID(lines[0]), let environment = Environment(rawValue: lines[1]) else { return nil }
         issue = content[1..<9].reduce(0) { $0 << 8 | Int64($1) }

@@ -1,20 +1,21 @@
 internal import Records
 
-/// Which of a session's tokens were used, as far as it matters: a token that was replaced stays good for a time after its successor's first use.
+/// Tracks the used tokens of a session. A replaced token stays valid for some time after the first use of its
+/// successor.
 ///
-/// Moments are milliseconds since 1970. Uses within the same second are held together, so that a busy session takes no more memory than a quiet
-/// one: a replaced token may be good for a second longer than it must be.
+/// Times are in milliseconds since 1970. Uses within the same second are merged, so that busy sessions need no more
+/// memory. A replaced token may therefore be valid up to a second longer than necessary.
 struct TokenRotation {
     private struct Use {
-        /// When the newest of the tokens was given out.
+        /// Issue time of the newest of these tokens.
         var issue: Int64
-        /// When it was first used.
+        /// Time of its first use.
         var firstUse: Int64
-        /// When the first of those held together with it was.
+        /// Time of the first use of the first token merged into this entry.
         var start: Int64
     }
 
-    /// In the order of both moments.
+    /// Ordered by both times.
     private var uses: [Use] = []
 
     init() {}
@@ -23,18 +24,18 @@ struct TokenRotation {
         uses = [Use(issue: newestIssue, firstUse: firstUse, start: firstUse)]
     }
 
-    /// What a later start of the server has to know.
+    /// The part that must survive a restart.
     var newest: (issue: Int64, firstUse: Int64)? {
         uses.last.map { ($0.issue, $0.firstUse) }
     }
 
-    /// When a token was replaced: the first use of one that is newer. `nil` when there was none.
+    /// Time when a token was replaced, which is the first use of a newer one; `nil` if there was none.
     func replaced(issue: Int64) -> Int64? {
         uses.first { $0.issue > issue }?.firstUse
     }
 
-    /// Notes the use of a token.
-    /// - Parameter grace: milliseconds for which a replaced token stays good.
+    /// Records the use of a token.
+    /// - Parameter grace: milliseconds for which a replaced token stays valid.
     mutating func used(issue: Int64, at now: Int64, grace: Int64) {
         if let last = uses.last, last.issue >= issue { return }
         if let last = uses.last, now.subtractingSaturated(last.start) < 1000 {
@@ -42,7 +43,7 @@ struct TokenRotation {
         } else {
             uses.append(Use(issue: issue, firstUse: now, start: now))
         }
-        // Of those whose time of grace is over one is enough: everything before it is dead.
+        // Of the entries past the grace period one is enough, because it invalidates all older tokens.
         while uses.count > 1, uses[1].firstUse.addingSaturated(grace) < now { uses.removeFirst() }
     }
 }

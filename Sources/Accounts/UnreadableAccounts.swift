@@ -1,9 +1,10 @@
 public import Foundation
 internal import GRDB
 
-/// The file of the accounts can't be opened or read. Without it nobody can be told from anybody else, so nothing is served.
+/// The accounts file can't be opened or read. The server does not start without it, because it could not authenticate
+/// anyone.
 public struct UnreadableAccounts: LocalizedError, CustomStringConvertible {
-    /// What is wrong, and what to do, without any value.
+    /// The problem and the remedy, without any values.
     public let description: String
     public var errorDescription: String? { description }
 
@@ -19,13 +20,13 @@ public struct UnreadableAccounts: LocalizedError, CustomStringConvertible {
     }
 }
 
-/// NULL, or a value of another kind than its column holds. The library's own `row["column"]` would end the process.
+/// A NULL or a value of the wrong type. GRDB's `row["column"]` would trap on it.
 struct DamagedAccount: Error, CustomStringConvertible {
     let description: String
 }
 
 extension Row {
-    /// A column, decoded.
+    /// Decodes a column.
     /// - Throws: ``DamagedAccount``.
     func value<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
         guard hasColumn(column) else { throw DamagedAccount(description: "the column '\(column)' is missing") }

@@ -2,37 +2,37 @@ internal import Crypto
 public import JSON
 public import Records
 
-/// Somebody who has data: a person with a private database in every container.
+/// A user, who has a private database in each container.
 public struct User: Sendable, Hashable {
-    /// The handle of the user that requests without a name belong to.
+    /// The handle of the default user, for requests that name no user.
     public static let developerHandle = "developer"
 
-    /// Most users.
+    /// Maximum number of users.
     public static let countLimit = 10_000
-    /// Longest handle, in UTF-8 bytes.
+    /// Maximum length of a handle in UTF-8 bytes.
     public static let handleLimit = 255
-    /// What the handles of server-to-server keys' users begin with; 12 hexadecimal digits follow.
+    /// Prefix of the handles of server-to-server keys' users, followed by 12 hexadecimal digits.
     static let serverKeyPrefix = "server-key-"
 
-    /// The short name by which requests and people pick the user: `developer`, `anna`.
+    /// The short name that identifies the user in requests and for people: `developer`, `anna`.
     public let handle: String
-    /// The name of the user's record, as records carry it in `created` and `modified`: `_` and 32 hexadecimal digits.
+    /// The name of the user's record, as in `created` and `modified` of records: `_` and 32 hexadecimal digits.
     public let userRecordName: Name
-    /// The name for people.
+    /// The name for display.
     public let displayName: String
-    /// By which others find the user; nobody else has the same. `nil` when the user was made without.
+    /// A unique address by which others can find the user; `nil` if there is none.
     public let emailAddress: String?
-    /// When the user was made; `nil` when that was before it was noted.
+    /// Creation time; `nil` for users created before it was recorded.
     public let made: Timestamp?
     public let maker: Maker
 
-    /// How a user came to be.
+    /// The origin of a user.
     public enum Maker: Sendable, Hashable {
-        /// By whoever administers the server, or by a request that named the user.
+        /// Created by an administrator or by a request that named the user.
         case server
-        /// By a sign-in with the API token of an id.
+        /// Created by a sign-in with an API token, identified by its id.
         case apiToken(String)
-        /// By a sign-in without one: anybody.
+        /// Created by a sign-in without an API token.
         case stranger
     }
 
@@ -47,12 +47,12 @@ public struct User: Sendable, Hashable {
         self.maker = maker
     }
 
-    /// The name but for its last word: what CloudKit calls `givenName` of the name's components.
+    /// The name without its last word; CloudKit's `givenName`.
     public var givenName: String {
         nameWords.count > 1 ? nameWords.dropLast().map { String($0) }.joined(separator: " ") : displayName
     }
 
-    /// The last word of a name that has several: what CloudKit calls `familyName`.
+    /// The last word of a name with several words; CloudKit's `familyName`.
     public var familyName: String? {
         nameWords.count > 1 ? nameWords.last.map { String($0) } : nil
     }
@@ -61,7 +61,7 @@ public struct User: Sendable, Hashable {
         displayName.unicodeScalars.split { $0.properties.isWhitespace }
     }
 
-    /// The handle that somebody new gets: what stands before the @ of the address, else the name's letters and digits.
+    /// The handle for a new user: the part of the address before the @, or else the letters and digits of the name.
     static func handle(displayName: String, emailAddress: String?) -> String {
         let text = emailAddress.flatMap { $0.unicodeScalars.split(separator: "@").first.map { String($0) } } ?? displayName
         var handle = ""
@@ -77,7 +77,7 @@ public struct User: Sendable, Hashable {
         return handle.isEmpty ? "user" : handle
     }
 
-    /// A user as the handle alone determines it.
+    /// A user derived from the handle alone.
     init(handle: String, made: Timestamp? = nil, maker: Maker = .server) {
         let isRecordName = Self.isRecordName(handle)
         self.init(
@@ -85,7 +85,8 @@ public struct User: Sendable, Hashable {
             displayName: isRecordName ? handle : handle.prefix(1).uppercased() + handle.dropFirst(), made: made, maker: maker)
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when a text can't be a handle: it is empty, longer than ``handleLimit``, or holds control characters.
+    /// - Throws: `RecordError` BAD_REQUEST if the handle is empty, longer than ``handleLimit`` or contains control
+    ///   characters.
     public static func check(handle: String) throws(RecordError) {
         guard !handle.isEmpty else { throw RecordError(.badRequest, "The user's handle is empty; give one such as 'anna'") }
         guard handle.utf8.count <= handleLimit else {
@@ -96,8 +97,8 @@ public struct User: Sendable, Hashable {
         }
     }
 
-    /// The user record name that belongs to a handle. It depends on nothing else, so the same handle means the same user in every store;
-    /// a handle that is itself a user record name stands for that user.
+    /// The user record name for a handle. Derived from the handle alone, so that a handle means the same user in each
+    /// store. A handle that is itself a user record name stands for that user.
     public static func recordName(ofHandle handle: String) -> Name {
         if isRecordName(handle) { return Name(handle) }
         let digits = SHA256.hash(data: Array(handle.utf8)).prefix(16).map { byte in
@@ -106,17 +107,17 @@ public struct User: Sendable, Hashable {
         return Name("_" + digits.joined())
     }
 
-    /// Whether the user is a server-to-server key's, and no person.
+    /// True if the user belongs to a server-to-server key.
     public var isServerKey: Bool { Self.isHandleOfServerKey(handle) }
 
-    /// Whether only the user of a server-to-server key goes by a handle.
+    /// True if the handle is reserved for users of server-to-server keys.
     static func isHandleOfServerKey(_ handle: String) -> Bool {
         let bytes = handle.utf8
         guard bytes.count == serverKeyPrefix.utf8.count + 12, bytes.starts(with: serverKeyPrefix.utf8) else { return false }
         return bytes.suffix(12).allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 
-    /// Whether a text has the form of a user record name: `_` and 32 lower-case hexadecimal digits.
+    /// True if the text has the form of a user record name: `_` and 32 lowercase hexadecimal digits.
     public static func isRecordName(_ text: String) -> Bool {
         Name(text).isUserRecordName
     }

@@ -1,23 +1,25 @@
 internal import Records
 
-/// Bounds how many users sign-ins make, so that strangers can't use up the places: by address and by API token, how fast and how many.
+/// Limits the rate and number of users created by sign-ins, per address and per API token, so that strangers can't
+/// exhaust the limit.
 ///
-/// Whoever administers the server is held to none of this: some places are left that no sign-in takes.
+/// Administrators are not limited, and some places are reserved for them.
 struct UserAdmission {
-    /// Most users that came by sign-ins without an API token, and most by sign-ins with the same one.
+    /// Maximum number of users created by sign-ins without an API token, and by sign-ins with the same one.
     static let (strangerLimit, tokenLimit) = (1000, 2500)
-    /// Users beyond which no sign-in makes one.
+    /// Number of users from which sign-ins create no more.
     static let signInLimit = 9000
 
-    /// From an address without an API token: ten, and then one every ten minutes.
+    /// Per address without an API token: ten at once, then one every ten minutes.
     private var strangers = Budget<String>(atOnce: 10, interval: .seconds(600), keyLimit: 4096)
-    /// From an address with API tokens: thirty, and then one a minute.
+    /// Per address with API tokens: thirty at once, then one per minute.
     private var places = Budget<String>(atOnce: 30, interval: .seconds(60), keyLimit: 4096)
-    /// With an API token, from wherever: a hundred, and then one every ten seconds.
+    /// Per API token: a hundred at once, then one every ten seconds.
     private var tokens = Budget<String>(atOnce: 100, interval: .seconds(10), keyLimit: APIToken.countLimit)
 
-    /// Counts a user who is to be made.
-    /// - Throws: `RecordError` BAD_REQUEST when there are too many, THROTTLED with the time to wait when they come too fast.
+    /// Counts a user to be created.
+    /// - Throws: `RecordError` BAD_REQUEST if there are too many users, THROTTLED with the time to wait if they are
+    ///   created too fast.
     mutating func admit(_ signIn: UserSignIn, among users: KnownUsers, at now: ContinuousClock.Instant) throws(RecordError) {
         let remedy = "choose one of them, or let whoever administers the server remove some"
         guard users.count < Self.signInLimit else {

@@ -1,8 +1,8 @@
-/// A sign-in that may make a user, where strangers can come: what making is bounded by (``UserAdmission``).
+/// A sign-in that may create a user. Its parts determine the limits (``UserAdmission``).
 public struct UserSignIn: Sendable, Hashable {
-    /// The API token that the app sent, by its id; `nil` when it sent none, so that anybody may have come.
+    /// Id of the app's API token; `nil` if it sent none.
     public let apiTokenID: String?
-    /// The address that it comes from.
+    /// Address of the client.
     public let peer: String
 
     public init(apiTokenID: String?, peer: String) {
@@ -16,7 +16,7 @@ public struct UserSignIn: Sendable, Hashable {
 extension User.Maker {
     private static let (serverText, strangerText) = ("server", "stranger")
 
-    /// As the file has it.
+    /// The value stored in the file.
     var text: String {
         switch self {
         case .server: Self.serverText

@@ -1,13 +1,14 @@
 internal import Foundation
 internal import Records
 
-/// Addresses that go with an API token.
+/// Validates URLs of API tokens.
 enum WebAddress {
     private static let limit = 2048
-    /// What a browser would run instead of going there, or what is no place for a token.
+    /// Schemes that a browser would execute, or that can't receive a token.
     private static let refusedSchemes: Set<String> = ["javascript", "data", "vbscript", "blob", "file", "about", "filesystem"]
 
-    /// An origin as browsers write it: small letters, and no port where it is the usual one. `nil` when the text is none.
+    /// The origin in the form used by browsers: lowercase, without a default port. `nil` if the text is not an
+    /// origin.
     static func origin(_ text: String) -> String? {
         guard text.utf8.count <= 255, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = parts.encodedHost?.lowercased(), !host.isEmpty, ["", "/"].contains(parts.percentEncodedPath), parts.query == nil,
@@ -18,7 +19,7 @@ enum WebAddress {
         return "\(scheme)://\(host)\(port)"
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when one is no origin, or there are too many.
+    /// - Throws: `RecordError` BAD_REQUEST if one of them is not an origin or there are too many.
     static func origins(_ texts: [String]) throws -> [String] {
         guard texts.count <= APIToken.originLimit else {
             throw RecordError(.badRequest, "An API token lists \(APIToken.originLimit) origins at most, and these are \(texts.count)")
@@ -36,7 +37,7 @@ enum WebAddress {
         return origins
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when it is no address that a browser can be sent to.
+    /// - Throws: `RecordError` BAD_REQUEST if a browser can't be redirected to the URL.
     static func callback(_ text: String) throws -> String {
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, text.utf8.count <= limit, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased() else {

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A web auth token as it is written down: the session, when it was given out, and four bytes that make it another one each time.
+/// An encoded web auth token: the session, the issue time and four random bytes that make it unique.
 ///
-/// Nothing of it is stored: the seal says that it is good. 53 bytes in base64 with `+`, `/` and `=`, which clients must percent-encode in a URL, as
-/// with CloudKit's.
+/// Tokens are not stored; the seal proves that they are valid. 53 bytes in base64 with `+`, `/` and `=`, which
+/// clients must percent-encode in URLs, as with CloudKit's.
 struct WebAuthToken {
     private static let version: UInt8 = 1
     private static let contentCount = 21
@@ -31,7 +31,7 @@ struct WebAuthToken {
 }
 
 extension Int64 {
-    /// The most significant byte first.
+    /// The bytes in big-endian order.
     var bigEndianBytes: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * $0)) }
     }

@@ -1,11 +1,11 @@
-/// What a web auth token turned out to be.
+/// The result of validating a web auth token.
 public enum WebAuthVerdict: Sendable, Hashable {
     case valid(WebAuthSession)
-    /// No token of this server, or one that was changed on the way.
+    /// Not a token of this server, or a modified one.
     case unknown
-    /// Too old, or replaced by a newer one long enough ago.
+    /// Too old, or replaced by a newer token whose grace period is over.
     case expired(WebAuthSession)
     case revoked(WebAuthSession)
-    /// Of another container or environment.
+    /// For another container or environment.
     case elsewhere(WebAuthSession)
 }

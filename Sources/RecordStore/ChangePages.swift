@@ -1,9 +1,8 @@
 internal import Records
 
-/// The changes of a zone, page after page: each is read when the one before was taken, so however long a feed is, one page of it is in
-/// memory.
+/// The changes of a zone, page by page. Each page is read on demand, so only one is in memory.
 ///
-/// Begins where its request says. When it throws, go on later with the `syncToken` of the last page as `since`: nothing is missed.
+/// Starts at the request's token. After an error, continue with the `syncToken` of the last page as `since`.
 public struct ChangePages: AsyncSequence, Sendable {
     public typealias Element = ZoneChangesPage
 
@@ -18,7 +17,7 @@ public struct ChangePages: AsyncSequence, Sendable {
     }
 
     public func makeAsyncIterator() -> Iterator {
-        // The signals begin before the first page is read, so that no commit falls in between.
+        // Listens before the first page is read, so that no commit is missed.
         Iterator(database: database, request: request, commits: follows ? (database as? any CommitSignalling)?.commits().makeAsyncIterator() : nil)
     }
 
@@ -35,8 +34,8 @@ public struct ChangePages: AsyncSequence, Sendable {
             self.commits = commits
         }
 
-        /// - Throws: `RecordError`, as `zoneChanges` does: ZONE_NOT_FOUND when the zone was deleted meanwhile. `CancellationError` when a playback
-        ///   is cancelled, which has not come to its end then.
+        /// - Throws: `RecordError` like `zoneChanges`: ZONE_NOT_FOUND if the zone was deleted meanwhile.
+        ///   `CancellationError` if a playback is cancelled before its end.
         public mutating func next() async throws -> ZoneChangesPage? {
             while true {
                 if !isBehind, await commits?.next() == nil { return nil }
@@ -47,7 +46,7 @@ public struct ChangePages: AsyncSequence, Sendable {
                 let page = try await database.zoneChanges(request)
                 request.since = page.syncToken
                 isBehind = page.moreComing
-                // The first page is told even when it is empty: it says where the feed stands.
+                // The first page is returned even if it is empty, because it contains the feed's current token.
                 defer { hasBegun = true }
                 if !hasBegun || !page.changes.isEmpty || commits == nil { return page }
             }
@@ -56,15 +55,17 @@ public struct ChangePages: AsyncSequence, Sendable {
 }
 
 extension RecordDatabase {
-    /// A zone's changes from the request's token to the present, and then the end. Throws `CancellationError` when the task is cancelled before.
+    /// A zone's changes from the request's token to the present. Throws `CancellationError` if the task is cancelled
+    /// before the end.
     public func playback(_ request: ZoneChangesRequest) -> ChangePages {
         ChangePages(self, request, follows: false)
     }
 }
 
 extension CommitSignalling {
-    /// A zone's changes from the request's token on, and those to come as they are committed. The first page comes at once, even when it is
-    /// empty; later ones hold changes. Ends when the task is cancelled or the engine is closed.
+    /// A zone's changes from the request's token on, followed by new ones as they are committed. The first page is
+    /// returned at once even if it is empty; later pages always have changes. Ends when the task is cancelled or the
+    /// engine is closed.
     public func follow(_ request: ZoneChangesRequest) -> ChangePages {
         ChangePages(self, request, follows: true)
     }

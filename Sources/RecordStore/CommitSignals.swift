@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells any number of listeners of each commit.
+/// Notifies any number of listeners of commits.
 public final class CommitSignals: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -12,7 +12,7 @@ public final class CommitSignals: Sendable {
 
     public init() {}
 
-    /// A stream of signals that begins now and holds one at the most.
+    /// A stream of signals from now on. It buffers at most one.
     public func listen() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number: Int? = state.withLock { state in
@@ -35,7 +35,7 @@ public final class CommitSignals: Sendable {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
     }
 
-    /// Ends all streams, and those to come.
+    /// Ends all current and future streams.
     public func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true

@@ -1,12 +1,12 @@
 public import Records
 
-/// A pull of the zones of a database.
+/// A request for the changed zones of a database.
 public struct DatabaseChangesRequest: Sendable {
-    /// `nil` asks for what exists now.
+    /// `nil` returns the zones that exist now.
     public var since: ChangeToken?
-    /// Whether a pull without a token also lists the zones that are gone, as the older `zones/changes` does.
+    /// True if a pull without a token also lists deleted zones, as the older `zones/changes` does.
     public var includesGoneZones: Bool
-    /// Zones in a page.
+    /// Maximum number of zones per page.
     public var limit: Int
 
     public init(since: ChangeToken? = nil, includesGoneZones: Bool = false, limit: Int = 200) {
@@ -16,10 +16,10 @@ public struct DatabaseChangesRequest: Sendable {
     }
 }
 
-/// Zones in the order of their latest change.
+/// Changed zones, ordered by their latest change.
 public struct DatabaseChangesPage: Sendable {
     public var changes: [ZoneChange]
-    /// Where the next pull begins.
+    /// The token for the next pull.
     public var syncToken: ChangeToken
     public var moreComing: Bool
 

@@ -3,11 +3,11 @@ public import Records
 /// A batch of saves and deletions.
 public struct ModifyRequest: Sendable {
     public var operations: [RecordOperation]
-    /// The zone of the operations that name none.
+    /// The zone for operations that name none.
     public var zoneID: ZoneID
-    /// All or nothing. Holds in custom zones only, as in CloudKit.
+    /// True to apply all operations or none. Effective only in custom zones, as in CloudKit.
     public var atomic: Bool
-    /// The uuid of the request that the batch came with, for the journal; `nil` where none is known.
+    /// UUID of the request, for the journal; `nil` if unknown.
     public var requestID: String?
 
     public init(_ operations: [RecordOperation], zoneID: ZoneID = .default, atomic: Bool = true, requestID: String? = nil) {
@@ -18,7 +18,7 @@ public struct ModifyRequest: Sendable {
     }
 }
 
-/// What became of one operation.
+/// The result of a successful operation.
 public enum ModifyOutcome: Sendable, Hashable {
     case saved(StoredRecord)
     case deleted(RecordID)

@@ -1,7 +1,7 @@
-/// How much one page may hold. A page has at least one record, whatever its size.
+/// Maximum size of a page. A page has at least one record, whatever its size.
 public struct PageLimit: Sendable, Hashable {
     public var records: Int
-    /// Bytes of fields, so that 200 large records don't make one huge page.
+    /// Maximum total size of fields in bytes, since 200 large records could be huge.
     public var bytes: Int
 
     public init(records: Int, bytes: Int = 8 << 20) {

@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// A query, where to ask it, and which page of the answer.
+/// A query, the area to search and the requested page.
 public struct QueryRequest: Sendable {
     public enum Area: Sendable, Hashable {
         case zone(ZoneID)
@@ -12,7 +12,7 @@ public struct QueryRequest: Sendable {
     public var query: Query
     public var area: Area
     public var limit: PageLimit
-    /// From the page before.
+    /// The marker of the previous page.
     public var continuationMarker: String?
     /// The fields to return; `nil` for all, empty for system fields only.
     public var desiredKeys: Set<Name>?
@@ -32,9 +32,9 @@ public struct QueryRequest: Sendable {
 /// A page of records in the total order of the query: its sorts, then the record name.
 public struct QueryPage: Sendable {
     public var records: [StoredRecord]
-    /// Leads to the next page; `nil` when nothing remains.
+    /// The marker for the next page; `nil` if no records are left.
     public var continuationMarker: String?
-    /// How it was found; `nil` for an engine that does not say.
+    /// How the query was answered; `nil` if the engine does not report it.
     public var plan: ChosenPlan?
 
     public init(records: [StoredRecord], continuationMarker: String?, plan: ChosenPlan? = nil) {

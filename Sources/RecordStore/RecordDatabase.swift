@@ -1,53 +1,55 @@
 public import JSON
 public import Records
 
-/// The one door to records: everything above it (web services, console, command line) reads and writes through this protocol,
-/// and every engine stands behind it.
+/// The storage interface: the upper layers (web services, console, command line) access records through this
+/// protocol, and each engine implements it.
 ///
-/// A handle is bound to a container, an environment, a scope and a caller. There are three ways to read: ``query(_:)``,
-/// ``fetch(_:desiredKeys:)`` and the changes (``databaseChanges(_:)``, ``zoneChanges(_:)``). Whole requests fail by throwing
-/// `RecordError`; where a request has items that can fail one by one, each has a `Result`, in the order of the request.
+/// A handle is bound to a container, an environment, a scope and a caller. There are three ways to read:
+/// ``query(_:)``, ``fetch(_:desiredKeys:)`` and the changes (``databaseChanges(_:)``, ``zoneChanges(_:)``). A request
+/// that fails as a whole throws `RecordError`. If items can fail individually, the result contains a `Result` for
+/// each item, in the order of the request.
 ///
-/// What only some engines can do stands in protocols of its own: ``SchemaEditing``, ``SchemaMeasuring``, ``QueryExplaining``,
-/// ``QueryStatisticsKeeping``, ``TokenExplaining``, ``ZoneSharing``, ``ZonePurging``, ``ReferenceTracing``, ``RecordCounting``,
-/// ``StorageMeasuring``, ``RecordListing``, ``RecordPositioning``, ``RecordJournalling``, ``ZoneSummarizing``, ``FeedOutlining``, ``CommitSignalling``. Ask with `as?`.
+/// Optional capabilities have their own protocols, to be checked with `as?`: ``SchemaEditing``, ``SchemaMeasuring``,
+/// ``QueryExplaining``, ``QueryStatisticsKeeping``, ``TokenExplaining``, ``ZoneSharing``, ``ZonePurging``,
+/// ``ReferenceTracing``, ``RecordCounting``, ``StorageMeasuring``, ``RecordListing``, ``RecordPositioning``,
+/// ``RecordJournalling``, ``ZoneSummarizing``, ``FeedOutlining``, ``CommitSignalling``.
 public protocol RecordDatabase: Sendable {
     var address: DatabaseAddress { get }
     var caller: Caller { get }
 
-    /// Saves and deletes records, all or nothing when the request is atomic and its zones can be.
+    /// Saves and deletes records. Atomic if the request is atomic and its zones support it.
     ///
-    /// What is returned as saved is on disk.
+    /// Records returned as saved are on disk.
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>]
 
-    /// One page of the records that match a query. The index rules hold.
+    /// One page of the records that match a query. The required indexes must exist.
     func query(_ request: QueryRequest) async throws -> QueryPage
 
-    /// Records by their names.
+    /// Fetches records by ID.
     /// - Parameters:
-    ///   - desiredKeys: the fields to return; `nil` for all.
-    ///   - bytesLimit: bytes of fields that all of them may have together. Records for which there is no room fail with
-    ///     ``Records/RecordError/tooManyBytes``, the first that is there excepted.
+    /// - desiredKeys: the fields to return; `nil` for all.
+    /// - bytesLimit: maximum total size of fields in bytes. Records beyond it fail with
+    ///   ``Records/RecordError/tooManyBytes``, except for the first one found.
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>]
 
     /// All zones of the database, the default zone first.
     func zones() async throws -> [Zone]
 
-    /// Zones by their identities.
+    /// Fetches zones by ID.
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>]
 
-    /// Creates and deletes zones; every operation is attempted.
+    /// Creates and deletes zones. Each operation is attempted.
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>]
 
-    /// The zones in which something happened since a token.
+    /// The zones that changed since a token.
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage
 
-    /// What happened to the records of a zone since a token: each record once, at its latest change, in the order of commits.
+    /// The changes of a zone since a token: each changed record once, at its latest change, in commit order.
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage
 }
 
 extension RecordDatabase {
-    /// Records by their names, however large they are together.
+    /// Fetches records by ID without a size limit.
     /// - Parameter desiredKeys: the fields to return; `nil` for all.
     public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
         try await fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: .max)

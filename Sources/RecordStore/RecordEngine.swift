@@ -1,13 +1,13 @@
 public import Records
 
-/// A place where containers live: this process's files, its memory, or a server elsewhere.
+/// Stores containers: in files of this process, in its memory or on another server.
 public protocol RecordEngine: Sendable {
-    /// A handle to one database. The container is made by the first save.
+    /// Opens a database. The first save creates the container.
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase
 
-    /// The containers that exist, by identifier.
+    /// Existing containers, ordered by identifier.
     func containers() async throws -> [ContainerID]
 
-    /// Ends work that is under way and lets go of files. The engine can't be used afterwards.
+    /// Stops work in progress and closes files. The engine can't be used afterwards.
     func close() async
 }

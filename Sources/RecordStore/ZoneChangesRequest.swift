@@ -1,17 +1,17 @@
 public import JSON
 public import Records
 
-/// A pull of the records of a zone.
+/// A request for the changed records of a zone.
 public struct ZoneChangesRequest: Sendable {
     public var zoneID: ZoneID
-    /// `nil` asks for what exists now.
+    /// `nil` returns the records that exist now.
     public var since: ChangeToken?
     public var limit: PageLimit
     /// The fields to return; `nil` for all, empty for system fields only.
     public var desiredKeys: Set<Name>?
-    /// The types to return; `nil` for all. Deletions are never hidden.
+    /// The types to return; `nil` for all. Deletions are always returned.
     public var desiredRecordTypes: Set<Name>?
-    /// Newest first.
+    /// True to return the newest changes first.
     public var reverse: Bool
 
     public init(
@@ -27,11 +27,11 @@ public struct ZoneChangesRequest: Sendable {
     }
 }
 
-/// A page of a zone's changes. It may be empty while more is coming.
+/// A page of a zone's changes. Can be empty although more pages follow.
 public struct ZoneChangesPage: Sendable {
     public var zoneID: ZoneID
     public var changes: [RecordChange]
-    /// Where the next page, or the next pull, begins.
+    /// The token for the next page or pull.
     public var syncToken: ChangeToken
     public var moreComing: Bool
 

@@ -1,12 +1,11 @@
-/// What a caller may do to the records of a public database. In a private database its owner may do everything,
-/// and in the shared one the permission of the share holds, whatever this says.
+/// A caller's permissions for records of a public database. In a private database the owner may do everything, and in
+/// the shared database the share's permission applies instead.
 public enum Access: Sendable, Hashable {
-    /// The owner of the data at work on it (the console, the command line, Skylight's own services):
-    /// no role is asked.
+    /// The owner of the data, as in the console, the command line and Skylight's own services. Roles are not checked.
     case unrestricted
-    /// A user or a server-to-server key: what is granted to `_world` and `_icloud`, to `_creator` for records that
-    /// this caller created, and to the custom roles that the caller's user record names.
+    /// A user or a server-to-server key. Has the grants of `_world` and `_icloud`, those of `_creator` for the
+    /// caller's own records, and those of the custom roles in the caller's user record.
     case signedIn
-    /// An API token without a user: what is granted to `_world`.
+    /// An API token without a user. Has the grants of `_world`.
     case anonymous
 }

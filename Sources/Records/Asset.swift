@@ -1,15 +1,16 @@
-/// What a record says of a file that is stored beside it.
+/// A file attached to a record, as stored in the record.
 public struct Asset: Sendable, Hashable {
-    /// A mark of the content, made by the server; clients compare it for equality at most. Skylight's is a ``FileChecksum``.
+    /// Identifies the content; set by the server. Clients should only compare it for equality. Skylight uses a
+    /// ``FileChecksum``.
     public var fileChecksum: String
     /// Bytes.
     public var size: Int64
     public var referenceChecksum: String?
     public var wrappingKey: String?
-    /// The proof of an upload, given by the client when it saves the record.
+    /// Proof of an upload, sent by the client when it saves the record.
     public var receipt: String?
-    /// What the file was called where it came from, for people and for downloads. CloudKit has no such thing: only uploads that say a name
-    /// have one.
+    /// Original file name, for display and downloads. An extension of Skylight, present only if the upload specified
+    /// a name.
     public var fileName: String?
 
     public init(

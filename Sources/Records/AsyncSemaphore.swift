@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Lets a number of tasks run some work at a time. Others wait for their turn in the order in which they came, without holding a thread.
+/// Limits the number of tasks that run concurrently. Others wait in order of arrival without blocking a thread.
 public final class AsyncSemaphore: Sendable {
     private typealias Turn = CheckedContinuation<Void, any Error>
 
@@ -15,19 +15,21 @@ public final class AsyncSemaphore: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - limit: tasks that run at a time.
-    ///   - waitingLimit: tasks that may wait. Others are refused.
-    ///   - refusal: what those are told.
+    /// - limit: maximum number of running tasks.
+    /// - waitingLimit: maximum number of waiting tasks. Further ones are refused.
+    /// - refusal: the error for refused tasks.
     public init(limit: Int, waiting waitingLimit: Int = 1000, refusal: RecordError) {
         self.waitingLimit = waitingLimit
         self.refusal = refusal
         state = Mutex(State(free: limit))
     }
 
-    /// Tasks that wait at the moment.
+    /// Current number of waiting tasks.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// - Throws: what `work` throws; the refusal when too many wait already; `CancellationError` when the task is cancelled before its turn comes.
+    /// Runs `work` when it is the task's turn.
+    /// - Throws: errors of `work`; the refusal if too many tasks are waiting; `CancellationError` if the task is
+    ///   cancelled while it waits.
     public func run<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
         try await enter()
         defer { leave() }
@@ -42,7 +44,7 @@ public final class AsyncSemaphore: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (turn: Turn) in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // A task that is cancelled from now on finds its turn in the list.
+                    // If the task is cancelled after this check, the cancellation handler finds it in the list.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if state.free > 0 {
                         state.free -= 1
@@ -62,7 +64,7 @@ public final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// Hands the place to the task that waits longest.
+    /// Passes the turn to the task that has waited longest.
     private func leave() {
         let next: Turn? = state.withLock { state in
             if state.waiting.isEmpty {

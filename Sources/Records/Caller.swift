@@ -1,11 +1,11 @@
 public import JSON
 
-/// Who is asking.
+/// The user or program that makes a request.
 public struct Caller: Sendable, Hashable {
     public var userRecordName: Name
-    /// The device that records saved by this caller name; `iCloud` when it is not known.
+    /// The device recorded in records saved by this caller; `iCloud` if unknown.
     public var deviceID: String
-    /// What the caller may do in a public database.
+    /// Permissions in a public database.
     public var access: Access
 
     public init(userRecordName: Name, deviceID: String = "iCloud", access: Access = .unrestricted) {

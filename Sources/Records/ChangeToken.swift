@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// 'I have everything up to here.' Opaque to everyone but the engine that made it.
+/// A client's position in a change feed. Opaque to everyone except the engine that issued it.
 public struct ChangeToken: Sendable, Hashable {
     public let bytes: [UInt8]
 
@@ -8,14 +8,14 @@ public struct ChangeToken: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Reads a token as requests write it. What is not base64 still makes a token: the engine will refuse it.
+    /// Reads a token from a request. Invalid base64 also produces a token, which the engine will reject.
     public init(text: String) {
         var base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         while base64.utf8.count % 4 != 0 { base64 += "=" }
         bytes = Data(base64Encoded: base64).map { [UInt8]($0) } ?? []
     }
 
-    /// Base64 in the URL-safe alphabet without padding, so that it survives URLs, forms and shells.
+    /// URL-safe base64 without padding, which needs no escaping in URLs, forms and shells.
     public var text: String {
         Data(bytes).base64EncodedString()
             .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")

@@ -22,7 +22,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
     case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
     case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
 
-    /// The comparator that this one denies, `nil` for those that affirm.
+    /// The comparator that this one negates; `nil` for positive ones.
     public var denied: Comparator? {
         switch self {
         case .notEquals: .equals
@@ -36,7 +36,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the filter's value is a list of candidates.
+    /// True if the filter's value is a list of candidates.
     public var takesList: Bool {
         switch self {
         case .in, .notIn, .listContainsAny, .listContainsAll, .notListContainsAny, .notListContainsAll: true
@@ -44,7 +44,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the comparator looks into a list field.
+    /// True if the comparator examines the elements of a list field.
     public var comparesList: Bool {
         switch denied ?? self {
         case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith: true
@@ -52,7 +52,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the comparator asks for an interval of values.
+    /// True if the comparator selects a range of values.
     public var isRange: Bool {
         switch denied ?? self {
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith: true
@@ -60,7 +60,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The indexes any one of which allows the comparator.
+    /// The possible indexes for the comparator. Any one of them is sufficient.
     public var requiredIndexes: Indexes {
         switch denied ?? self {
         case .containsAllTokens, .containsAnyTokens: .searchable

@@ -1,10 +1,10 @@
-/// An index that answers a filter on one field and an order by another in one go.
+/// An index that serves a filter on one field and a sort by another at the same time.
 ///
-/// CloudKit has none: it is Skylight's own, is never exported to a schema file, and no query needs one.
+/// An extension of Skylight. It is never exported to a schema file, and no query requires it.
 public struct CompositeIndex: Sendable, Hashable {
-    /// The field that a query compares with EQUALS.
+    /// The field compared with EQUALS.
     public var filter: FieldKey
-    /// The field that the query's first sort orders by, in either direction.
+    /// The field of the query's first sort, in either direction.
     public var sort: FieldKey
 
     public init(filter: FieldKey, sort: FieldKey) {

@@ -1,4 +1,4 @@
-/// Which database is meant: a container, an environment and a scope.
+/// Identifies a database by container, environment and scope.
 public struct DatabaseAddress: Sendable, Hashable {
     public var container: ContainerID
     public var environment: Environment
@@ -13,13 +13,14 @@ public struct DatabaseAddress: Sendable, Hashable {
 
 /// The identifier of a container: `iCloud.` and a reverse domain name.
 public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// Longest identifier, in characters.
+    /// Maximum length in characters.
     public static let limit = 155
 
     public let description: String
 
-    /// - Returns: `nil` unless the text starts with `iCloud.` and goes on with letters, digits, dots, hyphens and underscores. That also makes
-    ///   it a safe folder name.
+    /// Parses a container identifier.
+    /// - Returns: `nil` unless the text starts with `iCloud.`, followed by letters, digits, dots, hyphens and
+    ///   underscores. This also makes it a safe folder name.
     public init?(_ text: String) {
         let isValid =
             text.hasPrefix("iCloud.") && text.utf8.count > "iCloud.".utf8.count && text.utf8.count <= Self.limit
@@ -40,18 +41,18 @@ public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertib
     }
 }
 
-/// Where schema is still in the making, and where users' data lives.
+/// The environment of a container: development for changing the schema, production for users' data.
 public enum Environment: String, Sendable, Hashable, CaseIterable {
     case development
     case production
 }
 
-/// Whose data a database holds.
+/// The kind of a database.
 public enum DatabaseScope: String, Sendable, Hashable, CaseIterable {
-    /// One for all users of the container.
+    /// One database for all users of the container.
     case `public`
-    /// One for each user.
+    /// One database for each user.
     case `private`
-    /// The zones of others that a user was given.
+    /// Zones of other users that are shared with the user.
     case shared
 }

@@ -2,12 +2,12 @@ public import JSON
 
 /// A named field of a record.
 public struct Field: Sendable, Hashable {
-    /// Longest field name, in UTF-8 bytes.
+    /// Maximum length of a field name in UTF-8 bytes.
     public static let nameLimit = 255
 
     public var name: Name
     public var value: FieldValue
-    /// Whether the client asked for the field to be encrypted; such a field can't be queried.
+    /// True if the client requested encryption of the field. Encrypted fields can't be queried.
     public var isEncrypted: Bool
 
     public init(name: Name, value: FieldValue, isEncrypted: Bool = false) {

@@ -1,8 +1,9 @@
-/// What a schema says of one field.
+/// The declaration of a field in a schema.
 public struct FieldDefinition: Sendable, Hashable {
     public var type: FieldType
     public var indexes: Indexes
-    /// Indexes that CloudKit has on such a field and no query here could use. They cost nothing, and are kept so that a schema leaves as it came.
+    /// Indexes that CloudKit can have on such a field but no query here can use. They cost nothing and are kept so
+    /// that an exported schema equals the imported one.
     public var idleIndexes: Indexes
 
     public init(type: FieldType, indexes: Indexes = [], idleIndexes: Indexes = []) {

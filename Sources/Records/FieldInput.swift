@@ -1,19 +1,20 @@
 internal import Foundation
 public import JSON
 
-/// What a request says of a field: a value with a type, a value whose type the schema may decide, or nothing.
+/// A field in a request: a value with a type, a value whose type the schema decides, or no value.
 ///
-/// Clients write fields in three ways: `{"value":"x","type":"STRING"}`, `{"value":"x"}` and plain `"x"`. Nothing is `null`, alone or as the
-/// value, and a field whose value is left out, as serializers do that drop what is `null`: `{"type":"STRING"}`, `{}`.
+/// Clients write fields in three ways: `{"value":"x","type":"STRING"}`, `{"value":"x"}` and plain `"x"`. No value is
+/// written as `null`, alone or as the value, or by omitting the value, as some serializers do: `{"type":"STRING"}`,
+/// `{}`.
 public enum FieldInput: Sendable, Hashable {
-    /// The request named the type.
+    /// The request specified the type.
     case tagged(FieldValue, FieldType, isEncrypted: Bool)
-    /// The type was guessed from the JSON; a declared field type takes precedence.
+    /// The type was inferred from the JSON. A declared field type takes precedence.
     case untagged(FieldValue, isEncrypted: Bool)
-    /// The field is to have no value.
+    /// The field is cleared.
     case cleared
 
-    /// A value whose type is not open to doubt.
+    /// Creates a value with a certain type.
     public init(_ value: FieldValue, isEncrypted: Bool = false) {
         if let type = value.type {
             self = .tagged(value, type, isEncrypted: isEncrypted)
@@ -22,8 +23,8 @@ public enum FieldInput: Sendable, Hashable {
         }
     }
 
-    /// Reads a field of a request.
-    /// - Throws: `RecordError` BAD_REQUEST naming the field when the value does not fit its tag, or no type fits it.
+    /// Parses a field of a request.
+    /// - Throws: `RecordError` BAD_REQUEST with the field if the value does not match its type, or no type matches.
     public init(_ json: JSONValue, field: Name) throws {
         guard case .object(let object) = json, let value = object["value"] ?? Self.valueLeftOut(of: object) else {
             self = try Self.untagged(json, field: field, isEncrypted: false)
@@ -49,7 +50,7 @@ public enum FieldInput: Sendable, Hashable {
         }
     }
 
-    /// `null` for a field of which only the type is given, if that; `nil` for what is a value by itself.
+    /// `null` for an object that has at most a type; `nil` for an object that is itself a value.
     private static func valueLeftOut(of object: JSONObject) -> JSONValue? {
         object.members.allSatisfy { $0.name == "type" || $0.name == "isEncrypted" } ? .null : nil
     }
@@ -59,8 +60,8 @@ public enum FieldInput: Sendable, Hashable {
         return .untagged(try FieldValue(guessing: json, field: field), isEncrypted: isEncrypted)
     }
 
-    /// The value as a field of the declared type: what was tagged must be of that type, what was not is read as that type if it can be.
-    /// - Returns: `nil` when the value is of another type.
+    /// The value as the declared type. A tagged value must have that type; an untagged one is converted if possible.
+    /// - Returns: `nil` if the value has another type.
     public func value(declared type: FieldType) -> FieldValue? {
         switch self {
         case .tagged(let value, let tag, _): tag.valueType == type.valueType && tag.isList == type.isList ? value : nil
@@ -71,7 +72,7 @@ public enum FieldInput: Sendable, Hashable {
 }
 
 extension FieldValue {
-    /// Reads JSON as a value of the type given.
+    /// Parses JSON as a value of the given type.
     init(_ json: JSONValue, as type: FieldType, field: Name) throws {
         if type.isList {
             guard case .array(let elements) = json else { throw Self.mismatch(type, field: field) }
@@ -109,7 +110,7 @@ extension FieldValue {
         RecordError(.badRequest, "Invalid value, expected type \(type.wireName). Field: '\(field)'")
     }
 
-    /// Reads JSON without a type: string, integer, fraction, location, reference, asset or list.
+    /// Parses JSON without a type: string, integer, fraction, location, reference, asset or list.
     init(guessing json: JSONValue, field: Name) throws {
         switch json {
         case .string(let string): self = .string(string)
@@ -142,7 +143,7 @@ extension FieldValue {
         }
     }
 
-    /// A guessed value as the schema declares it, `nil` when it can't be read so.
+    /// An untagged value converted to the declared type; `nil` if that is impossible.
     func converted(to type: FieldType) -> FieldValue? {
         if case .list(let elements, let guessed) = self {
             guard type.isList else { return nil }
@@ -163,7 +164,7 @@ extension FieldValue {
 }
 
 extension Data {
-    /// Reads base64 in the standard or the URL-safe alphabet, padded or not.
+    /// Decodes standard or URL-safe base64 with or without padding.
     fileprivate init?(anyBase64 text: String) {
         var standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         while standard.utf8.count % 4 != 0 { standard += "=" }
@@ -219,8 +220,8 @@ extension Reference {
 }
 
 extension ZoneID {
-    /// Reads the identity of a zone from a request.
-    /// - Throws: `RecordError` BAD_REQUEST when the zone has no name or a part is not a string.
+    /// Parses a zone ID in a request.
+    /// - Throws: `RecordError` BAD_REQUEST if the zone has no name or a member is not a string.
     public init(_ json: JSONValue) throws {
         guard case .object(let object) = json else {
             throw RecordError(.badRequest, "BadRequestException: Unexpected input. Expected 'zoneID' to be an object, found \(json.kind)")
@@ -249,7 +250,7 @@ extension Asset {
         let size: Int64? =
             switch given {
             case .integer(let size): size
-            // As answers with numbersAsStrings have it.
+            // The format of responses with numbersAsStrings.
             case .string(let digits) where digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }): Int64(digits)
             default: nil
             }

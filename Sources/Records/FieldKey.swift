@@ -1,16 +1,16 @@
 public import JSON
 
-/// What a filter or a sort names: a system field or one of the type's own.
+/// The field of a filter or sort: a system field or a custom field of the type.
 public enum FieldKey: Sendable, Hashable {
     case system(SystemField)
     case custom(Name)
 
-    /// A `___` name is always a system field; the other names of system fields only where no own field is meant.
+    /// Names starting with `___` are always system fields. Other names of system fields count as custom fields here.
     public init(schemaName name: Name) {
         if let field = SystemField(rawValue: name.string) { self = .system(field) } else { self = .custom(name) }
     }
 
-    /// The name in a schema file, under which its indexes are kept.
+    /// The field's name in schema files. Its indexes are stored under this name.
     public var schemaName: Name {
         switch self {
         case .system(let field): field.schemaName
@@ -18,7 +18,7 @@ public enum FieldKey: Sendable, Hashable {
         }
     }
 
-    /// The name in error messages: `recordName`, and for the other system fields their `___` names, as CloudKit writes them.
+    /// The field's name in error messages, as in CloudKit: `recordName`, and `___` names for the other system fields.
     public var errorName: Name {
         self == .system(.recordID) ? SystemField.recordID.alias : schemaName
     }

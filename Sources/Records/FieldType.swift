@@ -1,9 +1,9 @@
-/// The declared type of a field: a value type, alone or in a list, readable by the server or encrypted.
+/// The declared type of a field: a value type, single or list, plain or encrypted.
 public struct FieldType: Sendable, Hashable {
     public var valueType: ValueType
     public var isList: Bool
     public var isEncrypted: Bool
-    /// How the schema language declares a number that is not plainly INT64 or DOUBLE; `nil` for all other types.
+    /// The schema language's spelling of a number other than INT64 or DOUBLE; `nil` for all other types.
     public var number: NumberPreference?
 
     public init(_ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false, number: NumberPreference? = nil) {
@@ -26,7 +26,7 @@ public struct FieldType: Sendable, Hashable {
         FieldType(valueType, isList: true)
     }
 
-    /// The name in requests and answers: `STRING`, `INT64_LIST`, `ENCRYPTED_STRING`…
+    /// The name in requests and responses: `STRING`, `INT64_LIST`, `ENCRYPTED_STRING`…
     public var wireName: String {
         (isEncrypted ? "ENCRYPTED_" : "") + valueType.wireName + (isList ? "_LIST" : "")
     }
@@ -37,7 +37,7 @@ public struct FieldType: Sendable, Hashable {
         return isList ? "LIST<\(name)>" : name
     }
 
-    /// Reads a name of the schema language, in capitals as ``schemaName`` writes it.
+    /// Parses a type name of the schema language in capitals, as in ``schemaName``.
     public init?(schemaName: String) {
         var name = schemaName[...]
         let isList = name.hasPrefix("LIST<") && name.hasSuffix(">")
@@ -53,15 +53,15 @@ public struct FieldType: Sendable, Hashable {
         if isEncrypted, !canBeEncrypted { return nil }
     }
 
-    /// Whether fields of both types hold the same values: NUMBER and DOUBLE are one type in two spellings.
+    /// True if both types hold the same values. NUMBER and DOUBLE are spellings of the same type.
     public func holdsSameValues(as other: FieldType) -> Bool {
         valueType == other.valueType && isList == other.isList && isEncrypted == other.isEncrypted
     }
 
-    /// Assets and references can't be, and the language has no word for an encrypted NUMBER.
+    /// Assets and references can't be encrypted, and the schema language has no encrypted NUMBER.
     public var canBeEncrypted: Bool { valueType != .asset && valueType != .reference && number == nil }
 
-    /// Reads a name as requests write it; `ASSETID` is a second spelling of `ASSET`.
+    /// Parses a type name of a request. `ASSETID` is an alternative spelling of `ASSET`.
     public init?(wireName: String) {
         var name = wireName[...]
         let isEncrypted = name.hasPrefix("ENCRYPTED_")
@@ -73,8 +73,8 @@ public struct FieldType: Sendable, Hashable {
         self.init(valueType, isList: isList, isEncrypted: isEncrypted)
     }
 
-    /// The indexes that a field of this type may carry: none on assets and encrypted fields, only QUERYABLE on
-    /// references, locations and lists, all three on strings, QUERYABLE and SORTABLE on other scalars.
+    /// The indexes a field of this type can have: none for assets and encrypted fields, QUERYABLE for references,
+    /// locations and lists, all three for strings, QUERYABLE and SORTABLE for other scalars.
     public var allowedIndexes: Indexes {
         if isEncrypted || valueType == .asset { return [] }
         if isList { return .queryable }
@@ -86,8 +86,8 @@ public struct FieldType: Sendable, Hashable {
         }
     }
 
-    /// The indexes that CloudKit may have on a field of this type beyond ``allowedIndexes``: SORTABLE on references, locations and lists, and
-    /// SEARCHABLE on lists of strings.
+    /// The indexes that CloudKit allows in addition to ``allowedIndexes``: SORTABLE for references, locations and
+    /// lists, SEARCHABLE for string lists.
     public var possibleIdleIndexes: Indexes {
         if isEncrypted || valueType == .asset { return [] }
         let possible: Indexes = valueType == .string ? [.queryable, .sortable, .searchable] : [.queryable, .sortable]
@@ -106,6 +106,6 @@ public enum ValueType: String, Sendable, Hashable, CaseIterable {
     case reference = "REFERENCE"
     case asset = "ASSET"
 
-    /// Answers call assets `ASSETID`.
+    /// Responses call assets `ASSETID`.
     var wireName: String { self == .asset ? "ASSETID" : rawValue }
 }

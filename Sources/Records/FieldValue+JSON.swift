@@ -1,16 +1,17 @@
 internal import Foundation
 public import JSON
 
-// The JSON form of field values, in answers and in storage: protocol.md's section on field types,
-// Apple's reference page "Types and Dictionaries".
+// JSON form of field values in responses and storage: see the section on field types in protocol.md and Apple's
+// reference page "Types and Dictionaries".
 
-/// Where the asset in a field can be fetched.
+/// Returns the download URL of an asset in a field.
 public typealias AssetAddress = (_ asset: Asset, _ field: Name) -> String
 
 extension JSONWriter {
-    /// Writes `{"value":…,"type":…}`. Encrypted bytes are ENCRYPTED_BYTES, as live answers have them; those were seen to call encrypted strings STRING,
-    /// so every other encrypted value has its plain type, and `isEncrypted` beside it, as requests write it.
-    /// - Parameter downloadURL: where an asset can be fetched, if that is to be said.
+    /// Writes `{"value":…,"type":…}`. Encrypted bytes have type ENCRYPTED_BYTES, as observed in CloudKit's responses.
+    /// Encrypted strings were observed as STRING, so all other encrypted values have their plain type and
+    /// `isEncrypted`, as in requests.
+    /// - Parameter downloadURL: returns the download URL of an asset; `nil` omits it.
     public mutating func value(_ field: Field, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) {
         object { writer in
             writer.name("value")
@@ -25,7 +26,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the value alone.
+    /// Writes a value without its type.
     public mutating func value(_ value: FieldValue, numbersAsStrings: Bool = false, downloadURL: ((Asset) -> String)? = nil) {
         switch value {
         case .string(let string): self.value(string)
@@ -42,7 +43,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the identity of a zone as answers carry it.
+    /// Writes a zone ID as in responses.
     public mutating func value(_ zoneID: ZoneID) {
         object { writer in
             writer.member("zoneName", zoneID.zoneName)
@@ -90,7 +91,7 @@ extension JSONWriter {
 }
 
 extension Location {
-    /// The parts that are there, under their names in JSON.
+    /// The members that are present, with their names in JSON.
     fileprivate var numbers: [(Name, Double)] {
         let parts: [(Name, Double?)] = [
             ("latitude", latitude), ("longitude", longitude), ("horizontalAccuracy", horizontalAccuracy),
@@ -101,7 +102,7 @@ extension Location {
 }
 
 extension Field {
-    /// Reads a field from text that Skylight wrote.
+    /// Parses a field from stored text.
     init(storedName name: Name, json: JSONValue) throws {
         guard case .tagged(let value, _, let isEncrypted) = try FieldInput(json, field: name) else {
             throw RecordError(.internalError, "The stored field '\(name)' has no type")

@@ -1,4 +1,4 @@
-/// The value of a record's field.
+/// The value of a record field.
 public enum FieldValue: Sendable, Hashable {
     case string(String)
     case int64(Int64)
@@ -8,10 +8,10 @@ public enum FieldValue: Sendable, Hashable {
     case location(Location)
     case reference(Reference)
     case asset(Asset)
-    /// Values of one type. The type is known even when the list is empty, except in an empty list that a request left untagged.
+    /// Values of one type. The type is known even for an empty list, except for an untagged empty list in a request.
     case list([FieldValue], of: ValueType?)
 
-    /// The type of the value, `nil` for an empty list that says nothing of its elements.
+    /// The type of the value; `nil` for an empty list of unknown type.
     public var type: FieldType? {
         switch self {
         case .string: .string
@@ -26,7 +26,7 @@ public enum FieldValue: Sendable, Hashable {
         }
     }
 
-    /// The type as error messages name it.
+    /// The type name for error messages.
     public var typeName: String {
         type?.wireName ?? "UNKNOWN_LIST"
     }
@@ -36,7 +36,7 @@ public enum FieldValue: Sendable, Hashable {
         if case .list(let elements, _) = self { elements } else { [self] }
     }
 
-    /// The assets in a field: one, those of a list, or none.
+    /// The assets in the value: one, the elements of a list, or none.
     public var assets: [Asset] {
         switch self {
         case .asset(let asset): [asset]

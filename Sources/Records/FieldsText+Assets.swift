@@ -1,16 +1,16 @@
 public import JSON
 
-// The one thing in a record that is not known when it is saved: where its assets can be fetched.
+// Download URLs are the only part of a record that is not known when it is saved.
 
 extension FieldsText {
-    /// What stands in every field of an asset or of a list of them. The first letter of the type is its rarest byte.
+    /// Occurs in each asset field. The first letter of the type is the byte that is rarest in JSON.
     private static let mark = TextMark(#""type":"ASSETID"#, rarest: "A")
 
-    /// Whether to look closer; quick, and never `false` where there is an asset.
+    /// True if the fields may contain an asset. Fast, and never false if there is one.
     public var mayHoldAssets: Bool { Self.mark.stands(in: bytes[...]) }
 
-    /// The same text, with a `downloadURL` in each asset. Fields that hold none are copied.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// The fields with a `downloadURL` in each asset. Fields without assets are copied.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     func withDownloadURLs(_ downloadURL: @escaping AssetAddress) throws -> FieldsText {
         var writer = JSONWriter(capacity: bytes.count + 512)
         let slices = try slices()
@@ -27,8 +27,8 @@ extension FieldsText {
         return FieldsText(bytes: writer.bytes)
     }
 
-    /// The assets of the record, each with the name of its field.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// The assets of the record with their field names.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func assets() throws -> [(field: Name, asset: Asset)] {
         guard mayHoldAssets else { return [] }
         return try slices().filter { Self.mark.stands(in: $0.value) }.flatMap { slice in

@@ -1,12 +1,12 @@
 internal import JSON
 
 extension FieldsText {
-    /// How versions of Skylight before this one wrote encrypted bytes.
+    /// The format of encrypted bytes in earlier versions of Skylight.
     private static let formerMark = TextMark(#""type":"BYTES","isEncrypted":true"#, rarest: "Y")
     private static let formerListMark = TextMark(#""type":"BYTES_LIST","isEncrypted":true"#, rarest: "Y")
 
-    /// The same text with encrypted bytes as answers have them, also in records that were saved long ago.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// The fields with encrypted bytes in the format of responses, including records saved by earlier versions.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func spelledAsAnswered() throws -> FieldsText {
         guard Self.isFormer(bytes[...]) else { return self }
         var writer = JSONWriter(capacity: bytes.count)

@@ -1,8 +1,8 @@
 public import JSON
 
 extension FieldsText {
-    /// The JSON text of each field's value, without its type, not decoded.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// The undecoded JSON text of each field's value, without its type.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func valueTexts() throws -> [(name: Name, text: ArraySlice<UInt8>)] {
         do {
             return try slices().compactMap { slice in

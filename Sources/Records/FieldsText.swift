@@ -1,15 +1,15 @@
 public import JSON
 
-/// The fields of a record as the JSON text that answers carry: `{"title":{"value":"Milk","type":"STRING"}}`.
+/// The fields of a record as JSON text in the format of responses: `{"title":{"value":"Milk","type":"STRING"}}`.
 public struct FieldsText: Sendable, Hashable {
     public let bytes: [UInt8]
 
-    /// Takes text that an encoder of fields made before.
+    /// Wraps encoded fields.
     public init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// Encodes fields, in the order of their names.
+    /// Encodes fields, ordered by name.
     public init(_ fields: some Sequence<Field>) {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in
@@ -24,14 +24,14 @@ public struct FieldsText: Sendable, Hashable {
     public static let empty = FieldsText(bytes: Array("{}".utf8))
 
     /// Decodes all fields.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func decoded() throws -> [Field] {
         guard case .object(let object) = try Self.reading({ () throws(JSONError) in try JSONReader.value(of: bytes) }) else { return [] }
         return try object.map { try Field(storedName: $0.name, json: $0.value) }
     }
 
-    /// Decodes some fields without decoding the others.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// Decodes the given fields without decoding the others.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func values(of names: Set<Name>) throws -> [Name: FieldValue] {
         var values: [Name: FieldValue] = [:]
         for slice in try slices(named: names) {
@@ -40,8 +40,8 @@ public struct FieldsText: Sendable, Hashable {
         return values
     }
 
-    /// The same text with only the fields named: what `desiredKeys` asks for. An empty set leaves no field.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the text was not made by Skylight.
+    /// The text with only the given fields, as for `desiredKeys`. An empty set removes all fields.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func keeping(_ desiredKeys: Set<Name>) throws -> FieldsText {
         if desiredKeys.isEmpty { return .empty }
         let slices = try slices()

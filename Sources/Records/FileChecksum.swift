@@ -1,18 +1,18 @@
-/// The SHA-256 of a file's bytes: its address in an asset store, and as 64 hexadecimal digits its `fileChecksum` in records.
+/// The SHA-256 of a file: its key in the asset store and, as 64 hexadecimal digits, its `fileChecksum` in records.
 public struct FileChecksum: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// Bytes of a checksum.
+    /// Length in bytes.
     public static let length = 32
 
     public let bytes: [UInt8]
 
-    /// - Returns: `nil` unless there are 32 bytes.
+    /// - Returns: `nil` if there are not exactly 32 bytes.
     public init?(bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count == Self.length else { return nil }
         self.bytes = bytes
     }
 
-    /// - Returns: `nil` unless the text is 64 hexadecimal digits in lower case.
+    /// - Returns: `nil` unless the text consists of 64 lowercase hexadecimal digits.
     public init?(_ text: some StringProtocol) {
         let digits = text.utf8.map(Self.value(ofDigit:))
         guard digits.count == Self.length * 2, !digits.contains(nil) else { return nil }

@@ -1,6 +1,6 @@
 public import JSON
 
-/// What a role may do with the records of a type in the public database.
+/// The permissions of a role for the records of a type in the public database.
 public struct Grant: Sendable, Hashable {
     public enum Permission: String, Sendable, Hashable, CaseIterable {
         case read = "READ"
@@ -8,7 +8,7 @@ public struct Grant: Sendable, Hashable {
         case write = "WRITE"
     }
 
-    /// `_world`, `_icloud`, `_creator` or a role of the developer's own.
+    /// `_world`, `_icloud`, `_creator` or a custom role.
     public var role: Name
     public var permissions: Set<Permission>
 
@@ -17,17 +17,17 @@ public struct Grant: Sendable, Hashable {
         self.permissions = permissions
     }
 
-    /// What CloudKit grants on a type that says nothing else.
+    /// CloudKit's grants for a type without explicit grants.
     public static let defaults = [
         Grant(role: "_creator", permissions: [.write]),
         Grant(role: "_icloud", permissions: [.create]),
         Grant(role: "_world", permissions: [.read]),
     ]
 
-    /// The roles that CloudKit has in every container.
+    /// The roles that exist in each container.
     public static let systemRoles: Set<Name> = ["_world", "_icloud", "_creator"]
 
-    /// The same rights with one grant for each role, by role, as exports list them.
+    /// Equivalent grants with one grant per role, ordered by role, as in exports.
     public static func canonical(_ grants: some Sequence<Grant>) -> [Grant] {
         Dictionary(grants.map { ($0.role, $0.permissions) }, uniquingKeysWith: { $0.union($1) })
             .filter { !$0.value.isEmpty }.map { Grant(role: $0.key, permissions: $0.value) }.sorted { $0.role < $1.role }

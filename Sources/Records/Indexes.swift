@@ -6,14 +6,14 @@ public struct Indexes: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// Equality, membership, distance and ranges.
+    /// For equality, membership, distance and ranges.
     public static let queryable = Indexes(rawValue: 1)
-    /// Order and ranges.
+    /// For sorting and ranges.
     public static let sortable = Indexes(rawValue: 2)
-    /// Words of a text.
+    /// For searching words of a text.
     public static let searchable = Indexes(rawValue: 4)
 
-    /// The names in the order in which schema files write them.
+    /// The names in the order used in schema files.
     public static let named: [(name: String, index: Indexes)] = [
         ("QUERYABLE", .queryable), ("SEARCHABLE", .searchable), ("SORTABLE", .sortable),
     ]
@@ -22,7 +22,7 @@ public struct Indexes: OptionSet, Sendable, Hashable {
         Self.named.filter { contains($0.index) }.map(\.name)
     }
 
-    /// The index of one name, in any case.
+    /// The index with a name, ignoring case.
     public init?(name: String) {
         guard let index = Self.named.first(where: { $0.name == name.uppercased() })?.index else { return nil }
         self = index

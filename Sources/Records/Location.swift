@@ -1,18 +1,18 @@
-/// A place on Earth with what the receiver knew of its own accuracy and movement.
+/// A geographic location with the receiver's accuracy and movement.
 public struct Location: Sendable, Hashable {
     /// Degrees, -90 to 90.
     public var latitude: Double
     /// Degrees, -180 to 180.
     public var longitude: Double
-    /// Metres.
+    /// In metres.
     public var horizontalAccuracy: Double?
-    /// Metres.
+    /// In metres.
     public var verticalAccuracy: Double?
-    /// Metres above sea level.
+    /// In metres above sea level.
     public var altitude: Double?
-    /// Metres per second.
+    /// In metres per second.
     public var speed: Double?
-    /// Degrees clockwise from north.
+    /// In degrees clockwise from north.
     public var course: Double?
     public var timestamp: Timestamp?
 

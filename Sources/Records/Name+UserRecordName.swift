@@ -1,7 +1,7 @@
 public import JSON
 
 extension Name {
-    /// Whether this has the form of a user record name: `_` and 32 lower-case hexadecimal digits.
+    /// True if the name has the form of a user record name: `_` and 32 lowercase hexadecimal digits.
     public var isUserRecordName: Bool {
         utf8.count == 33 && utf8.first == UInt8(ascii: "_")
             && utf8.dropFirst().allSatisfy { byte in

@@ -1,6 +1,6 @@
-/// Who made a record and who changed it last, as a copy of it says that was made elsewhere.
+/// The creator and last editor of a record, as stated in a copy made elsewhere.
 ///
-/// A record that is restored keeps them; any other save takes them from the caller and the clock.
+/// Restored records keep them. All other saves set them from the caller and the clock.
 public struct Provenance: Sendable, Hashable {
     public var created: Signature
     public var modified: Signature

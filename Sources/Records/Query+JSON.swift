@@ -1,9 +1,9 @@
 public import JSON
 
-// What is asked, as requests of the protocol have it (Apple's reference page "Types and Dictionaries").
+// JSON form of queries in requests (Apple's reference page "Types and Dictionaries").
 
 extension JSONWriter {
-    /// `{"recordType":"Item","filterBy":[…],"sortBy":[…]}`. A number that JSON has no word for becomes `null`.
+    /// Writes `{"recordType":"Item","filterBy":[…],"sortBy":[…]}`. Non-finite numbers become `null`.
     public mutating func value(_ query: Query) {
         object { writer in
             writer.member("recordType", query.recordType)
@@ -42,7 +42,7 @@ extension JSONWriter {
         }
     }
 
-    /// A field of a save, or the value of a filter: `{"value":"x","type":"STRING"}`.
+    /// Writes a field of a save or the value of a filter: `{"value":"x","type":"STRING"}`.
     public mutating func value(_ input: FieldInput) {
         switch input {
         case .cleared: null()
@@ -60,7 +60,7 @@ extension JSONWriter {
         }
     }
 
-    /// A value as requests have it: assets with the receipt of their upload, which answers leave out.
+    /// Writes a value as in requests. Unlike in responses, assets contain their upload receipt.
     private mutating func input(_ value: FieldValue) {
         switch value {
         case .asset(let asset):
@@ -82,7 +82,7 @@ extension JSONWriter {
 }
 
 extension FieldInput {
-    /// Whether JSON can say it: it has no word for infinities and for what is no number.
+    /// True if the value can be represented in JSON, which has no infinities and NaN.
     public var isFinite: Bool {
         switch self {
         case .cleared: true

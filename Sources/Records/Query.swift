@@ -1,13 +1,13 @@
 public import JSON
 
-/// A question for records of one type: filters that must all hold, and an order.
+/// A query for records of one type: filters that must all match, and sorts.
 public struct Query: Sendable, Hashable {
     public struct Filter: Sendable, Hashable {
         public var comparator: Comparator
-        /// The field as the request names it: an own field, or either name of a system field.
+        /// The field name in the request: a custom field or either name of a system field.
         public var fieldName: Name
         public var value: FieldInput
-        /// Metres; for NEAR only.
+        /// Distance in metres, for NEAR only.
         public var distance: Double?
 
         public init(_ fieldName: Name, _ comparator: Comparator, _ value: FieldInput, distance: Double? = nil) {
@@ -21,7 +21,7 @@ public struct Query: Sendable, Hashable {
     public struct Sort: Sendable, Hashable {
         public var fieldName: Name
         public var ascending: Bool
-        /// Orders by the distance from here instead of by the value; for location fields.
+        /// Sorts a location field by the distance from here instead of by value.
         public var relativeLocation: Location?
 
         public init(_ fieldName: Name, ascending: Bool = true, relativeLocation: Location? = nil) {

@@ -1,9 +1,10 @@
 public import JSON
 
 extension JSONWriter {
-    /// A change with what the protocol leaves out: what kind it is, its position, and of a deletion what was deleted, by whom and when.
-    /// - Parameter downloadURL: where assets can be fetched, if that is to be said.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// Writes a change with details that the protocol omits: its kind and position, and for a deletion the deleted
+    /// record's type, the user and the time.
+    /// - Parameter downloadURL: returns the download URL of an asset; `nil` omits it.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func value(_ change: RecordChange, downloadURL: AssetAddress? = nil) throws {
         try object { writer in
             writer.member("change", change.kind.rawValue)

@@ -1,18 +1,18 @@
 /// The latest change of a record in its zone's feed.
 public struct RecordChange: Sendable, Hashable {
-    /// What happened since the pull began.
+    /// The kind of change since the pull began.
     public enum Kind: String, Sendable, Hashable {
         case created
         case modified
         case deleted
-        /// The name was deleted and used again.
+        /// The record was deleted and another one with the same name was created.
         case recreated
     }
 
     public var kind: Kind
-    /// The change's place in the order of commits. Grows within a zone, with gaps.
+    /// Position in commit order. Increases within a zone, with gaps.
     public var position: Int64
-    /// The record in its latest state. For a deletion: the name, type and who deleted it when, without fields.
+    /// The latest state of the record. For a deletion: name, type, user and time, without fields.
     public var record: StoredRecord
 
     public init(kind: Kind, position: Int64, record: StoredRecord) {

@@ -1,9 +1,10 @@
-/// What went wrong, in the protocol's own terms.
+/// An error in terms of the protocol.
 public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
     public var code: ServerErrorCode
-    /// One sentence for the developer: the field, the rule and, where there is one, the remedy. Where CloudKit's own text is known, that text.
+    /// One sentence for the developer with the field, the rule and the remedy, if any. Uses CloudKit's text where it
+    /// is known.
     public var reason: String
-    /// Seconds to wait before the same request can succeed.
+    /// Seconds to wait before repeating the request.
     public var retryAfter: Int?
 
     public init(_ code: ServerErrorCode, _ reason: String, retryAfter: Int? = nil) {
@@ -16,21 +17,21 @@ public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension RecordError {
-    /// A request whose shape is wrong: what was expected where, and what was found.
+    /// The error for a malformed request: what was expected, where, and what was found.
     public static func unexpectedInput(_ detail: String) -> RecordError {
         RecordError(.badRequest, "BadRequestException: Unexpected input. \(detail)")
     }
 
     public static let recordNotFound = RecordError(.notFound, "Record not found")
     public static let zoneNotFound = RecordError(.zoneNotFound, "Zone does not exist")
-    /// A record that an answer has no room for.
+    /// The error for a record that does not fit into the response.
     public static let tooManyBytes = RecordError(
         .badRequest, "\(tooManyBytesStart); look this one up in another request, or ask for fewer fields in 'desiredKeys'")
 
-    /// How the reason of ``tooManyBytes`` begins in every version: clients go by it (docs/services.md).
+    /// Start of the reason of ``tooManyBytes`` in all versions. Clients rely on it (docs/services.md).
     private static let tooManyBytesStart = "The records before this one fill the answer"
 
-    /// Whether this is ``tooManyBytes``, perhaps in the words of another version.
+    /// True for ``tooManyBytes``, including its text in other versions.
     public var isTooManyBytes: Bool {
         code == .badRequest && reason.utf8.starts(with: Self.tooManyBytesStart.utf8)
     }

@@ -1,8 +1,8 @@
 public import JSON
 
-/// The identity of a record: its name, unique within its zone over all record types.
+/// Identifies a record: its name is unique within a zone across all types.
 public struct RecordID: Sendable, Hashable {
-    /// Longest record name, in UTF-8 bytes.
+    /// Maximum length of a record name in UTF-8 bytes.
     public static let nameLimit = 255
 
     public var recordName: Name

@@ -3,25 +3,25 @@ public import JSON
 /// One operation of a batch (Apple's reference page "Modifying Records").
 public struct RecordOperation: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Fails when the name exists.
+        /// Fails if the name exists.
         case create
-        /// Merges the fields given; fails when the change tag is not the current one.
+        /// Merges the given fields. Fails if the change tag is not current.
         case update
-        /// Creates, or merges the fields given, whatever the change tag.
+        /// Creates the record or merges the given fields, ignoring the change tag.
         case forceUpdate
-        /// Sets the fields given and clears the others; fails when the change tag is not the current one.
+        /// Sets the given fields and clears all others. Fails if the change tag is not current.
         case replace
-        /// Creates, or sets the fields given and clears the others, whatever the change tag.
+        /// Creates the record, or sets the given fields and clears all others, ignoring the change tag.
         case forceReplace
-        /// Fails when the change tag is not the current one.
+        /// Fails if the change tag is not current.
         case delete
-        /// Succeeds even when there is no such record.
+        /// Succeeds even if the record does not exist.
         case forceDelete
 
         public var isDeletion: Bool { self == .delete || self == .forceDelete }
-        /// Whether the change tag is compared with the stored one.
+        /// True if the change tag is compared with the stored one.
         public var checksTag: Bool { self == .update || self == .replace || self == .delete }
-        /// Whether fields that are not given lose their value.
+        /// True if fields that are not given are cleared.
         public var replacesFields: Bool { self == .replace || self == .forceReplace || self == .create }
     }
 
@@ -32,18 +32,18 @@ public struct RecordOperation: Sendable, Hashable {
     }
 
     public var kind: Kind
-    /// `nil` lets the store make a name.
+    /// `nil` lets the store choose a name.
     public var recordName: Name?
     /// `nil` means the zone of the batch.
     public var zoneID: ZoneID?
-    /// Needed to create a record.
+    /// Required for creating a record.
     public var recordType: Name?
     public var recordChangeTag: String?
     public var fields: [Name: FieldInput]
     public var parent: Parent
-    /// Whether the record is to get a short GUID, by which it can be shared.
+    /// True to assign a short GUID, by which the record can be shared.
     public var createsShortGUID = false
-    /// What a restored record keeps of its former life; `nil` for every other save. CloudKit has no such thing.
+    /// The original creator and editor of a restored record; `nil` for other saves. An extension of Skylight.
     public var provenance: Provenance?
 
     public init(

@@ -1,16 +1,16 @@
 public import JSON
 
-/// A record type: its fields, their indexes, and who may do what.
+/// A record type with its fields, indexes and grants.
 public struct RecordType: Sendable, Hashable {
-    /// Longest type name, in UTF-8 bytes.
+    /// Maximum length of a type name in UTF-8 bytes.
     public static let nameLimit = 255
 
     public let name: Name
-    /// The type's own fields.
+    /// Custom fields.
     public var fields: [Name: FieldDefinition]
     public var systemIndexes: [SystemField: Indexes]
     public var grants: [Grant]
-    /// Skylight's own; schema files don't show them.
+    /// An extension of Skylight that schema files don't contain.
     public var compositeIndexes: Set<CompositeIndex>
 
     public init(
@@ -24,7 +24,7 @@ public struct RecordType: Sendable, Hashable {
         self.compositeIndexes = compositeIndexes
     }
 
-    /// The type and indexes of a field of either kind, `nil` when the type has no such field.
+    /// The type and indexes of a custom or system field; `nil` if the type does not have the field.
     public func definition(of key: FieldKey) -> FieldDefinition? {
         switch key {
         case .system(let field): FieldDefinition(type: field.type, indexes: systemIndexes[field] ?? [])
@@ -32,7 +32,7 @@ public struct RecordType: Sendable, Hashable {
         }
     }
 
-    /// What a request means by a name: an own field of that name, else the system field that goes by it.
+    /// The field a name in a request refers to: a custom field with that name, or else a system field.
     public func key(named name: Name) -> FieldKey {
         if fields[name] == nil, let field = SystemField(named: name) { .system(field) } else { .custom(name) }
     }
@@ -41,7 +41,7 @@ public struct RecordType: Sendable, Hashable {
         fields.values.contains { !$0.indexes.isEmpty } || systemIndexes.values.contains { !$0.isEmpty }
     }
 
-    /// All fields that carry an index.
+    /// All fields with an index.
     public var indexedKeys: [FieldKey] {
         let system = systemIndexes.filter { !$0.value.isEmpty }.keys.map { FieldKey.system($0) }
         let custom = fields.filter { !$0.value.indexes.isEmpty }.keys.map { FieldKey.custom($0) }

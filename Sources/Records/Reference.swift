@@ -1,19 +1,19 @@
 public import JSON
 
-/// A link from one record to another.
+/// A reference from one record to another.
 public struct Reference: Sendable, Hashable {
-    /// What a reference does to its record when the target is deleted.
+    /// The effect of deleting the target.
     public enum Action: String, Sendable, Hashable, CaseIterable {
-        /// Nothing: the reference dangles.
+        /// None; the reference is left dangling.
         case none = "NONE"
-        /// The record that refers is deleted with its target.
+        /// The referring record is deleted too.
         case deleteSelf = "DELETE_SELF"
-        /// The target can't be deleted, and must exist when the reference is saved.
+        /// The target can't be deleted, and it must exist when the reference is saved.
         case validate = "VALIDATE"
     }
 
     public var recordName: Name
-    /// `nil` means the zone of the record that refers.
+    /// `nil` means the zone of the referring record.
     public var zoneID: ZoneID?
     public var action: Action
 

@@ -1,14 +1,14 @@
 public import JSON
 
-// The JSON form of a schema. CloudKit has none: it is Skylight's own, in the words of the schema language and of answers.
+// JSON form of a schema. An extension of Skylight that uses the terms of the schema language and of responses.
 
 extension JSONWriter {
-    /// `{"types":[…],"roles":[…]}`, both by name.
+    /// Writes `{"types":[…],"roles":[…]}`, both ordered by name.
     public mutating func value(_ schema: Schema) {
         object { $0.members(of: schema) }
     }
 
-    /// The members of a schema, to stand among others.
+    /// Writes the members of a schema into the current object.
     public mutating func members(of schema: Schema) {
         name("types")
         array { writer in
@@ -20,8 +20,9 @@ extension JSONWriter {
         }
     }
 
-    /// `{"name":"Item","fields":{"title":{"type":"STRING","indexes":["QUERYABLE"]}},"systemIndexes":{"___recordID":[…]},"grants":[…]}`, and
-    /// `compositeIndexes` where there are any. What the schema language calls NUMBER has a `number` beside the type of its values.
+    /// Writes
+    /// `{"name":"Item","fields":{"title":{"type":"STRING","indexes":["QUERYABLE"]}},"systemIndexes":{"___recordID":[…]},"grants":[…]}`,
+    /// and `compositeIndexes` if there are any. A NUMBER field has a member `number` besides the type of its values.
     public mutating func value(_ type: RecordType) {
         object { writer in
             writer.member("name", type.name)
@@ -51,7 +52,7 @@ extension JSONWriter {
         }
     }
 
-    /// The members of a field, to stand among others: `"type":"STRING","indexes":["QUERYABLE"]`.
+    /// Writes the members of a field into the current object: `"type":"STRING","indexes":["QUERYABLE"]`.
     public mutating func members(of definition: FieldDefinition) {
         member("type", definition.type.wireName)
         if let number = definition.type.number { member("number", number.rawValue) }
@@ -63,12 +64,12 @@ extension JSONWriter {
         }
     }
 
-    /// `{"filter":"author","sort":"year"}`.
+    /// Writes `{"filter":"author","sort":"year"}`.
     public mutating func value(_ index: CompositeIndex) {
         object { $0.members(of: index) }
     }
 
-    /// The members of a composite index, to stand among others.
+    /// Writes the members of a composite index into the current object.
     public mutating func members(of index: CompositeIndex) {
         member("filter", index.filter.schemaName)
         member("sort", index.sort.schemaName)
@@ -80,7 +81,7 @@ extension JSONWriter {
         }
     }
 
-    /// `{"role":"_world","permissions":["READ"]}`.
+    /// Writes `{"role":"_world","permissions":["READ"]}`.
     public mutating func value(_ grant: Grant) {
         object { writer in
             writer.member("role", grant.role)
@@ -93,8 +94,8 @@ extension JSONWriter {
 }
 
 extension Schema {
-    /// Reads a schema as ``JSON/JSONWriter`` writes it.
-    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    /// Parses a schema as written by ``JSON/JSONWriter``.
+    /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
         let object = try json.object("a schema")
         self.init(
@@ -104,8 +105,8 @@ extension Schema {
 }
 
 extension RecordType {
-    /// Reads a type as ``JSON/JSONWriter`` writes it. Without `grants` it has CloudKit's usual ones.
-    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    /// Parses a type as written by ``JSON/JSONWriter``. Without `grants` it has CloudKit's default grants.
+    /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
         let object = try json.object("a record type")
         guard case .string(let name)? = object["name"] else {
@@ -135,14 +136,14 @@ extension RecordType {
 }
 
 extension RecordType {
-    /// By the names of their fields.
+    /// Composite indexes, ordered by their field names.
     public var sortedCompositeIndexes: [CompositeIndex] {
         compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }
     }
 }
 
 extension FieldType {
-    /// This type as the schema language calls it.
+    /// This type with the given number spelling of the schema language.
     fileprivate func declared(as number: JSONValue?, field: Name) throws -> FieldType {
         guard let number, number != .null else { return self }
         let known = NumberPreference.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
@@ -157,8 +158,8 @@ extension FieldType {
 }
 
 extension CompositeIndex {
-    /// Reads a composite index as ``JSON/JSONWriter`` writes it.
-    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    /// Parses a composite index as written by ``JSON/JSONWriter``.
+    /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
         let object = try json.object("a composite index")
         guard case .string(let filter)? = object["filter"], case .string(let sort)? = object["sort"] else {
@@ -169,7 +170,7 @@ extension CompositeIndex {
 }
 
 extension Indexes {
-    /// - Throws: `RecordError` BAD_REQUEST for a name that is none of an index.
+    /// - Throws: `RecordError` BAD_REQUEST for an unknown index name.
     public init(names: some Sequence<Name>) throws {
         self = []
         for name in names {
@@ -187,8 +188,8 @@ extension Indexes {
 }
 
 extension Grant {
-    /// Reads a grant as ``JSON/JSONWriter`` writes it.
-    /// - Throws: `RecordError` BAD_REQUEST naming what is not as expected.
+    /// Parses a grant as written by ``JSON/JSONWriter``.
+    /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
         let object = try json.object("a grant")
         guard case .string(let role)? = object["role"] else { throw RecordError.unexpectedInput("Expected the 'role' of a grant to be a string") }

@@ -10,12 +10,12 @@ public struct Schema: Sendable, Hashable {
         self.roles = roles
     }
 
-    /// All types in the order of their names.
+    /// All types, ordered by name.
     public var sortedTypes: [RecordType] {
         types.values.sorted { $0.name < $1.name }
     }
 
-    /// The type that every container has from the start; it can't be queried.
+    /// The type that each container has from the start. It can't be queried.
     public static let usersType: Name = "Users"
 
     /// The `Users` type of a new container.
@@ -23,6 +23,6 @@ public struct Schema: Sendable, Hashable {
         name: usersType, fields: ["roles": FieldDefinition(type: .list(.int64))],
         grants: [Grant(role: "_creator", permissions: [.write]), Grant(role: "_world", permissions: [.read])])
 
-    /// What a new container holds.
+    /// The schema of a new container.
     public static let initial = Schema(types: [users])
 }

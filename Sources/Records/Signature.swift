@@ -1,6 +1,6 @@
 public import JSON
 
-/// Who did something to a record, when, and on which device.
+/// The user, time and device of a change.
 public struct Signature: Sendable, Hashable {
     public var timestamp: Timestamp
     public var userRecordName: Name

@@ -1,12 +1,12 @@
 public import JSON
 
-// The JSON form of a record in answers (Apple's reference page "Types and Dictionaries").
+// JSON form of a record in responses (Apple's reference page "Types and Dictionaries").
 
 extension JSONWriter {
-    /// A record. Its fields are copied as they were written when it was saved, unless numbers are wanted as strings; only into assets is
-    /// something put.
-    /// - Parameter downloadURL: where assets can be fetched, if that is to be said.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored fields are damaged.
+    /// Writes a record. Its stored fields are copied, except for added download URLs of assets and for numbers
+    /// requested as strings.
+    /// - Parameter downloadURL: returns the download URL of an asset; `nil` omits it.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func value(_ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) throws {
         try object { writer in
             writer.member("recordName", record.recordID.recordName)
@@ -48,7 +48,7 @@ extension JSONWriter {
         }
     }
 
-    /// Who did something, when, and on which device.
+    /// Writes the user, time and device of a change.
     public mutating func value(_ signature: Signature) {
         object { writer in
             writer.member("timestamp", signature.timestamp.milliseconds)

@@ -1,16 +1,16 @@
 public import JSON
 
-/// A record as an engine keeps it: its system fields, and the JSON text of its own fields as it was made when the record was saved.
+/// A stored record: its system fields, and its custom fields as the JSON text created when it was saved.
 ///
-/// Reading copies that text; it is decoded only where a value is asked for.
+/// Reading copies that text. It is decoded only if a value is needed.
 public struct StoredRecord: Sendable, Hashable {
     public var recordID: RecordID
     public var recordType: Name
-    /// Changes with every save. Short, lower-case, base 36; compare for equality only.
+    /// Changes with each save. Short, lowercase, base 36. Compare it for equality only.
     public var recordChangeTag: String
     public var created: Signature
     public var modified: Signature
-    /// The record in the same zone that this one belongs to when it is shared.
+    /// The parent record in the same zone, with which this one is shared.
     public var parent: Name?
     public var fields: FieldsText
 

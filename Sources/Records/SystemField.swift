@@ -1,6 +1,6 @@
 public import JSON
 
-/// A field that every record has, with its two names: the one in schema files and older error texts, and the one for people.
+/// A field that each record has. It has two names: one in schema files and older error texts, and a readable one.
 public enum SystemField: String, Sendable, Hashable, CaseIterable {
     case createTime = "___createTime"
     case createdBy = "___createdBy"
@@ -11,7 +11,7 @@ public enum SystemField: String, Sendable, Hashable, CaseIterable {
     case parent = "___parent"
     case share = "___share"
 
-    /// The name in requests and the console: `recordName`, `createdTimestamp`…
+    /// The name in requests and in the console: `recordName`, `createdTimestamp`…
     public var alias: Name {
         switch self {
         case .createTime: "createdTimestamp"
@@ -35,7 +35,7 @@ public enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The record name and the user names sort as strings, although the schema calls them references.
+    /// The record name and user names sort as strings, although their declared type is reference.
     public var allowedIndexes: Indexes {
         switch self {
         case .createTime, .modTime, .etag, .recordID: [.queryable, .sortable]
@@ -43,10 +43,10 @@ public enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The six fields that a schema file lists on every type.
+    /// The six fields that schema files list for each type.
     public static let implicit: [SystemField] = [.createTime, .createdBy, .etag, .modTime, .modifiedBy, .recordID]
 
-    /// The field of either name.
+    /// The system field with either name.
     public init?(named name: Name) {
         guard let field = Self.allCases.first(where: { $0.schemaName == name || $0.alias == name }) else { return nil }
         self = field

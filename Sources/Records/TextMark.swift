@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// What tells, without reading it, that the JSON of fields holds something. It begins with a quotation mark that stands outside of strings: within
-/// one it would be escaped.
+/// Searches JSON text of fields for a marker without parsing it. The marker starts with a quotation mark, which would
+/// be escaped within a string, so it can't match there.
 struct TextMark: Sendable {
     private let bytes: [UInt8]
-    /// Where the byte stands that is looked for first.
+    /// Index of the byte to search first.
     private let rarest: Int
 
-    /// - Parameter letter: the byte of the text that is seldom met elsewhere.
+    /// - Parameter letter: the byte of the text that is rarest elsewhere.
     init(_ text: StaticString, rarest letter: Character) {
         let bytes = text.withUTF8Buffer { Array($0) }
         self.bytes = bytes

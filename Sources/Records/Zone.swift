@@ -1,9 +1,9 @@
 /// A record zone as its database shows it.
 public struct Zone: Sendable, Hashable {
     public var zoneID: ZoneID
-    /// The position of the zone's latest change; `nil` where there is no feed: in the public database and in the default zone.
+    /// Token of the zone's latest change; `nil` if there is no feed, as in the public database and in default zones.
     public var syncToken: ChangeToken?
-    /// Whether batches in the zone can be all or nothing.
+    /// True if batches in the zone can be atomic.
     public var atomic: Bool
 
     public init(zoneID: ZoneID, syncToken: ChangeToken?, atomic: Bool) {
@@ -13,21 +13,21 @@ public struct Zone: Sendable, Hashable {
     }
 }
 
-/// What happened to a zone.
+/// A change of a zone.
 public struct ZoneChange: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable {
         /// The zone is new, or records in it changed.
         case changed
         /// The zone was deleted, or is no longer shared.
         case deleted
-        /// Its data was removed at the user's request; clients see a deletion.
+        /// The data was removed at the user's request. Clients see a deletion.
         case purged
     }
 
     public var zoneID: ZoneID
     public var kind: Kind
     public var timestamp: Timestamp
-    /// The zone's current token; `nil` for a zone that is gone.
+    /// The zone's current token; `nil` for a deleted zone.
     public var syncToken: ChangeToken?
 
     public init(zoneID: ZoneID, kind: Kind, timestamp: Timestamp, syncToken: ChangeToken?) {

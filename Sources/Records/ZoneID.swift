@@ -1,19 +1,19 @@
 public import JSON
 
-/// The identity of a record zone: its name and the user it belongs to.
+/// Identifies a record zone by its name and owner.
 ///
-/// Zones of the same name with different owners are different zones: a shared database shows zones of several owners.
+/// Zones with the same name and different owners are different. A shared database contains zones of several owners.
 public struct ZoneID: Sendable, Hashable {
     public static let defaultZoneName: Name = "_defaultZone"
-    /// The owner that stands for whoever asks, as clients write it.
+    /// Placeholder owner names that clients use for the caller.
     public static let currentOwnerNames: Set<Name> = ["__defaultOwner__", "_defaultOwner"]
-    /// The owner that answers name for the zones of the public database, which belong to nobody.
+    /// The owner name that responses use for zones of the public database.
     public static let publicOwner: Name = "_defaultOwner"
-    /// Longest zone name, in UTF-8 bytes.
+    /// Maximum length of a zone name in UTF-8 bytes.
     public static let nameLimit = 255
 
     public var zoneName: Name
-    /// `nil` means the natural owner: the caller in a private database, nobody in the public one.
+    /// `nil` means the caller in a private database, and no owner in the public one.
     public var ownerRecordName: Name?
 
     public init(zoneName: Name, ownerRecordName: Name? = nil) {

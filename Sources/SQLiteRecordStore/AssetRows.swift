@@ -4,11 +4,12 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Reads and writes `assets`, `assetUses` and `spentReceipts`.
+/// Rows of `assets`, `assetUses` and `spentReceipts`.
 enum AssetRows {
     // MARK: Uses
 
-    /// A field of a record that refers to a file, however often.
+    /// One field of a record referring to one file. Several references from the same field to the same file count
+    /// once.
     struct Use: Hashable {
         let field: Name
         let checksum: FileChecksum
@@ -18,7 +19,8 @@ enum AssetRows {
         measured(fields).uses
     }
 
-    /// The uses of a record, and the bytes of their files together.
+    /// The asset uses of a record and the total size of the files in bytes. A file used by two fields is counted
+    /// twice.
     static func measured(_ fields: some Sequence<Field>) -> (uses: Set<Use>, bytes: Int64) {
         var uses: Set<Use> = []
         var bytes: Int64 = 0
@@ -31,8 +33,9 @@ enum AssetRows {
         return (uses, bytes)
     }
 
-    /// Brings the uses of a record from those that are counted to others.
-    /// - Parameter fields: the uses of the record as it was, which should be counted: where one is not, its file's are counted anew.
+    /// Changes the stored asset uses of a record to `after` and updates the use count of each file.
+    /// - Parameter fields: the uses that the record's old fields imply. For any of them missing from `assetUses`, the
+    ///   use count of the file is recomputed.
     static func write(_ after: Set<Use>, replacing fields: Set<Use>, of name: Name, in zone: Int64, now: Timestamp, _ db: Database) throws {
         if after.isEmpty, fields.isEmpty { return }
         let before = try counted(of: name, in: zone, db)
@@ -57,8 +60,8 @@ enum AssetRows {
         return Set(try rows.map { Use(field: Name(try $0.value("field", in: "assetUses") as String), checksum: try checksum(of: $0, in: "assetUses")) })
     }
 
-    /// Removes the uses of an ended zone, at most so many.
-    /// - Returns: whether there were any.
+    /// Removes up to `limit` asset uses of a deleted zone.
+    /// - Returns: `true` if any were found.
     static func removeUses(in zone: Int64, limit: Int, ended: Timestamp, _ db: Database) throws -> Bool {
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT name, field, checksum FROM assetUses WHERE zone = ? LIMIT ?", [zone, limit])
         for row in rows {
@@ -95,13 +98,13 @@ enum AssetRows {
         try Bool.fetchOne(db, cachedSQL: "SELECT 1 FROM assets WHERE checksum = ?", [checksum.data]) ?? false
     }
 
-    /// - Returns: whether the file is entered.
+    /// - Returns: `false` if the file has no row.
     static func keep(_ checksum: FileChecksum, inUseUntil until: Timestamp, _ db: Database) throws -> Bool {
         try db.run("UPDATE assets SET inUseUntil = max(inUseUntil, ?) WHERE checksum = ?", [until.milliseconds, checksum.data])
         return db.changesCount > 0
     }
 
-    /// - Returns: whether the file was entered and unused, and is not entered any more.
+    /// - Returns: `true` if the file was unused and its row was deleted.
     static func strike(_ checksum: FileChecksum, unusedSince moment: Timestamp, _ db: Database) throws -> Bool {
         try db.run("DELETE FROM assets WHERE checksum = ? AND uses = 0 AND inUseUntil < ?", [checksum.data, moment.milliseconds])
         return db.changesCount > 0
@@ -118,9 +121,9 @@ enum AssetRows {
 
     // MARK: Receipts
 
-    /// - Returns: `false` when the receipt was used before.
+    /// - Returns: `false` if the receipt was used before.
     static func spend(_ receipt: AssetReceipt, now: Timestamp, _ db: Database) throws -> Bool {
-        // What has expired is refused before it is looked up here.
+        // Expired receipts are rejected before this lookup, so their rows are no longer needed.
         try db.run("DELETE FROM spentReceipts WHERE expires < ?", [now.milliseconds])
         try db.run(
             "INSERT OR IGNORE INTO spentReceipts (number, expires) VALUES (?, ?)", [Data(receipt.number), receipt.rememberedUntil.milliseconds])

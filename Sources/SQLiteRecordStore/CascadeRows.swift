@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Reads and writes `cascades`: what still has to fall with records that were deleted.
+/// Rows of `cascades`: pending deletions caused by references to deleted records.
 enum CascadeRows {
     static func count(_ db: Database) throws -> Int {
         try Int.fetchOne(db, cachedSQL: "SELECT count(*) FROM cascades") ?? 0
@@ -13,7 +13,7 @@ enum CascadeRows {
         try Int64.fetchOne(db, cachedSQL: "SELECT id FROM cascades LIMIT 1") == nil
     }
 
-    /// Enters targets behind those that are there.
+    /// Appends targets to the end of the queue.
     static func insert(_ targets: some Sequence<FallenTarget>, request: DatabaseValue, _ state: inout CommitWriter.State, _ db: Database) throws {
         var table = CascadeTable(db, of: request)
         for target in targets { try table.add(target) }

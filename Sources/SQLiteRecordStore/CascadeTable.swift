@@ -3,38 +3,40 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The order of a cascade in the table `cascades`, where it outlives a transaction and the process.
+/// The cascade queue stored in the table `cascades`. It survives the transaction and the process.
 ///
-/// It gives the rows of one request, as long as they come first: what falls is entered in the journal under its request.
+/// It yields rows of one request only, and stops at the first row of another request, because the journal attributes
+/// each deletion to its request.
 struct CascadeTable: CascadeQueue {
-    /// What a row is, in its column `pass`.
+    /// The kind of a row, stored in the column `pass`.
     private enum Stage: Int {
-        /// Its name is that of a target.
+        /// The row names a target.
         case target = 0
-        /// Its name is that of a record that is held.
+        /// The row names a record waiting to be deleted.
         case held = 1
-        /// The same of a record that rests.
+        /// The row names a waiting record that can't be deleted at present.
         case resting = 2
     }
 
-    /// The condition of the index `held_cascades`, which SQLite wants to see as it stands there.
+    /// The condition of the partial index `held_cascades`. SQLite uses the index only if the query repeats it
+    /// literally.
     private static let isRecord = "pass > \(Stage.target.rawValue)"
     private static let isDue = "pass < \(Stage.resting.rawValue)"
 
     private let db: Database
     let request: DatabaseValue
-    /// The row that was given last.
+    /// The row returned by the last ``next()``.
     private var id: Int64?
-    /// Rows that were entered, less those that were removed.
+    /// Rows inserted minus rows removed.
     private(set) var growth = 0
 
-    /// - Parameter request: whose rows are read and written.
+    /// - Parameter request: the request whose rows are read and written.
     init(_ db: Database, of request: DatabaseValue) {
         self.db = db
         self.request = request
     }
 
-    /// The rows of the request whose turn it is; `nil` when nothing is left but what rests.
+    /// The queue of the next request with due rows; `nil` if only resting rows are left.
     init?(_ db: Database) throws {
         guard let row = try Row.fetchOne(db, cachedSQL: "SELECT request FROM cascades WHERE \(Self.isDue) ORDER BY pass, id LIMIT 1", []) else { return nil }
         self.init(db, of: try row.value("request", in: "cascades"))
@@ -54,7 +56,7 @@ struct CascadeTable: CascadeQueue {
                 timestamp: Timestamp(milliseconds: try values("modifiedAt")), userRecordName: Name(try values("modifiedBy") as String),
                 deviceID: try values("modifiedOn")))
         id = try values("id")
-        // The name of the target that a record is held for is of no use any more.
+        // The name of the target is not stored for a waiting record, because nothing needs it any more.
         return try values("pass") == Stage.target.rawValue ? .target(target) : .record(HeldRecord(target.name, by: target))
     }
 
@@ -100,7 +102,7 @@ struct CascadeTable: CascadeQueue {
                 db, cachedSQL: "SELECT id FROM cascades WHERE zone = ? AND name = ? AND \(Self.isRecord) AND pass = \(Stage.resting.rawValue)",
                 [zone, name.string])
             guard let found else { continue }
-            // Under a new number, behind those that are held.
+            // A new id puts the row behind the records already waiting.
             try db.run(
                 """
                 INSERT INTO cascades (zone, name, position, pass, modifiedAt, modifiedBy, modifiedOn, request)

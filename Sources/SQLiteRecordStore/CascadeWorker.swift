@@ -4,33 +4,34 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// How much of a cascade is done at a time.
+/// Limits for each part of a cascade.
 struct CascadeLimits: Sendable {
-    /// Records that fall in the transaction of the request.
+    /// Maximum number of records deleted in the transaction of the request.
     var recordsInRequest = BatchModifier.cascadeLimit
-    /// Records that fall in one step beside the saves, however quick that is; fewer when many are looked at that can't fall.
+    /// Maximum work units in one background step. Records that are examined but can't be deleted count too.
     var recordsInStep = 4096
-    /// How long one step may take of the writer's time: long enough that most of it is not spent on syncing the commits, and short for a save
-    /// that waits.
+    /// Maximum time of one step on the writer: long enough to outweigh the sync of the commit, short enough for
+    /// waiting saves.
     var step = Duration.milliseconds(30)
-    /// Awaited before each step: a test can hold it there.
+    /// Test hook, awaited before each step.
     var beforeStep: (@Sendable () async -> Void)?
 }
 
-/// How far the cascades of a store are that go on beside the saves.
+/// State of a store's background cascades.
 struct CascadeState: Sendable {
-    /// Targets whose referrers are still to fall, and records that wait to fall.
+    /// Number of rows in `cascades`: targets with referrers left to examine, and records waiting to be deleted.
     var count = 0
 }
 
-/// Lets fall what was too much for the request that deleted its target.
+/// Continues cascades in the background that exceeded the limit of the deleting request.
 ///
-/// One task for each store does it, in steps, each a save among the others, and goes on where it was when the store is opened again: all it
-/// knows stands in `cascades`. A save waits for no more than the step under way, so the steps need no rest between them.
+/// Each store has one such task. It works in steps, each of which is a save like any other. Its whole state is in
+/// `cascades`, so it resumes after the store is reopened. A save waits for one step at most, so no pause is needed
+/// between steps.
 final class CascadeWorker: Sendable {
     private static let patienceAfterFailure = Duration.seconds(1)
 
-    /// Sent after a commit with which something is left to fall.
+    /// Sent after a commit that leaves cascade work.
     let signals = CommitSignals()
     private let limits: CascadeLimits
     private let clock: @Sendable () -> Timestamp
@@ -38,14 +39,15 @@ final class CascadeWorker: Sendable {
     private let messages = RecentMessages()
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// - Parameter clock: what deletions in the journal take for the present.
+    /// - Parameter clock: the time source for deletions in the journal.
     init(_ limits: CascadeLimits, clock: @escaping @Sendable () -> Timestamp, logger: Logger) {
         self.limits = limits
         self.clock = clock
         self.logger = logger
     }
 
-    /// Begins with what is to do, and waits for more.
+    /// Starts the task.
+    /// - Parameter hasWork: `true` if `cascades` has rows already.
     func start(on store: SQLiteStore, hasWork: Bool) {
         let work = signals.listen()
         if hasWork { signals.send() }
@@ -59,7 +61,7 @@ final class CascadeWorker: Sendable {
                         let details = StoreProblem.details(of: error)
                         if messages.isNew(details) { logger.error("A cascade does not go on: \(details)") }
                         if store.failure != nil { return }
-                        // The rest stands in the table until it is done; being closed ends the wait.
+                        // The remaining rows stay in the table. Closing the store cancels the sleep.
                         try? await Task.sleep(for: Self.patienceAfterFailure)
                     }
                 }
@@ -68,7 +70,7 @@ final class CascadeWorker: Sendable {
         self.task.withLock { $0 = task }
     }
 
-    /// Ends after the step under way.
+    /// Returns after the current step has ended.
     func close() async {
         let task = task.withLock { $0 }
         task?.cancel()
@@ -76,13 +78,13 @@ final class CascadeWorker: Sendable {
         await task?.value
     }
 
-    /// - Returns: whether something is left.
+    /// - Returns: `true` if work is left.
     private func step(_ store: SQLiteStore) async throws -> Bool {
         if try await store.read({ db, _ in try CascadeRows.isEmpty(db) }) { return false }
         await limits.beforeStep?()
         let now = clock()
         return try await store.write { [limits] db, state in
-            // What rests when nothing falls any more stays.
+            // Only resting records are left. Nothing can be deleted any more, so they stay.
             guard let table = try CascadeTable(db) else {
                 try CascadeRows.removeAll(&state, db)
                 return false

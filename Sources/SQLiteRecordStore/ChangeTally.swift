@@ -2,9 +2,9 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-/// The counts and sizes that a batch changes, gathered and written once at its end.
+/// Changes to counts and sizes, collected during a batch and written once at its end.
 struct ChangeTally {
-    /// Positions in one bucket of `changeCounts`.
+    /// Base-2 logarithm of the number of positions in one bucket of `changeCounts`.
     static let bucketBits: Int64 = 10
 
     private struct Key: Hashable {
@@ -17,10 +17,13 @@ struct ChangeTally {
     private var positions: [Int64: Int64] = [:]
     private var journal: [Int64: Int64] = [:]
 
-    /// By how much the journal grew.
+    /// Net change of the journal's size in bytes.
     var journalBytes: Int64 { journal.values.reduce(0, +) }
 
-    /// Adds a record with so many bytes of fields and of files.
+    /// Adds a record.
+    /// - Parameters:
+    /// - bytes: size of its fields.
+    /// - assetBytes: total size of the files its fields refer to.
     mutating func add(type: Int64, bytes: Int, assetBytes: Int64, position: Int64, to zone: Int64) {
         add(StoredAmount(records: 1, bytes: Int64(bytes), assetBytes: assetBytes), type: type, position: position, to: zone)
     }
@@ -35,7 +38,7 @@ struct ChangeTally {
         positions[zone] = position
     }
 
-    /// - Parameter assetBytes: of the files that the record's fields refer to.
+    /// - Parameter assetBytes: total size of the files that the record's fields refer to.
     mutating func remove(_ row: StoredRow, type: Int64, assetBytes: Int64, from zone: Int64) {
         let bytes = row.isDeleted ? 0 : Int64(row.record.fields.bytes.count)
         remove(StoredAmount(records: 1, bytes: bytes, assetBytes: assetBytes), number: row.isDeleted ? 0 : type, position: row.position, from: zone)
@@ -45,12 +48,12 @@ struct ChangeTally {
         remove(StoredAmount(records: 1), number: 0, position: position, from: zone)
     }
 
-    /// Takes values out of a record that stays in its place.
+    /// Subtracts removed values of a record that keeps its position.
     mutating func shrink(type: Int64, bytes: Int, assetBytes: Int64, in zone: Int64) {
         types[Key(zone: zone, number: type), default: StoredAmount()] += StoredAmount(bytes: -Int64(bytes), assetBytes: -assetBytes)
     }
 
-    /// Counts bytes that the journal gained, or with a negative number lost.
+    /// Adds a change of the journal's size; `bytes` is negative if the journal shrank.
     mutating func journal(_ bytes: Int64, in zone: Int64) {
         journal[zone, default: 0] += bytes
     }
@@ -85,7 +88,7 @@ struct ChangeTally {
         }
     }
 
-    /// Latest changes of a zone after a position.
+    /// Counts the records and deletions of a zone whose latest change is after `position`.
     static func changes(after position: Int64, in zone: Int64, _ db: Database) throws -> Int {
         let bucket = position >> bucketBits
         let later = try Int.fetchOne(

@@ -3,7 +3,8 @@ internal import Records
 
 extension CommitWriter.State {
     /// The position of the next change.
-    /// - Throws: `RecordError` INTERNAL_ERROR after the last that a row has room for. A damaged file may stand at any number.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the position is outside the range that a row id can hold, as in a
+    ///   damaged file.
     mutating func nextPosition() throws -> Int64 {
         guard 0..<StoredRow.lastPosition ~= position else {
             throw RecordError(

@@ -4,67 +4,69 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// What writes to a store: it takes all waiting saves, runs each in a savepoint of its own, commits them together and only then acknowledges
-/// them. While there are some, one of the ``WriterThreads`` does that, and never two.
+/// Group-commits the writes of one store. Each write runs in its own savepoint; all of them are committed together
+/// and then acknowledged.
 ///
-/// Requests wait outside of it, so a client that hangs up neither stops its own save halfway nor takes anybody else's along.
+/// While writes are waiting, one of the ``WriterThreads`` runs them, never two at a time. Writes don't run in the
+/// task of the request. A client that disconnects therefore can't abort its own write halfway or affect the writes of
+/// others.
 final class CommitWriter: Sendable {
-    /// Waiting saves beyond which new ones are sent away.
+    /// Maximum number of waiting writes. Further ones are refused.
     static let queueLimit = 4096
-    /// Saves in one commit.
+    /// Maximum number of writes in one commit.
     static let groupLimit = 256
-    /// Bytes of log, as estimated, after which a commit takes no more saves: it is what the log may grow by at once.
+    /// Estimated log bytes after which a commit takes no more writes. This limits how much the log grows at once.
     static let logLimit = 8 << 20
-    /// A commit that takes longer is logged.
+    /// Commits that take longer are logged.
     private static let longCommit = Duration.seconds(1)
-    /// What saves see of the store besides its tables, and hand on to the next when they succeed.
+    /// State besides the tables. A successful write passes its changes on to the next write.
     struct State: Sendable {
-        /// The last position given out.
+        /// The last assigned position.
         var position: Int64
-        /// Whether the file says which opening the positions belong to.
+        /// True if the file records the epoch that new positions belong to.
         var isBegun = true
         var catalog: SchemaCatalog
         var journalLimits = JournalLimits.standard
-        /// Bytes of all that the journal holds.
+        /// Total size of the journal in bytes.
         var journalBytes: Int64 = 0
         var cascades = CascadeState()
-        /// How often values were taken out of records without a change of their positions. An index that is being built reads them anew.
+        /// How often values were removed from records without a new position. Index builds then read these records again.
         var strips = 0
-        /// How much log the commit is likely to take, in bytes.
+        /// Estimated number of log bytes that the current commit needs.
         var logEstimate = 0
     }
 
     private struct Queue {
         var waiting: [any PendingWrite] = []
-        /// Whether a thread has it in hand, or will.
+        /// True if the writer is scheduled on a thread or running.
         var isScheduled = false
         var isClosed = false
-        /// Why nothing is written any more.
+        /// The reason why the store no longer takes writes.
         var failure: RecordError?
     }
 
     private let pool: DatabasePool
     private let logLength: WriteAheadLogLength
     private let logLimits: WriteAheadLogLimits
-    /// The length at which the next restart of the log is tried.
+    /// Log length in pages at which the next restart is attempted.
     private let nextRestart: Mutex<Int>
-    /// Sent after each commit, when its saves are acknowledged.
+    /// Sent after each commit, once its writes are acknowledged.
     private let signals: CommitSignals
-    /// Its catalog is told of each commit that changed the schema or the work on its indexes; it notes damage.
+    /// Its catalog is updated after commits that change the schema or index work. It also records damage.
     private let reader: StoreReader
-    /// Sent after such a commit.
+    /// Sent after commits that change the schema or index work.
     private let schemaSignals: CommitSignals
-    /// Sent after a commit with which something is left to fall.
+    /// Sent after a commit that leaves cascade work.
     private let cascadeSignals: CommitSignals
-    /// Changes that were taken up so far.
+    /// Number of writes processed so far, including failed ones.
     let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
     private let threads: WriterThreads
-    /// Writes which opening the positions belong to, before the first save.
+    /// Records the current epoch in the file. Runs before the first write.
     private let begin: @Sendable (Database) throws -> Void
     private let logger: Logger
     private let messages = RecentMessages()
-    /// Finishes when it is closed and everything that waited is done.
+    /// Finishes when the writer is closed and has processed all waiting writes.
     private let ending = AsyncStream.makeStream(of: Void.self)
     private let state: Mutex<State>
 
@@ -87,17 +89,18 @@ final class CommitWriter: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Why the store takes no saves, `nil` while it does.
+    /// The reason why the store refuses writes; `nil` while it accepts them.
     var failure: RecordError? { queue.withLock { $0.failure } }
-    /// Whether nothing is being written or waits.
+    /// True if no write is running or waiting.
     var isIdle: Bool { queue.withLock { !$0.isScheduled } }
-    /// Where the store stands after the last commit.
+    /// The state after the last commit.
     var present: State { state.withLock { $0 } }
 
-    /// Waits until a change is on disk.
-    /// - Parameter isAlone: whether it is committed without others. One that touches very much must be: as one of several it could be undone
-    ///   alone, and SQLite would keep all that it touches in memory for that.
-    /// - Throws: what `body` throws, having undone its part; `RecordError` TRY_AGAIN_LATER when too many wait, INTERNAL_ERROR when the disk failed.
+    /// Runs a write and returns once it is on disk.
+    /// - Parameter isAlone: `true` to commit it without other writes. Use it for large writes: in a savepoint SQLite
+    ///   would keep every touched page in memory for a possible rollback.
+    /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
+    ///   waiting, INTERNAL_ERROR if the disk failed.
     func write<Value: Sendable>(
         isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout State) throws -> Value
     ) async throws -> Value {
@@ -129,7 +132,7 @@ final class CommitWriter: Sendable {
 
     // MARK: On the thread
 
-    /// Takes no more saves, and waits until everything that waited is done.
+    /// Refuses further writes and returns once all waiting ones are done.
     func close() async {
         let isIdle = queue.withLock { queue in
             queue.isClosed = true
@@ -139,8 +142,8 @@ final class CommitWriter: Sendable {
         for await _ in ending.stream {}
     }
 
-    /// Commits saves that wait.
-    /// - Returns: whether there are more.
+    /// Commits the next group of waiting writes.
+    /// - Returns: `true` if more are waiting.
     func commitNext() -> Bool {
         if let group = nextGroup() { commit(group) }
         let (isLeft, isClosed) = queue.withLock { queue in
@@ -209,19 +212,21 @@ final class CommitWriter: Sendable {
         }
     }
 
-    /// What savers are told about an error of the database. After one that leaves open what is on disk, the store takes no more saves.
+    /// The error reported to clients for a database error. If it is unclear what is on disk, the store refuses all
+    /// further writes.
     private func refusal(after error: any Error) -> RecordError {
-        // Readers that are in the way are no failure.
+        // SQLITE_BUSY caused by readers is not a failure and is not logged.
         let details = StoreProblem.details(of: error)
         if (error as? DatabaseError)?.resultCode != .SQLITE_BUSY, messages.isNew(details) { logger.error("Writing failed: \(details)") }
         guard let error = error as? DatabaseError else { return RecordError(.internalError, "The save failed: \(error)") }
         if error.resultCode == .SQLITE_FULL { return .diskFull }
-        // The index holds no data. Without room for it a commit does not count, though it may stand in the log: the next takes its place there.
+        // The log's index (`-shm`) holds no data. If it can't grow, the commit does not count even if it is in the
+        // log. The next commit overwrites it there.
         if StoreProblem.isOfLogIndex(error) { return .diskFull }
-        // Nothing was written by then.
+        // The error occurs before anything is written.
         if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
         if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH {
-            // Nothing was written by then, so nothing is in doubt.
+            // The error occurs before anything is written, so the state on disk is certain.
             return RecordError(
                 .internalError, "There is no folder for temporary files that can be written to; nothing of this request was saved. Make the data folder writable")
         }
@@ -230,7 +235,8 @@ final class CommitWriter: Sendable {
         }
         let refusal = RecordError(
             .internalError, "The disk reported an error (\(error.extendedResultCode)); the store is read-only until it is opened anew")
-        // Nobody can say what is on disk, and a later sync may succeed without meaning anything: those who wait are refused too.
+        // The state on disk is unknown, and a later sync may report success without having written the data. So all
+        // waiting writes fail too.
         let waiting = queue.withLock { queue in
             queue.failure = queue.failure ?? refusal
             defer { queue.waiting = [] }
@@ -240,8 +246,8 @@ final class CommitWriter: Sendable {
         return refusal
     }
 
-    /// Moves the write-ahead log into the database file. The saves in it are durable already: a full disk, or readers, let it be tried again
-    /// later.
+    /// Copies the write-ahead log into the database file. Its writes are durable already, so a full disk or active
+    /// readers only postpone the checkpoint.
     private func checkpointIfLong() {
         let pages = logLength.pages
         guard pages > logLimits.checkpoint else {
@@ -256,7 +262,8 @@ final class CommitWriter: Sendable {
         do {
             _ = try pool.writeWithoutTransaction { try $0.checkpoint(isVeryLong ? .restart : .passive) }
         } catch {
-            // The file is in doubt after an error of the disk, so nobody may build on it; being busy or full passes.
+            // After an I/O error the file can't be trusted, so further writes are refused. Busy and full are
+            // temporary.
             _ = refusal(after: error)
         }
     }

@@ -1,17 +1,18 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// What a row of a damaged file holds in place of what it should: nothing of a file may end the process.
+/// Reports an invalid value in a row of a damaged file. It is thrown instead of trapping, because no file content may
+/// crash the process.
 struct DamagedRow: Error, CustomStringConvertible {
     /// Table, column and what is wrong, without the value.
     let description: String
 
-    /// - Parameter problem: what the table has or lacks, as the end of a sentence.
+    /// - Parameter problem: the predicate of a sentence whose subject is the table.
     init(in table: StaticString, _ problem: String) {
         description = "the table '\(table)' \(problem)"
     }
 
-    /// - Parameter kind: SQLite's code for the kind of value.
+    /// - Parameter kind: SQLite's type code of the value.
     init(in table: StaticString, column: String, holding kind: Int32) {
         let kind =
             switch kind {
@@ -24,12 +25,12 @@ struct DamagedRow: Error, CustomStringConvertible {
     }
 }
 
-// The library's own `row["column"]` ends the process where the value is not of the type that is asked for.
+// GRDB's `row["column"]` traps on a value of the wrong type.
 
 extension Row {
-    /// A column, decoded.
-    /// - Parameter table: the table that it is from, for what is said when it is damaged.
-    /// - Throws: ``DamagedRow`` where it is NULL or of another kind.
+    /// Decodes a column.
+    /// - Parameter table: the table named in the error.
+    /// - Throws: ``DamagedRow`` if the value is NULL or has the wrong type.
     func value<Value: DatabaseValueConvertible>(_ column: String, in table: StaticString) throws -> Value {
         guard hasColumn(column) else { throw DamagedRow(in: table, "has no column '\(column)'") }
         let stored: DatabaseValue = self[column]
@@ -37,7 +38,7 @@ extension Row {
         return value
     }
 
-    /// The columns of a row of one table.
+    /// Decodes columns of a row that all come from one table.
     func values(of table: StaticString) -> Values { Values(row: self, table: table) }
 
     struct Values {
@@ -51,7 +52,7 @@ extension Row {
 }
 
 extension DatabaseValue {
-    /// SQLite's code for its kind.
+    /// SQLite's type code.
     fileprivate var kind: Int32 {
         switch storage {
         case .null: SQLITE_NULL

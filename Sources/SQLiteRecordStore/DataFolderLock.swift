@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Another process has the data folder open.
+/// Thrown if another process has locked the data folder.
 public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
     /// The folder's path.
     public let path: String
@@ -8,10 +8,11 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
     public var description: String { "The data folder \(path) is open in another process" }
 }
 
-/// Keeps a second process out of a data folder for as long as this one has it, by advisory locks that die with the process.
+/// Locks a data folder against other processes with advisory locks, which the system releases when the process ends.
 ///
-/// The lock is on the folder itself, so there is nothing that somebody could remove to let a second server in. The file `.lock` in it is locked
-/// too: versions of Skylight that know only the file are kept out as well, and file systems that lock no folders have it alone.
+/// The folder itself is locked, because a lock file could be removed while the server runs. The file `.lock` is
+/// locked too: it also keeps out versions of Skylight that lock only the file, and some file systems can't lock
+/// folders.
 final class DataFolderLock: Sendable {
     private let descriptors: [Int32]
 
@@ -43,10 +44,12 @@ final class DataFolderLock: Sendable {
         return CocoaError(code, userInfo: [NSFilePathErrorKey: path])
     }
 
-    /// Tries for a moment: a command that only looks whether the folder is held holds the lock itself for an instant.
+    /// Retries for about 50 milliseconds, because a command that checks whether the folder is locked holds the lock
+    /// briefly itself.
     private static func take(_ descriptor: Int32) -> Bool {
         for _ in 0..<5 {
-            // Where the file system can't lock this, it counts as taken: the folder or the file alone keeps others out then.
+            // If the file system can't lock this item, it counts as locked. The lock on the other item still keeps
+            // other processes out.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK && errno != EINTR { return true }
             usleep(10_000)
         }

@@ -1,7 +1,7 @@
 internal import GRDB
 internal import Records
 
-// Statements that run often are compiled once per connection.
+// Frequent statements are compiled once per connection.
 
 extension Database {
     func run(_ sql: String, _ arguments: StatementArguments) throws {

@@ -1,9 +1,9 @@
 internal import GRDB
 
 extension Database {
-    /// Runs a part of a transaction that is undone when it throws.
+    /// Runs `body` in a savepoint and rolls it back if it throws.
     ///
-    /// Every save needs one, so its statements are compiled once; the library's own are compiled each time.
+    /// Every write needs one, so its statements are cached. GRDB's own `inSavepoint` compiles them each time.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {
         try cachedStatement(sql: "SAVEPOINT attempt").execute()
         do {
@@ -11,7 +11,7 @@ extension Database {
             try cachedStatement(sql: "RELEASE attempt").execute()
             return value
         } catch {
-            // After some errors, such as a full disk, SQLite has given up the whole transaction.
+            // After some errors, such as a full disk, SQLite has already rolled back the whole transaction.
             if isInsideTransaction {
                 try cachedStatement(sql: "ROLLBACK TO attempt").execute()
                 try cachedStatement(sql: "RELEASE attempt").execute()

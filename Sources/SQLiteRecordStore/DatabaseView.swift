@@ -3,23 +3,23 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What one caller sees of a store through one of its databases.
+/// One caller's view of a store through one of its databases.
 struct DatabaseView: Sendable {
     let address: DatabaseAddress
     let caller: Caller
     let userNumber: Int64
-    /// Whether a user came of late, who is entered with the first save that is about them.
+    /// True for a user who called before but has no row in `users` yet. The first save concerning the user adds it.
     var isVisitor: @Sendable (Name) -> Bool = { _ in false }
 
-    /// The number that owns the zones of a public or private database.
+    /// User number of the zones' owner; 0 for the public database.
     var ownerNumber: Int64 { address.scope == .public ? 0 : userNumber }
     var isShared: Bool { address.scope == .shared }
-    /// The number that tokens carry.
+    /// The database number in change tokens.
     var databaseNumber: Int64 { ownerNumber }
 
     // MARK: Zones
 
-    /// The living zones, the default zone first, then by name and owner.
+    /// All zones that exist: the default zone first, then by name and owner.
     func zones(_ db: Database) throws -> [ZoneRow] {
         let rows =
             address.scope == .shared
@@ -38,7 +38,8 @@ struct DatabaseView: Sendable {
         }
     }
 
-    /// The first of the living zones in the same order, and how many there are. A default zone without a record or deletion does not count.
+    /// The first zones in the same order and their total number. A default zone without records or deletions is left
+    /// out.
     func zones(limit: Int, _ db: Database) throws -> (zones: [ZoneRow], count: Int) {
         if address.scope == .shared {
             let zones = try zones(db)
@@ -52,13 +53,13 @@ struct DatabaseView: Sendable {
                 SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.state = 0 AND z.name = '\(ZoneID.defaultZoneName)'
                 AND EXISTS (SELECT 1 FROM typeCounts c WHERE c.zone = z.number AND c.count > 0)
                 """, [ownerNumber])
-        // SQLite compares texts as names are compared: by their bytes.
+        // SQLite compares text by its bytes, as `Name` does.
         let others = try Row.fetchAll(
             db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE \(custom) ORDER BY z.name LIMIT ?", [ownerNumber, limit])
         return (try (first + others).prefix(limit).map { try ZoneRow($0) }, first.count + customCount)
     }
 
-    /// The zone, `nil` when it is not there.
+    /// The zone, or `nil` if it does not exist.
     func existingZone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
         try zoneRow(zoneID, db).map { try ZoneRow($0) }
     }
@@ -69,21 +70,22 @@ struct DatabaseView: Sendable {
         return zone
     }
 
-    /// The zone, or `nil` for a default zone in which nothing was saved yet.
+    /// The zone, or `nil` for a default zone that nothing was saved in yet.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zoneUnlessDefault(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
         if let row = try zoneRow(zoneID, db) { return try ZoneRow(row) }
         guard zoneID.isDefault, address.scope != .shared, isOwn(zoneID) else { throw RecordError.zoneNotFound }
         return nil
     }
 
-    /// Whether an identity means a zone of this database's owner.
+    /// True if the zone ID refers to a zone of this database's owner.
     private func isOwn(_ zoneID: ZoneID) -> Bool {
         guard address.scope == .private, let owner = zoneID.ownerRecordName else { return true }
         return owner == caller.userRecordName || ZoneID.currentOwnerNames.contains(owner)
     }
 
     private func zoneRow(_ zoneID: ZoneID, _ db: Database) throws -> Row? {
-        // Text is bound up to its first NUL, which no name has.
+        // SQLite binds text only up to the first NUL. No zone name contains one.
         if zoneID.zoneName.utf8.contains(0) || zoneID.ownerRecordName?.utf8.contains(0) ?? false { return nil }
         switch address.scope {
         case .public, .private:
@@ -104,7 +106,7 @@ struct DatabaseView: Sendable {
         }
     }
 
-    /// Whether a zone, whoever's it is, can be read through this database.
+    /// True if the zone can be read through this database. The zone may belong to any user.
     func isVisible(_ zone: ZoneRow, _ db: Database) throws -> Bool {
         guard zone.kind == .changed else { return false }
         if address.scope != .shared { return zone.owner == ownerNumber }
@@ -118,12 +120,12 @@ struct DatabaseView: Sendable {
         return permission == ZoneParticipant.Permission.readWrite.rawValue
     }
 
-    /// What the caller may do as the roles say.
+    /// The caller's permissions, including those of the caller's roles.
     func grants(_ db: Database, _ catalog: SchemaCatalog) -> GrantRules {
         GrantRules(address, caller) { try roleNumbers(db, catalog) }
     }
 
-    /// The numbers of the caller's roles, as the public database has them.
+    /// Numbers of the caller's roles, read from the caller's user record in the public database.
     func roleNumbers(_ db: Database, _ catalog: SchemaCatalog) throws -> Set<Int64> {
         guard let zone = try zoneUnlessDefault(.default, db) else { return [] }
         let row = try db.row(named: caller.userRecordName, in: zone.number, zone.zoneID, catalog)
@@ -147,7 +149,7 @@ struct DatabaseView: Sendable {
         return Zone(zoneID: row.zoneID, syncToken: hasFeed ? office.current(feed(of: row)) : nil, atomic: hasFeed)
     }
 
-    /// A zone as the database's own feed tells of it.
+    /// A zone change as reported by the database's own feed.
     struct ZoneNews {
         let zone: ZoneRow
         let kind: ZoneChange.Kind
@@ -155,7 +157,8 @@ struct DatabaseView: Sendable {
         let moment: Timestamp
     }
 
-    /// What happened to zones after a position, in the order of the latest change. A zone made anew hides its former self.
+    /// Zone changes after a position, ordered by the latest change. A recreated zone hides the deleted zone of the
+    /// same name.
     func zoneNews(after position: Int64, _ db: Database) throws -> [ZoneNews] {
         switch address.scope {
         case .public: return []
@@ -195,7 +198,7 @@ struct DatabaseView: Sendable {
         }
     }
 
-    /// The database's own feed.
+    /// Current state of the database's own feed.
     func databaseFeed(_ db: Database) throws -> FeedState {
         let latest: (position: Int64, moment: Timestamp)?
         if address.scope == .private {

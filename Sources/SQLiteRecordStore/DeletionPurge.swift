@@ -1,17 +1,18 @@
 internal import GRDB
 internal import Records
 
-/// Forgets old deletions and what was deleted, some thousand at a time. Who stands before them can't be told of them any more, so the zone's floor rises.
+/// Removes old deletions and their journal entries in steps. Clients whose token is older can't learn of these
+/// deletions any more, so the zone's lowest valid position (`floor`) rises.
 enum DeletionPurge {
     private static let rowsInStep = 2000
 
-    /// The zones that remember deletions.
+    /// Zones that still have deletions.
     static func zones(_ db: Database) throws -> [Int64] {
         try Int64.fetchAll(db, sql: "SELECT zone FROM typeCounts JOIN zones ON number = zone WHERE type = 0 AND count > 0 AND state = 0")
     }
 
-    /// One step in a zone, from its oldest deletion on.
-    /// - Returns: whether more may be left.
+    /// Runs one step in a zone, starting with its oldest deletion.
+    /// - Returns: `true` if more may be left.
     static func step(in zone: Int64, before threshold: Timestamp, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
         let found: [Int64] = try Row.fetchAll(
             db,

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Threads for looking at files, opening and closing them: those that run tasks must not wait for the disk.
+/// Threads for file system calls, so that the threads of the Swift concurrency pool are not blocked by the disk.
 enum DiskThreads {
-    /// As many at a time as make sense on one disk.
+    /// Limits concurrent file operations; more would not speed up one disk.
     private static let queue: OperationQueue = {
         let queue = OperationQueue()
         queue.name = "Skylight files"

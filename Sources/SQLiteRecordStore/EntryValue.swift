@@ -4,12 +4,13 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// How field values stand in the index entries: so that SQLite's order of the column is the order of ``ValueOrder``.
+/// Encodes field values for index entries, so that SQLite's column order equals ``ValueOrder``.
 enum EntryValue {
-    /// Bytes of a string or of BYTES that go into an entry; what is longer is compared in full afterwards.
+    /// Maximum number of bytes of a string or BYTES value in an entry. Longer values are compared in full afterwards.
     static let prefixLength = 1024
 
-    /// Stands for 'no value': before every number, and numbers come before bytes. (Members of the key can't be NULL.)
+    /// Marks a missing value, because key columns can't be NULL. It sorts before all numbers, and numbers sort before
+    /// bytes.
     static let missing = DatabaseValue.doubleInfinity
 
     static func value(_ value: FieldValue) -> DatabaseValue? {
@@ -25,14 +26,15 @@ enum EntryValue {
         }
     }
 
-    /// The entries of all values that equal a value: a place on the meridian of 180° is entered as it was written, +180° or -180°.
-    /// - Returns: `nil` where they can't be listed: a pole has an entry at every longitude. Empty for what has no entry.
+    /// The entries of all values equal to `value`. A location on the 180° meridian can be stored as +180° or -180°.
+    /// - Returns: `nil` if they can't be listed, since a pole has an entry for every longitude. Empty for a value
+    ///   that is not indexed.
     static func values(equalTo value: FieldValue) -> [DatabaseValue]? {
         guard case .location(let location) = value else { return Self.value(value).map { [$0] } ?? [] }
         return location.equalLongitudes?.map { MortonCell(Location(latitude: location.latitude, longitude: $0)).number.databaseValue }
     }
 
-    /// The entry of a value that may be missing.
+    /// The entry of an optional value; ``missing`` for `nil`.
     static func valueOrMissing(_ value: FieldValue?) -> DatabaseValue {
         value.flatMap { Self.value($0) } ?? missing
     }
@@ -41,7 +43,7 @@ enum EntryValue {
         Data(bytes.prefix(prefixLength)).databaseValue
     }
 
-    /// Whether an entry holds only the beginning of its value.
+    /// True if the entry holds only a prefix of its value.
     static func isCut(_ value: DatabaseValue) -> Bool {
         if case .blob(let data) = value.storage { data.count >= prefixLength } else { false }
     }

@@ -3,17 +3,18 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Existing records of one type on their way into indexes: read and ordered while saves go on, then written in steps between them.
+/// A batch of existing records of one type being added to indexes. The batch is read and sorted while saves continue,
+/// then written in steps between them.
 ///
-/// The rows are written in the order of the indexes, so that those on one page of the file are written together. What was saved after it was
-/// read here is read again when it is written. A chunk goes on from zone to zone until it is full.
+/// Rows are written in index order, so that writes to the same page stay together. Records saved after they were read
+/// are read again before they are written. A chunk may span several zones.
 struct IndexChunk: Sendable {
-    /// Bytes of memory after which a chunk is full, as counted here.
+    /// Estimated memory in bytes at which a chunk counts as full.
     private static let byteLimit = 16 << 20
-    /// Records that one read looks at: no reader may keep the log from beginning anew for long.
+    /// Maximum number of records per read transaction. A long read would keep the write-ahead log from resetting.
     private static let recordsInRead = 512
 
-    /// Up to where the records of a type are entered.
+    /// The last record that was added to the index.
     struct Place: Sendable, Hashable {
         var zone: Int64 = -1
         var name: Name = ""
@@ -25,21 +26,21 @@ struct IndexChunk: Sendable {
     private let limits: IndexLimits
     private(set) var place: Place
     private var zones: [Zone] = []
-    /// Those of one zone after those of the other, in order.
+    /// Grouped by zone, sorted within each zone.
     private var names: [Name] = []
     private var rows: [Row] = []
     private var bytes = 0
     private var isOrdered = false
-    /// What is written of `rows`.
+    /// Number of elements of `rows` written so far.
     private var written = 0
-    /// Records that were saved meanwhile, and entered as they are now.
+    /// Records that were saved after they were read, and were indexed in their new version.
     private var renewed: Set<Int32> = []
 
     private struct Zone: Sendable {
         let number: Int64
-        /// Up to which position its changes are taken into account.
+        /// Position up to which the zone's changes are covered.
         var position: Int64
-        /// Where its records begin in `names`.
+        /// Index of the zone's first record in `names`.
         let first: Int
         var hasEnded = false
     }
@@ -54,7 +55,7 @@ struct IndexChunk: Sendable {
 
     var recordCount: Int { names.count }
 
-    /// How far it is, in records. Reading takes less of the time than writing.
+    /// Progress in records. Reading counts for a quarter, because writing takes longer.
     var progress: Int {
         let read = names.count / 4
         return isOrdered ? read + (names.count - read) * written / max(rows.count, 1) : read
@@ -62,7 +63,7 @@ struct IndexChunk: Sendable {
 
     // MARK: Reading
 
-    /// Begins after a place; `nil` when no record is left.
+    /// Starts after `place`; `nil` if no record follows.
     init?(of type: Name, for targets: [IndexTarget], after place: Place, _ catalog: SchemaCatalog, _ db: Database) throws {
         guard let zone = try Self.zone(after: place, members: catalog.members(of: type), db) else { return nil }
         self.type = type
@@ -79,7 +80,7 @@ struct IndexChunk: Sendable {
         bytes += 2 * MemoryLayout<Zone>.stride
     }
 
-    /// The zone of the next record after a place.
+    /// The zone of the first record after `place`, and its position.
     static func zone(after place: Place, members: Int64, _ db: Database) throws -> (number: Int64, position: Int64)? {
         if let position = try position(of: place.zone, db), try hasMember(after: place, members, db) { return (place.zone, position) }
         var last = place.zone
@@ -92,20 +93,20 @@ struct IndexChunk: Sendable {
         return nil
     }
 
-    /// Whether the zone of a place has a record after it.
+    /// True if the zone of `place` has a record after it.
     static func hasMember(after place: Place, _ members: Int64, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db, cachedSQL: "SELECT 1 FROM entries WHERE field = ? AND zone = ? AND value = 0 AND name > ? LIMIT 1",
             [members, place.zone, place.name.string]) ?? false
     }
 
-    /// The position of a zone, `nil` when it has ended.
+    /// The position of a zone, or `nil` if the zone was deleted.
     static func position(of zone: Int64, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(db, cachedSQL: "SELECT position FROM zones WHERE number = ? AND state = 0", [zone])
     }
 
-    /// Reads on.
-    /// - Returns: whether more can be read: neither have the records come to their end, nor is the chunk full.
+    /// Reads the next records.
+    /// - Returns: `true` if more can be read, `false` if the chunk is full or no record is left.
     mutating func read(_ catalog: SchemaCatalog, _ db: Database) throws -> Bool {
         let members = try catalog.members(of: type)
         var left = Self.recordsInRead
@@ -121,8 +122,8 @@ struct IndexChunk: Sendable {
 
     private var isFull: Bool { bytes >= Self.byteLimit || names.count >= limits.recordsInChunk }
 
-    /// Reads on in the zone of the place.
-    /// - Returns: how many records.
+    /// Reads the next records of the current zone.
+    /// - Returns: the number of records read.
     private mutating func readZone(limit: Int, _ members: Int64, _ catalog: SchemaCatalog, _ db: Database) throws -> Int {
         let before = names.count
         try db.eachRow(
@@ -142,7 +143,7 @@ struct IndexChunk: Sendable {
         for (target, row) in try entries(of: record) {
             rows.append(
                 Row(target: Int32(target), zone: Int32(zones.count - 1), name: Int32(names.count), row: row, order: Order(row)))
-            // An array may have room for twice what it holds.
+            // Assumes that the capacity of an array is up to twice its count.
             bytes += 2 * MemoryLayout<Row>.stride + row.value.byteCount + row.sort.byteCount
         }
         names.append(name)
@@ -156,7 +157,7 @@ struct IndexChunk: Sendable {
         return targets.enumerated().flatMap { number, target in target.rows(of: record, fields: fields).map { (number, $0) } }
     }
 
-    /// Puts the rows in the order in which they are written.
+    /// Sorts the rows into the order of the indexes.
     mutating func order() {
         rows.sort { left, right in
             if left.target != right.target { return left.target < right.target }
@@ -170,7 +171,7 @@ struct IndexChunk: Sendable {
 
     enum Outcome { case more, done, obsolete }
 
-    /// Writes some rows, for no longer than said.
+    /// Writes rows until the time budget is used up.
     mutating func write(for budget: Duration, _ catalog: SchemaCatalog, _ db: Database) throws -> Outcome {
         let clock = ContinuousClock()
         let end = clock.now + budget
@@ -191,7 +192,8 @@ struct IndexChunk: Sendable {
         return written < rows.count ? .more : .done
     }
 
-    /// Enters what was saved in a zone since it was read: a save keeps only those rows up whose value it changes.
+    /// Indexes records of a zone that were saved after they were read. A save itself updates only the index rows
+    /// whose value it changed.
     private mutating func renew(_ index: Int, _ catalog: SchemaCatalog, _ db: Database) throws {
         let zone = zones[index]
         guard let now = try Self.position(of: zone.number, db) else { return zones[index].hasEnded = true }
@@ -208,7 +210,7 @@ struct IndexChunk: Sendable {
         }
     }
 
-    /// Where a name of a zone stands in `names`.
+    /// Index of a zone's record name in `names`.
     private func record(named name: Name, in zone: Int) -> Int? {
         let end = zone + 1 < zones.count ? zones[zone + 1].first : names.count
         var (low, high) = (zones[zone].first, end)
@@ -219,7 +221,7 @@ struct IndexChunk: Sendable {
         return low < end && names[low] == name ? low : nil
     }
 
-    /// Enters all records of a type at once.
+    /// Indexes all records of a type in the current transaction.
     static func enterAll(_ targets: [IndexTarget], of type: Name, _ catalog: SchemaCatalog, _ db: Database) throws {
         var place = Place()
         while var chunk = try IndexChunk(of: type, for: targets, after: place, catalog, db) {
@@ -231,7 +233,7 @@ struct IndexChunk: Sendable {
     }
 }
 
-/// Where a row stands among the others of its index, nearly: rows that are equal here are neighbours there.
+/// Approximate sort key of an index row. Rows with equal keys are close together in the index.
 private struct Order: Comparable, Sendable {
     private let value: Key
     private let sort: Key
@@ -276,7 +278,7 @@ private struct Order: Comparable, Sendable {
 }
 
 extension DatabaseValue {
-    /// Bytes that the value takes besides itself.
+    /// Estimated heap memory of the value, in bytes.
     fileprivate var byteCount: Int {
         switch storage {
         case .blob(let data): data.count < 15 ? 0 : 64 + data.count

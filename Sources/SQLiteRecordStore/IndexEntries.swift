@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The rows that one record has in `entries`, `tokens`, `compositeEntries` and `links`.
+/// Index rows of one record in `entries`, `tokens`, `compositeEntries` and `links`.
 struct IndexEntries {
     struct Entry: Hashable {
         let field: Int64
@@ -23,17 +23,17 @@ struct IndexEntries {
     }
 
     var entries: Set<Entry> = []
-    /// By field, the distinct words in the order of the index.
+    /// Distinct words by field number, in index order.
     var tokens: [Int64: [Name]] = [:]
     var compositeEntries: Set<CompositeEntry> = []
     var links: Set<Link> = []
 
-    /// No rows: those of a record that is not there.
+    /// No rows, as for a record that does not exist.
     init() {}
 
     /// - Parameters:
-    ///   - fields: those of the record, decoded.
-    ///   - words: where those of its texts come from.
+    /// - fields: the record's decoded fields.
+    /// - words: provides the words of text values.
     init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog, words: TransactionWords = TransactionWords()) throws {
         let typeName = record.recordType
         if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
@@ -48,10 +48,10 @@ struct IndexEntries {
         addLinks(of: record, fields)
     }
 
-    /// The rows that a record has before and after a change, without those of the fields that stay as they are.
+    /// The index rows before and after a change, without the rows of unchanged fields.
     /// - Parameters:
-    ///   - old, new: a version of the record each, with its fields, decoded. They are of one type.
-    ///   - words: where those of the texts come from.
+    /// - old, new: both versions of the record with their decoded fields. They have the same type.
+    /// - words: provides the words of text values.
     static func difference(
         from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]), catalog: SchemaCatalog,
         words: TransactionWords = TransactionWords()
@@ -73,7 +73,8 @@ struct IndexEntries {
         return difference
     }
 
-    /// Whether two values have the same rows. Strings that Swift calls equal need not have the same bytes.
+    /// True if both values have the same index rows. Strings are compared by bytes, because strings that Swift
+    /// considers equal can differ in bytes.
     private static func isSame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
         switch (left, right) {
         case (.string(let left)?, .string(let right)?): Name(left) == Name(right)
@@ -82,7 +83,7 @@ struct IndexEntries {
         }
     }
 
-    /// The rows of one field, for an index that is being built.
+    /// The rows of one field, for an index being built.
     init(of key: FieldKey, in record: StoredRecord, fields: [Name: Field], indexes: Indexes, number: Int64) {
         add(Self.value(of: key, in: record, fields), indexes, number) { PreparedWords.cut($0) }
     }
@@ -110,7 +111,7 @@ struct IndexEntries {
         }
     }
 
-    /// Both fields of a composite index are scalars, so every record has one entry there.
+    /// Both fields of a composite index are scalars, so each record has exactly one entry.
     static func entry(of index: CompositeIndex, _ number: Int64, in record: StoredRecord, _ fields: [Name: Field]) -> CompositeEntry {
         CompositeEntry(
             composite: number, filter: EntryValue.valueOrMissing(value(of: index.filter, in: record, fields)),
@@ -129,14 +130,14 @@ struct IndexEntries {
         }
     }
 
-    /// The words that others lack, in their order.
+    /// The words that are not in `others`, in their order.
     private static func difference(of words: [Name], from others: [Name]) -> [Name] {
         if others.isEmpty { return words }
         let others = Set(others)
         return words.filter { !others.contains($0) }
     }
 
-    /// Brings the tables from the rows before to these: only what differs is touched.
+    /// Updates the tables from `before` to these rows. Writes only the differences.
     func write(replacing before: IndexEntries, of name: Name, in zone: Int64, _ db: Database) throws {
         let name = name.string
         for entry in before.entries.subtracting(entries) {

@@ -1,11 +1,12 @@
-/// Where work on indexes goes to the background, and in which portions it is done.
+/// Thresholds and batch sizes of index work.
 struct IndexLimits: Sendable {
-    /// Records of a type up to which an index is built or removed at once, in the transaction that asks for it.
+    /// Maximum number of records of a type for which an index is built or removed within the requesting transaction.
+    /// Above it the work runs in the background.
     var recordsAtOnce = 5000
-    /// Records that are read and ordered together before they are entered. They are in memory meanwhile.
+    /// Maximum number of records held in memory, to be sorted before they are written.
     var recordsInChunk = 32_768
-    /// Rows that one step enters or removes, however quick it is.
+    /// Maximum number of rows written or removed in one step.
     var rowsInStep = 4096
-    /// Awaited before each step of the background work: a test can hold it there.
+    /// Test hook, awaited before each background step.
     var beforeStep: (@Sendable () async -> Void)?
 }

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// A table of index rows, as `indexWork` and `retiredIndexes` number it.
+/// A table of index rows. The raw value is stored in `indexWork` and `retiredIndexes`.
 enum IndexTable: Int, CaseIterable, Sendable {
     case entries = 0
     case tokens = 1
@@ -14,7 +14,7 @@ enum IndexTable: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The columns of its key. The first is the number of the index.
+    /// Columns of the primary key. The first one is the number of the index.
     var key: [String] {
         switch self {
         case .entries: ["field", "zone", "value", "name"]
@@ -23,11 +23,12 @@ enum IndexTable: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Removes some rows.
+    /// Removes up to `limit` rows.
     ///
-    /// One by one: for all at once SQLite would look a list of keys up by the first two columns alone, and go through every row under them.
-    /// - Parameter values: the beginning of their key.
-    /// - Returns: how many.
+    /// Rows are deleted one by one: for a list of keys SQLite would search by the first two columns only and scan all
+    /// matching rows.
+    /// - Parameter values: values of the first key columns.
+    /// - Returns: the number of rows removed.
     func removeRows(where values: [Int64], limit: Int, _ db: Database) throws -> Int {
         let condition = key.prefix(values.count).map { "\($0) = ?" }.joined(separator: " AND ")
         let rows = try Row.fetchAll(

@@ -3,18 +3,18 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The rows behind an index, by the number under which they stand.
+/// The rows of an index and the number they are stored under.
 enum IndexTarget: Sendable, Hashable {
-    /// QUERYABLE and SORTABLE share their entries: either stands for both.
+    /// Rows shared by QUERYABLE and SORTABLE.
     case entries(FieldKey, Int64)
-    /// The words behind SEARCHABLE.
+    /// Words of a SEARCHABLE index.
     case tokens(FieldKey, Int64)
     case composite(CompositeIndex, Int64)
 
-    /// The indexes whose rows are entries.
+    /// Indexes stored in `entries`.
     static let entryIndexes: Indexes = [.queryable, .sortable]
 
-    /// The indexes of a field that these rows stand for.
+    /// The field indexes that these rows serve.
     var indexes: Indexes {
         switch self {
         case .entries: Self.entryIndexes
@@ -38,14 +38,14 @@ enum IndexTarget: Sendable, Hashable {
 
     // MARK: Rows
 
-    /// One row: in a composite index both values, else one.
+    /// One index row. `sort` is NULL except in a composite index.
     struct IndexRow: Sendable {
         let value: DatabaseValue
         let sort: DatabaseValue
     }
 
-    /// The rows of one record.
-    /// - Parameter fields: those of the record that ``keys`` name, decoded.
+    /// The index rows of one record.
+    /// - Parameter fields: decoded fields of the record, including those in ``keys``.
     func rows(of record: StoredRecord, fields: [Name: Field]) -> [IndexRow] {
         switch self {
         case .entries(let key, let number):
@@ -60,7 +60,7 @@ enum IndexTarget: Sendable, Hashable {
         }
     }
 
-    /// Adds a row, which may be there.
+    /// Inserts a row unless it exists already.
     func enter(_ row: IndexRow, of name: String, in zone: Int64, _ db: Database) throws {
         switch self {
         case .entries:
@@ -74,10 +74,10 @@ enum IndexTarget: Sendable, Hashable {
         }
     }
 
-    /// Enters all records of a type as without a value, except for those in zones that ended.
+    /// Adds an entry without a value for each record of a type, except in deleted zones.
     func enterMissing(members: Int64, _ db: Database) throws {
         guard case .entries = self else { return }
-        // From one zone that has records of the type to the next: there may be very many zones that have none.
+        // Jumps between zones that contain the type, since very many zones may not.
         try db.run(
             """
             WITH RECURSIVE filled (zone) AS (
@@ -100,13 +100,13 @@ enum IndexTarget: Sendable, Hashable {
         }
     }
 
-    /// Removes all rows.
+    /// Removes all rows of the index.
     func removeAll(_ db: Database) throws {
         try db.run("DELETE FROM \(table.name) WHERE \(table.key[0]) = ?", [number])
     }
 
-    /// Removes some rows.
-    /// - Returns: how many.
+    /// Removes up to `limit` rows.
+    /// - Returns: the number of rows removed.
     func remove(limit: Int, _ db: Database) throws -> Int {
         try table.removeRows(where: [number], limit: limit, db)
     }

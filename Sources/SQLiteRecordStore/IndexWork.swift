@@ -3,21 +3,22 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// An index that is being built, or whose rows are being removed: a row of `indexWork`.
+/// A pending build or removal of an index, as a row of `indexWork`.
 struct IndexWork: Sendable, Hashable {
     enum Phase: Int, Sendable {
-        /// The index was dropped, and its rows go.
+        /// The index was dropped, and its rows are being removed.
         case removing = 0
-        /// The rows of an index that was dropped go, and then the same index is built: until then no save keeps it up.
+        /// The index was dropped and added again. Its old rows are removed before it is built, and saves don't update
+        /// it until then.
         case clearing = 1
-        /// Existing records are entered. Saves keep up what they save from the beginning.
+        /// Existing records are being added. Saves update the index from the start.
         case building = 2
     }
 
     let id: Int64
     let type: Name
     let target: IndexTarget
-    /// The indexes of the field that were added, or dropped.
+    /// The indexes of the field that were added or dropped.
     var indexes: Indexes
     var phase: Phase
 
@@ -51,11 +52,11 @@ struct IndexWork: Sendable, Hashable {
         }
     }
 
-    /// How many records of a type there are.
+    /// Number of records of a type.
     struct RecordCounts {
-        /// Those that indexes are built on.
+        /// Records in existing zones, which are the ones to index.
         var living: Int
-        /// Those in zones that ended too, whose rows go little by little.
+        /// Includes records of deleted zones whose rows have not been removed yet.
         var all: Int
     }
 
@@ -81,7 +82,7 @@ struct IndexWork: Sendable, Hashable {
         return IndexWork(id: db.lastInsertedRowID, type: type, target: target, indexes: indexes, phase: phase)
     }
 
-    /// Writes the phase and begins it at the first record.
+    /// Stores the phase and resets the progress to the first record.
     func restart(total: Int, _ db: Database) throws {
         try db.run(
             "UPDATE indexWork SET phase = ?, indexes = ?, zone = -1, name = '', done = 0, doneThere = 0, total = ? WHERE id = ?",
@@ -94,8 +95,8 @@ struct IndexWork: Sendable, Hashable {
 
     // MARK: Progress
 
-    /// How far an index is. One index may take two works, of which each is shown.
-    /// - Parameter inHand: by work, how far the chunk is that is not written down yet.
+    /// The progress of all index work. One index can have two works; each is listed.
+    /// - Parameter inHand: progress by work, including the chunk that is not committed yet.
     static func progress(_ catalog: SchemaCatalog, _ db: Database, inHand: [Int64: Int]) throws -> [IndexBuildProgress] {
         if catalog.works.isEmpty { return [] }
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT id, done, total FROM indexWork", [])
@@ -115,7 +116,7 @@ struct IndexWork: Sendable, Hashable {
         case .composite(let index, _): return .composite(index)
         case .entries(let key, _), .tokens(let key, _):
             if phase == .removing { return .field(key, indexes) }
-            // Those that came later stand on the same rows.
+            // Indexes declared later may share the same rows.
             let declared = catalog.schema.types[type]?.definition(of: key)?.indexes ?? []
             return .field(key, declared.intersection(target.indexes))
         }

@@ -4,30 +4,31 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Builds indexes on existing records, and removes the rows of those that were dropped, little by little beside the saves.
+/// Builds indexes for existing records and removes the rows of dropped indexes in the background.
 ///
-/// One task for each store does it, and goes on where it was when the store is opened again: all it knows stands in `indexWork`. It reads
-/// beside the writer and writes in steps, each a save among the others; while there are others it takes no more than a part of the time.
+/// Each store has one such task. Its state is in `indexWork`, so it resumes after the store is reopened. It reads in
+/// parallel with the writer and writes in steps, each of which is a save like any other. While other saves are
+/// waiting it uses only part of the time.
 final class IndexWorker: Sendable {
-    /// Rows that are removed before the time is looked at.
+    /// Rows removed between two checks of the clock.
     private static let rowsInRemoval = 256
     private static let patienceAfterFailure = Duration.seconds(1)
 
-    /// How often to look again while all that is to be done has failed of late.
+    /// Delay before the next check if all remaining work has failed recently.
     private static let patienceForOthers = Duration.milliseconds(100)
 
-    /// Sent when the schema, or the work on its indexes, has changed, and when a step failed.
+    /// Sent when the schema or index work changed, and when a step failed.
     let signals = CommitSignals()
     private let task = Mutex<Task<Void, Never>?>(nil)
     private let beforeStep: (@Sendable () async -> Void)?
     private let state = Mutex(State())
 
     private struct State {
-        /// By work.
+        /// Keyed by the work's id.
         var failures: [Int64: Failure] = [:]
-        /// Works that were done together when that failed, so that nobody knows on account of which: each is tried alone.
+        /// Work that failed as part of a group. It is unclear which one caused the error, so each is retried alone.
         var alone: Set<Int64> = []
-        /// By work, how many records are done, with those of the chunk in hand.
+        /// Records done by work, including the current chunk.
         var reached: [Int64: Int] = [:]
 
         mutating func forget(allBut works: Set<Int64>) {
@@ -40,31 +41,32 @@ final class IndexWorker: Sendable {
     private struct Failure {
         var count: Int
         let last: RecordError
-        /// When the work is tried again.
+        /// The time of the next attempt.
         let end: ContinuousClock.Instant
     }
 
-    /// - Parameter beforeStep: awaited before each step.
+    /// - Parameter beforeStep: test hook, awaited before each step.
     init(beforeStep: (@Sendable () async -> Void)? = nil) {
         self.beforeStep = beforeStep
     }
 
-    /// By work, how many records are done, with those of the chunk in hand.
+    /// Records done by work, including the current chunk.
     var reached: [Int64: Int] { state.withLock { $0.reached } }
 
-    /// How often each of some works has failed so far.
+    /// Number of failures so far, for each of the given works.
     func failures(of works: Set<Int64>) -> [Int64: Int] {
         state.withLock { state in state.failures.filter { works.contains($0.key) }.mapValues(\.count) }
     }
 
-    /// Why one of some works failed after a count of before.
+    /// An error of one of the given works that has failed more often than in `before`.
     func failure(of works: Set<Int64>, after before: [Int64: Int]) -> RecordError? {
         state.withLock { state in
             works.sorted().compactMap { state.failures[$0].flatMap { [count = before[$0] ?? 0] failure in failure.count > count ? failure.last : nil } }.first
         }
     }
 
-    /// Begins with what is to do, and waits for more.
+    /// Starts the task.
+    /// - Parameter hasWork: `true` if `indexWork` has rows already.
     func start(on store: SQLiteStore, hasWork: Bool) {
         let work = signals.listen()
         if hasWork { signals.send() }
@@ -79,7 +81,7 @@ final class IndexWorker: Sendable {
         self.task.withLock { $0 = task }
     }
 
-    /// Ends after the step under way.
+    /// Returns after the current step has ended.
     func close() async {
         let task = task.withLock { $0 }
         task?.cancel()
@@ -89,27 +91,27 @@ final class IndexWorker: Sendable {
 
     // MARK: One piece of work
 
-    /// - Returns: whether there was anything to do.
+    /// - Returns: `false` if there was nothing to do.
     private func step(_ store: SQLiteStore) async -> Bool {
         let works: [IndexWork]
         do {
             works = try await store.read { _, catalog in catalog.works }
         } catch {
-            // The reader has logged why. Being closed ends the rest.
+            // The reader has logged the error. Closing the store cancels the sleep.
             try? await Task.sleep(for: Self.patienceAfterFailure)
             return true
         }
         state.withLock { $0.forget(allBut: Set(works.map(\.id))) }
         if works.isEmpty { return false }
         guard let work = next(of: works) else {
-            // Being closed ends the rest.
+            // Closing the store cancels the sleep.
             try? await Task.sleep(for: Self.patienceForOthers)
             return true
         }
         do {
             if work.phase == .building { try await build(work, store) } else { try await remove(work, store) }
         } catch is CancellationError {
-            // The store closes while the work waited for its turn to read. It goes on when the store is opened again.
+            // The store was closed while the work waited for its turn to read. It resumes when the store is reopened.
             return false
         } catch {
             note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work)
@@ -117,7 +119,8 @@ final class IndexWorker: Sendable {
         return true
     }
 
-    /// The work whose turn it is: somebody waits for what is built, and nobody for what goes. One that failed lets the others go first.
+    /// The next work. Builds come before removals, because clients wait for builds. Work that failed recently is
+    /// skipped.
     private func next(of works: [IndexWork]) -> IndexWork? {
         let now = ContinuousClock().now
         let ready = state.withLock { state in works.filter { state.failures[$0.id].map { $0.end <= now } ?? true } }
@@ -159,7 +162,7 @@ final class IndexWorker: Sendable {
         }
     }
 
-    /// Enters one chunk, for all indexes of the type that are as far.
+    /// Indexes one chunk of records for all indexes of the type that have reached the same place.
     private func build(_ work: IndexWork, _ store: SQLiteStore) async throws {
         let alone = state.withLock { $0.alone }
         let strips = store.strips
@@ -185,12 +188,12 @@ final class IndexWorker: Sendable {
         }
     }
 
-    /// Works that take a chunk together.
+    /// Index works that share a chunk.
     private struct Group: Sendable {
         let works: [IndexWork]
         /// The store's count of strips before the chunk was read.
         let strips: Int
-        /// By work, the records that were done before.
+        /// Records done by work before this chunk.
         var done: [Int64: Int] = [:]
     }
 
@@ -202,7 +205,7 @@ final class IndexWorker: Sendable {
             isLeft = try await store.readAtLength(for: .scan) { db, catalog in
                 try chunk.withLock { chunk in
                     let isLeft = try catalog.typeNumbers[chunk.type] != nil && chunk.read(catalog, db)
-                    // Here, because it takes long too.
+                    // Sorting takes long, so it runs in the long read rather than on the writer.
                     if !isLeft { chunk.order() }
                     return isLeft
                 }
@@ -213,9 +216,9 @@ final class IndexWorker: Sendable {
         var outcome = IndexChunk.Outcome.more
         while outcome == .more, !Task.isCancelled {
             await beforeStep?()
-            // An error leaves the chunk ahead of the tables: it is given up then, and read anew.
+            // If a write fails, the chunk is ahead of the tables. It is discarded and read again.
             outcome = try await store.write { [budget = pace.budget] db, state in
-                // Whatever was edited meanwhile: what is no more to be built is not built.
+                // The schema may have changed meanwhile. Work that was cancelled is not continued.
                 guard state.strips == group.strips, group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
                 state.logEstimate += 1 << 20
                 return try chunk.withLock { [catalog = state.catalog] chunk in
@@ -249,7 +252,7 @@ final class IndexWorker: Sendable {
         }
     }
 
-    /// Makes indexes complete, unless records came after the last one entered.
+    /// Completes the indexes, unless records were added after the last indexed one.
     private func finish(_ works: [IndexWork], _ store: SQLiteStore) async throws {
         await beforeStep?()
         try await store.write { db, state in

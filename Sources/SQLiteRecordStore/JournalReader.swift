@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Walks from a record's present state to its earlier ones.
+/// Reads the earlier states of a record, from the latest to the oldest.
 struct JournalReader {
     private static let columns = "position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields"
 
@@ -14,7 +14,7 @@ struct JournalReader {
     private let oldest: Timestamp
     private let present: RecordJournalEntry
 
-    /// - Returns: `nil` when there is neither a record of the name nor its deletion.
+    /// - Returns: `nil` if neither the record nor a deletion of it exists.
     init?(of name: Name, in zone: ZoneRow, _ limits: JournalLimits, at now: Timestamp, _ catalog: SchemaCatalog, _ db: Database) throws {
         guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog) else { return nil }
         let request = try DatabaseValue.fetchOne(db, cachedSQL: "SELECT request FROM records WHERE id = ?", [row.id])
@@ -32,8 +32,8 @@ struct JournalReader {
         isDeleted ? .deleted : isBorn ? .created : .modified
     }
 
-    /// Calls `body` with each state, the latest first, until it says stop.
-    /// - Parameter before: only changes before this position; of the others no fields are read.
+    /// Calls `body` with each state, latest first, until it returns `.stop`.
+    /// - Parameter before: skips changes at or after this position without reading their fields.
     func each(before: Int64?, _ body: (RecordJournalEntry) throws -> Database.Step) throws {
         var position = present.position
         if before.map({ position < $0 }) ?? true, try body(present) == .stop { return }
@@ -46,10 +46,10 @@ struct JournalReader {
         }
     }
 
-    /// The state that a change left.
+    /// The state after the change at `position`.
     func entry(at position: Int64) throws -> RecordJournalEntry? {
         var found: RecordJournalEntry?
-        // Whatever is later than the change is passed over unread.
+        // Later changes are skipped without reading them.
         try each(before: position.addingSaturated(1)) { entry in
             if entry.position == position { found = entry }
             return .stop
@@ -57,7 +57,7 @@ struct JournalReader {
         return found
     }
 
-    /// The state before a change; `nil` when it is not kept any longer.
+    /// The state before the change at `position`; `nil` if it is no longer kept.
     private func entry(before position: Int64) throws -> RecordJournalEntry? {
         guard let row = try Row.fetchOne(db, cachedSQL: "SELECT \(Self.columns) FROM journal WHERE id = ?", [position]),
             case let values = row.values(of: "journal"), case let until: Int64 = try values("until"), until >= oldest.milliseconds

@@ -2,31 +2,31 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-/// Writes `journal`: what changes replace, and the removal of what is not kept any longer.
+/// Writes to `journal`, which keeps the earlier states of records, and removes expired ones.
 enum JournalRows {
-    /// What a removal took away.
+    /// The amount a removal deleted.
     struct Removed {
         var rows = 0
         var bytes: Int64 = 0
     }
 
-    /// Bytes that a row takes besides its fields, about.
+    /// Estimated bytes of a row besides its fields.
     private static let overhead = 100
     private static let size = "coalesce(length(fields), 0) + \(overhead)"
-    /// Rows that one step of the background work removes.
+    /// Maximum number of rows removed in one background step.
     private static let rowsInStep = 2000
-    /// Bytes after which such a step ends: all saves wait meanwhile, and freeing reads every page.
+    /// Bytes after which a background step ends. All saves wait for the step, and freeing a row reads all its pages.
     private static let bytesInStep: Int64 = 8 << 20
 
-    /// Bytes that the state of a row takes in the journal.
+    /// Size of the row's state in the journal, in bytes.
     static func bytes(of row: StoredRow) -> Int64 {
         Int64((row.isDeleted ? 0 : row.record.fields.bytes.count) + overhead)
     }
 
     // MARK: Keeping
 
-    /// Copies the state of a record that is about to be replaced.
-    /// - Parameter position: of the change that replaces it.
+    /// Copies the current state of a record before it is replaced.
+    /// - Parameter position: position of the replacing change.
     static func keep(_ row: StoredRow, replacedAt position: Int64, now: Timestamp, _ db: Database) throws {
         try db.run(
             """
@@ -35,11 +35,11 @@ enum JournalRows {
             """, [position, row.position, now.milliseconds, row.id])
     }
 
-    /// Removes the versions of a record beyond a limit. Looking for them takes a step for each that stays, so it is done once in so many
-    /// changes, and reading counts too.
+    /// Removes the versions of a record beyond `limit`. Finding them takes one lookup for each kept version, so this
+    /// runs only once every few changes. Reads enforce the limit too.
     /// - Parameters:
-    ///   - version: the number of the change that was just made.
-    ///   - position: its position.
+    /// - version: number of the change just made.
+    /// - position: position of that change.
     static func trim(after version: Int64, at position: Int64, keeping limit: Int, _ db: Database) throws -> Removed {
         guard version > limit, version % Int64(max(1, limit / 4)) == 0 else { return Removed() }
         var position = position
@@ -52,12 +52,12 @@ enum JournalRows {
 
     // MARK: The chain
 
-    /// The position of the change before one of the same record; `nil` when it is not kept.
+    /// The position of the record's previous change; `nil` if it is not kept.
     static func position(before position: Int64, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(db, cachedSQL: "SELECT position FROM journal WHERE id = ?", [position])
     }
 
-    /// Removes all states of a record before a change.
+    /// Removes all states of a record before the change at `position`.
     static func removeChain(before position: Int64, _ db: Database) throws -> Removed {
         var removed = Removed()
         var position = position
@@ -70,8 +70,9 @@ enum JournalRows {
         return removed
     }
 
-    /// Removes all earlier states of records that are about to go themselves, record by record until so many rows or bytes are gone.
-    /// - Returns: the id of the last record that was done; `nil` when there is none.
+    /// Removes the earlier states of records that are about to be removed, record by record, until the row or byte
+    /// limit is reached.
+    /// - Returns: the row id of the last record processed; `nil` if there was none.
     static func removeChains(
         of ids: [Int64], in zone: Int64, rows limit: Int, _ state: inout CommitWriter.State, _ db: Database
     ) throws -> Int64? {
@@ -91,7 +92,7 @@ enum JournalRows {
 
     // MARK: Sweeping
 
-    /// Removes the oldest rows until so many bytes are gone, a limited number at a time.
+    /// Removes the oldest rows until `bytes` are freed, at most `limit` rows.
     static func removeOldest(_ bytes: Int64, rows limit: Int, _ tally: inout ChangeTally, _ db: Database) throws {
         let rows = try Row.fetchAll(db, cachedSQL: "SELECT id, zone, \(size) AS size FROM journal ORDER BY id LIMIT ?", [limit])
         var left = bytes
@@ -105,15 +106,15 @@ enum JournalRows {
         if let last { try db.run("DELETE FROM journal WHERE id <= ?", [last]) }
     }
 
-    /// Whether there is something to sweep.
+    /// True if the journal has expired rows or exceeds its size limit.
     static func isLong(_ limits: JournalLimits, before oldest: Timestamp, _ db: Database) throws -> Bool {
         guard let first = try Int64.fetchOne(db, cachedSQL: "SELECT until FROM journal ORDER BY id LIMIT 1") else { return false }
         return try first < oldest.milliseconds || Int64.fetchOne(db, cachedSQL: "SELECT sum(journalBytes) FROM zones") ?? 0 > limits.bytes
     }
 
-    /// One step of the background work: removes the oldest states, as far as they were replaced before a moment or are beyond the limit of
-    /// bytes, a limited number and size at a time.
-    /// - Returns: whether more may be left.
+    /// Runs one background step: removes the oldest states that were replaced before `oldest` or exceed the size
+    /// limit. Rows and bytes per step are limited.
+    /// - Returns: `true` if more may be left.
     static func sweep(before oldest: Timestamp, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
         var excess = state.journalBytes.subtractingSaturated(state.journalLimits.bytes)
         var taken: Int64 = 0

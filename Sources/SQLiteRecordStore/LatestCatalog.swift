@@ -2,7 +2,8 @@ internal import GRDB
 internal import Records
 internal import Synchronization
 
-/// The schema as the latest commit left it: who reads takes it from here, and reads it from the file only when it stands on another commit.
+/// The schema after the latest commit. Readers use it, and read the schema from the file only if their snapshot has
+/// another version.
 final class LatestCatalog: Sendable {
     private let latest: Mutex<SchemaCatalog>
 
@@ -10,15 +11,15 @@ final class LatestCatalog: Sendable {
         latest = Mutex(catalog)
     }
 
-    /// Good for a guess, since it may be another by the time that it is used.
+    /// May be outdated when it is used. Use it only as a hint.
     var schema: Schema { latest.withLock { $0.schema } }
 
-    /// Takes over what was committed, unless something later was.
+    /// Stores the schema of a commit, unless a newer one is stored already.
     func take(_ catalog: SchemaCatalog) {
         latest.withLock { if $0.version < catalog.version { $0 = catalog } }
     }
 
-    /// The schema of a snapshot.
+    /// The schema of the snapshot that `db` reads.
     func catalog(of db: Database) throws -> SchemaCatalog {
         let version = try SchemaCatalog.version(in: db)
         let held = latest.withLock { $0 }

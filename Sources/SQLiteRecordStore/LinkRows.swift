@@ -3,12 +3,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Reads `links`.
+/// Queries on `links`.
 enum LinkRows {
-    /// The condition of the index `dependent_links`, which SQLite wants to see as it stands there.
+    /// The condition of the partial index `dependent_links`. SQLite uses the index only if the query repeats it
+    /// literally.
     static let isDependent = "action <> 'NONE'"
 
-    /// The records that refer to a target with DELETE_SELF and were saved before it was deleted, by name; none in a zone that ended.
+    /// Names of the records that refer to a target with DELETE_SELF and were last saved before it was deleted. Empty
+    /// for a deleted zone.
     static func doomed(by target: FallenTarget, _ db: Database) throws -> [Name] {
         try String.fetchAll(
             db,
@@ -21,7 +23,7 @@ enum LinkRows {
         ).map { Name($0) }
     }
 
-    /// Whether a record that was doomed is so still: neither was it deleted or saved meanwhile, nor has its zone ended.
+    /// True if the record must still be deleted: it was not deleted or saved in the meantime, and its zone exists.
     static func isDoomed(_ record: HeldRecord, _ db: Database) throws -> Bool {
         let target = record.target
         return try Bool.fetchOne(
@@ -32,9 +34,9 @@ enum LinkRows {
                 """, [target.zone, record.name.string, StoredRow.id(zone: target.zone, position: target.position)]) ?? false
     }
 
-    /// The actions other than NONE with which other records refer to a name.
+    /// The reference actions other than NONE with which other records refer to a name.
     static func actions(on name: Name, in zone: Int64, _ db: Database) throws -> Set<Reference.Action> {
-        // One statement, since each record that falls is asked about.
+        // A single statement, because this runs for each record of a cascade.
         func any(_ action: Reference.Action) -> String {
             "EXISTS (SELECT 1 FROM links WHERE zone = ?1 AND target = ?2 AND action = '\(action.rawValue)' AND \(isDependent) AND source <> ?2)"
         }
@@ -42,8 +44,8 @@ enum LinkRows {
         return Set((found & 1 == 0 ? [] : [.deleteSelf]) + (found & 2 == 0 ? [] : [.validate]))
     }
 
-    /// The references to a name, by the name of the record that refers.
-    /// - Parameter limit: negative for no limit.
+    /// The references to a name, ordered by the name of the referring record.
+    /// - Parameter limit: maximum number of references; a negative number means no limit.
     static func referrers(
         to name: Name, in zone: Int64, limit: Int, _ db: Database, _ catalog: SchemaCatalog
     ) throws -> [Referrer] {

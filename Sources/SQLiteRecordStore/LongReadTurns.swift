@@ -1,18 +1,20 @@
 internal import Records
 
-/// The turns of a store's reads that may look at very much. Queries have turns of their own, so that nobody waits for an answer behind a scan.
+/// Concurrency limits for long reads of one store. Queries have their own limit, so that they never wait behind
+/// scans.
 struct LongReadTurns: Sendable {
-    /// What is read for.
+    /// The kind of a long read.
     enum Purpose: Sendable {
-        /// One page of an answer.
+        /// Reads one page of a query.
         case query
-        /// Much of a type, a zone or the store, step by step: usage, outlines, summaries, verification, the building of indexes.
+        /// Reads large parts of a type, zone or store in steps: usage, outlines, summaries, verification, index
+        /// builds.
         case scan
     }
 
     private static let queryLimit = 4
     private static let scanLimit = 2
-    /// Long reads at a time. Each has a reader of the pool.
+    /// Maximum number of concurrent long reads. Each one uses a reader of the connection pool.
     static let limit = queryLimit + scanLimit
 
     private let queries = AsyncSemaphore(limit: queryLimit, refusal: refusal)

@@ -1,8 +1,9 @@
 internal import Records
 
-/// A place on the Z-order curve: latitude and longitude to 31 bits each, interleaved, so that near places mostly have near numbers.
+/// A point on the Z-order curve. Latitude and longitude have 31 bits each and are interleaved, so that nearby places
+/// mostly have nearby numbers.
 struct MortonCell {
-    /// 62 bits.
+    /// Has 62 bits.
     let number: Int64
 
     init(_ location: Location) {
@@ -11,7 +12,7 @@ struct MortonCell {
 
     static let steps: Int64 = 1 << 31
 
-    /// Which of the 2³¹ steps of a range a coordinate lies in.
+    /// Index of the step that contains the coordinate, of 2³¹ steps from `lowest` over `span` degrees.
     static func step(_ coordinate: Double, from lowest: Double, span: Double) -> Int64 {
         min(steps - 1, max(0, Int64((coordinate - lowest) / span * Double(steps))))
     }
@@ -20,7 +21,7 @@ struct MortonCell {
         spread(longitude) | spread(latitude) << 1
     }
 
-    /// Puts a zero before every bit.
+    /// Inserts a zero bit before each bit.
     private static func spread(_ bits: Int64) -> Int64 {
         var bits = bits & 0x7FFF_FFFF
         bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Records
 
-/// Ranges of Morton numbers that together hold every place within a distance, and some places beyond.
+/// Ranges of Morton numbers that contain all places within a distance of a center, and some places beyond it.
 struct MortonCover {
-    /// More ranges fit the circle closer but take longer to look up.
+    /// More ranges approximate the circle better but take longer to query.
     private static let rangeLimit = 32
 
     let ranges: [ClosedRange<Int64>]
@@ -13,22 +13,22 @@ struct MortonCover {
         ranges = Self.merged(boxes.flatMap { Self.ranges(of: $0) })
     }
 
-    /// Steps of latitude and longitude, both ends included.
+    /// Steps of latitude and longitude. Both ranges include their ends.
     private struct Box {
         let latitude: ClosedRange<Int64>
         let longitude: ClosedRange<Int64>
     }
 
-    /// The bounding box of the circle; two where it crosses the date line, all longitudes where it holds a pole.
+    /// The bounding box of the circle: two boxes if it crosses the date line, all longitudes if it contains a pole.
     private static func boxes(around center: Location, metres: Double) -> [Box] {
-        // A little more than asked: rounding must not lose a place on the rim.
+        // Slightly enlarged, so that rounding does not lose places on the edge.
         let degrees = min(metres, 3e7) / 111_194.9 * 1.001 + 1e-6
         let south = center.latitude - degrees
         let north = center.latitude + degrees
         let latitude = MortonCell.step(south, from: -90, span: 180)...MortonCell.step(north, from: -90, span: 180)
         let all = Box(latitude: latitude, longitude: 0...(MortonCell.steps - 1))
         guard south > -90, north < 90 else { return [all] }
-        // The widest point of a circle lies poleward of its centre.
+        // The widest parallel of the circle is poleward of its center.
         let ratio = sin(degrees * .pi / 180) / cos(center.latitude * .pi / 180)
         guard ratio < 1 else { return [all] }
         let width = asin(ratio) * 180 / .pi * 1.001 + 1e-6
@@ -43,7 +43,7 @@ struct MortonCover {
         return [box(west, east)]
     }
 
-    /// A square of the curve: its south-west corner and the number of bits of its side.
+    /// A square of the curve: its south-west corner and the base-2 logarithm of its side.
     private struct Square {
         let latitude: Int64
         let longitude: Int64
@@ -72,7 +72,7 @@ struct MortonCover {
         }
     }
 
-    /// Splits the squares on the rim, the largest first, until there are enough.
+    /// Splits the largest squares on the edge until the range limit is reached.
     private static func ranges(of box: Box) -> [ClosedRange<Int64>] {
         var inside: [Square] = []
         var rim = [Square(latitude: 0, longitude: 0, bits: 31)]

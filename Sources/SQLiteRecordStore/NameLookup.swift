@@ -3,13 +3,13 @@ internal import GRDBSQLite
 internal import JSON
 internal import Records
 
-/// Looks up one record name after the other in a zone, by one compiled statement.
+/// Looks up records of a zone by name with one compiled statement.
 ///
-/// It is good for as long as the database is at hand: inside of one read or write.
+/// Valid only inside the read or write that created it.
 final class NameLookup {
     static let sql = "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ?"
 
-    /// Kept, since the handle is good for as long as it lives.
+    /// Keeps the statement alive, because the handle is valid only as long as it exists.
     private let compiled: Statement
     private let statement: SQLiteStatement
     private let db: Database
@@ -24,7 +24,7 @@ final class NameLookup {
         self.db = db
     }
 
-    /// What `body` makes of the row of a name, which may be that of a deletion; `nil` when there is none.
+    /// Calls `body` with the row of a name, which may be a deletion. Returns `nil` if there is no row.
     func row<Value>(named name: Name, _ body: (inout RowReader) throws -> Value?) throws -> Value? {
         var text = name.string
         return try text.withUTF8 { bytes in
@@ -33,7 +33,8 @@ final class NameLookup {
                 sqlite3_clear_bindings(statement)
             }
             sqlite3_bind_int64(statement, 1, zone)
-            // Not copied, for it stays here until the statement is reset. Bound with its length, so that what comes after a NUL counts too.
+            // Not copied, because the string stays valid until the statement is reset. Bound with its length, so that
+            // NUL bytes are included.
             let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
             let code = sqlite3_bind_text64(statement, 2, start, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
             guard code == SQLITE_OK else { throw failure(code) }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Runs what is asked of it one after the other, in the order of the asking. Whoever waits may go away; the work goes on.
+/// Runs operations one at a time, in the order of the calls. An operation continues even if its caller is cancelled.
 final class OneAtATime: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 

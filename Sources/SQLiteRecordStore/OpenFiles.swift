@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Records
 
-/// How many files this process may have open.
+/// The limit on open files of this process.
 enum OpenFiles {
-    /// The limit of the system for this process.
+    /// The soft limit set by the system; 256 if it can't be read.
     static var limit: Int {
         var limit = rlimit()
         #if os(Linux)
@@ -15,7 +15,7 @@ enum OpenFiles {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Whether no more can be opened at this moment.
+    /// True if no more files can be opened at present.
     static var isAtLimit: Bool {
         let descriptor = open("/", O_RDONLY | O_CLOEXEC)
         if descriptor >= 0 { close(descriptor) }

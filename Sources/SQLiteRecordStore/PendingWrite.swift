@@ -2,20 +2,20 @@ internal import GRDB
 internal import Records
 internal import Synchronization
 
-/// A save that waits for its commit.
+/// A write waiting for its commit.
 protocol PendingWrite: Sendable {
-    /// Whether it is committed without others.
+    /// True if it is committed without other writes.
     var isAlone: Bool { get }
-    /// Does the work; keeps an error of the work itself for later.
-    /// - Returns: whether the work succeeded. When it did not, what it did by then is to be undone.
-    /// - Throws: the error after which SQLite gave the whole transaction up, such as a full disk.
+    /// Runs the write. An error of the write itself is kept and reported by `succeed()` after the commit.
+    /// - Returns: `false` if the write failed and its changes must be rolled back.
+    /// - Throws: an error after which SQLite has rolled back the whole transaction, such as a full disk.
     func run(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool
     func succeed()
     func fail(_ error: any Error)
 }
 
 extension PendingWrite {
-    /// Does the work as one of several in a transaction, which go on when it fails.
+    /// Runs the write as one of several in a transaction. The others continue if it fails.
     func runInSavepoint(_ db: Database, _ state: inout CommitWriter.State) throws {
         do {
             try db.attempt {
@@ -25,7 +25,7 @@ extension PendingWrite {
     }
 }
 
-/// Undoes what a save did by the time it failed.
+/// Makes the savepoint roll back.
 private struct WorkFailed: Error {}
 
 final class Write<Value: Sendable>: PendingWrite {

@@ -3,28 +3,28 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The words of the long texts in a request, and of those that it replaces or deletes, found before the writer takes it up: saves wait for no work
-/// that needs nothing but the text.
+/// Words of the long texts that a request saves, replaces or deletes, extracted before the write runs. Other saves
+/// then don't wait for the tokenizer.
 ///
-/// They are an input and no decision. Which fields are SEARCHABLE is settled inside the transaction, and a text that is not among these is cut
-/// there.
+/// The words are only a cache. The transaction decides which fields are SEARCHABLE, and tokenizes texts that are
+/// missing here.
 struct PreparedWords: Sendable {
-    /// Bytes of text up to which a request is not worth the way to another thread.
+    /// Minimum total bytes of text for which tokenizing on another thread pays off.
     static let shortest = 16_384
-    /// Requests whose texts are cut at a time; the others wait, without holding a thread.
+    /// Limits concurrent tokenizing. Waiting requests don't hold a thread.
     private static let turns = AsyncSemaphore(
         limit: 2, refusal: RecordError(.tryAgainLater, "Too many requests with long texts wait; try again soon", retryAfter: 1))
 
-    /// Those of each text, in the order of the index.
+    /// Words by text, in index order.
     private var words: [Name: [Name]] = [:]
 
-    /// Texts whose words are known.
+    /// Number of tokenized texts.
     var count: Int { words.count }
 
-    /// No words: each text is cut when it comes up.
+    /// An empty cache. Texts are tokenized when they are needed.
     static let none = PreparedWords()
 
-    /// The texts of a request that are to be saved in fields that are SEARCHABLE, or may be by then.
+    /// The texts that a request saves in SEARCHABLE fields, or in fields the schema does not contain yet.
     static func texts(of request: ModifyRequest, in schema: Schema) -> [String] {
         request.operations.flatMap { operation in
             operation.fields.compactMap { field, input -> String? in
@@ -35,13 +35,13 @@ struct PreparedWords: Sendable {
         }
     }
 
-    /// Whether texts are worth the way to another thread.
+    /// True if tokenizing the texts on another thread pays off.
     static func areLong(_ texts: [String]) -> Bool { texts.reduce(0) { $0 + $1.utf8.count } >= shortest }
 
-    /// Cuts texts on another thread.
-    /// - Parameter read: reads them when it is their turn, so that nothing is held while others are cut.
-    /// - Throws: what `read` throws, `CancellationError` when the task is cancelled before its turn, `RecordError` TRY_AGAIN_LATER when too many
-    ///   wait for one.
+    /// Tokenizes texts on another thread.
+    /// - Parameter read: reads the texts when it is their turn, so that no texts are in memory while others are tokenized.
+    /// - Throws: the error of `read`; `CancellationError` if the task is cancelled while it waits; `RecordError` TRY_AGAIN_LATER if too many
+    ///   requests are waiting.
     static func of(_ read: @Sendable () async throws -> [String]) async throws -> PreparedWords {
         try await turns.run {
             let texts = try await read()
@@ -55,17 +55,17 @@ struct PreparedWords: Sendable {
         }
     }
 
-    /// The words of a text, in the order of the index; `nil` for one that was not cut.
+    /// The words of a text in index order; `nil` if the text was not tokenized.
     subscript(_ text: String) -> [Name]? { words.isEmpty ? nil : words[Name(text)] }
 
-    /// Cuts one text here and now.
+    /// Tokenizes a text on the current thread.
     static func cut(_ text: String) -> [Name] {
         Tokenizer.tokens(of: text).map { Name($0) }.sorted()
     }
 }
 
 extension FieldInput {
-    /// The value as it was given, before the schema had its say; `nil` where a field is cleared.
+    /// The value in the request, before the schema is applied; `nil` if the field is cleared.
     fileprivate var givenValue: FieldValue? {
         switch self {
         case .tagged(let value, _, _), .untagged(let value, _): value

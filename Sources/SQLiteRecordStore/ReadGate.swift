@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Lets requests in until a store is closed, and lets whoever closes it wait for those that are inside.
+/// Admits requests until a store is closed, and lets the closing task wait for active ones.
 ///
-/// The library's pool may be used by many threads at once, and closed only when nobody does.
+/// GRDB's pool may be used concurrently, but must not be closed while it is in use.
 final class ReadGate: Sendable {
     private struct State {
         var isShut = false
@@ -12,7 +12,7 @@ final class ReadGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: `false` once the gate is shut.
+    /// - Returns: `false` if the gate is shut.
     func tryEnter() -> Bool {
         state.withLock { state in
             if !state.isShut { state.inside += 1 }
@@ -20,8 +20,8 @@ final class ReadGate: Sendable {
         }
     }
 
-    /// Shuts the gate unless somebody is inside.
-    /// - Returns: whether it is shut now.
+    /// Shuts the gate unless it is in use.
+    /// - Returns: `true` if it is shut now.
     func shutIfEmpty() -> Bool {
         state.withLock { state in
             if state.inside == 0 { state.isShut = true }
@@ -39,7 +39,7 @@ final class ReadGate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Lets nobody in any more, and returns when nobody is inside. No thread waits for that.
+    /// Admits no further requests and returns when no one is inside. Does not block a thread.
     func shut() async {
         await withCheckedContinuation { continuation in
             let isEmpty = state.withLock { state in

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// What the log was told of late: whoever asks again and again for what fails must not fill it.
+/// Messages logged recently. Prevents repeated requests from filling the log with the same error.
 final class RecentMessages: Sendable {
-    /// The same is told again after this, since it may be another incident.
+    /// A message is logged again after this time, since it may be a new incident.
     private static let pause = Duration.seconds(3600)
-    /// Different messages in that time, beyond which none is told.
+    /// Maximum number of different messages within ``pause``. Further ones are not logged.
     private static let limit = 64
 
     private let told = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    /// Whether a message is to be told, which then counts as told.
+    /// True if the message should be logged. It is then remembered as logged.
     func isNew(_ message: String, at now: ContinuousClock.Instant = .now) -> Bool {
         told.withLock { told in
             if let last = told[message], now - last < Self.pause { return false }

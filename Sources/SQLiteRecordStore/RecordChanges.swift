@@ -4,29 +4,31 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Changes of records inside the writer's transaction, for one request: what a batch and the rest of a cascade have in common.
+/// Record changes of one request inside the writer's transaction. Base class for batches and background cascades.
 class RecordChanges: CascadeTransaction {
     final let db: Database
     final let now: Timestamp
-    /// The request that the changes came with, as the tables hold it.
+    /// The id of the request, as stored in the tables.
     final let request: DatabaseValue
     final let words: TransactionWords
-    /// What `attempt` must put back, together with the tables.
+    /// State that `attempt` restores together with the tables.
     final var kept: Kept
-    /// The row last looked up. An operation looks its record up first and changes it then, so it is held until a change.
+    /// The row last looked up. An operation looks up its record before changing it, so the row is kept until the next
+    /// change.
     final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
     final var zoneIDs: [Int64: ZoneID] = [:]
 
     struct Kept {
         var state: CommitWriter.State
         var tally = ChangeTally()
-        /// States that went into the journal.
+        /// Number of states added to the journal.
         var journalled = 0
-        /// Types that saves made or gave new fields, as they were before: `nil` for those that were not there.
+        /// Types that saves created or extended, in their previous version; `nil` for new types.
         var grownTypes: [Name: RecordType?] = [:]
     }
 
-    /// Bytes of log that a change takes besides the fields: four pages, of the record, its name and an index entry before and after.
+    /// Estimated log bytes of a change besides its fields: four pages, for the record, its name and an index entry
+    /// before and after.
     static let logPerSave = 4 * 4096
 
     init(_ db: Database, state: CommitWriter.State, now: Timestamp, request: DatabaseValue, words: TransactionWords = TransactionWords()) {
@@ -37,11 +39,11 @@ class RecordChanges: CascadeTransaction {
         kept = Kept(state: state)
     }
 
-    /// Writes the counts and zone positions that the changes gathered.
-    /// - Returns: the state for the next save.
+    /// Writes the collected counts and zone positions.
+    /// - Returns: the state for the next write.
     func finish() throws -> CommitWriter.State {
         let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(kept.state.journalLimits.bytes)
-        // Twice as many as came in, so that it gets shorter where it is too long.
+        // Removes up to twice as many rows as were added, so that a journal above its limit shrinks.
         if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
         kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
         try kept.tally.write(db, now: now)
@@ -53,7 +55,7 @@ class RecordChanges: CascadeTransaction {
         return row.record
     }
 
-    /// The row of a name.
+    /// The row of a record name, which may be a deletion.
     final func row(named name: Name, in zone: Int64) throws -> StoredRow? {
         if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
         let row = try db.row(named: name, in: zone, try zoneID(of: zone), kept.state.catalog)
@@ -61,7 +63,7 @@ class RecordChanges: CascadeTransaction {
         return row
     }
 
-    /// The identity of a zone whose number is known, as its records name it.
+    /// The zone ID for a zone number.
     private func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
         let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
@@ -99,7 +101,7 @@ class RecordChanges: CascadeTransaction {
         return RecordDeletion(position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
     }
 
-    /// Puts the state that a change replaces into the journal.
+    /// Copies the replaced state to the journal.
     final func keep(_ before: StoredRow, replacedAt position: Int64, in zone: Int64) throws {
         if kept.state.journalLimits.isOff { return }
         try JournalRows.keep(before, replacedAt: position, now: now, db)
@@ -109,8 +111,8 @@ class RecordChanges: CascadeTransaction {
         kept.journalled += 1
     }
 
-    /// Removes versions of a record that are more than are kept.
-    /// - Parameter version: the number of the change that was just made among those of its record.
+    /// Removes versions beyond the limit per record.
+    /// - Parameter version: number of the change just made, counted per record name.
     final func trimJournal(after version: Int64, at position: Int64, in zone: Int64) throws {
         let limits = kept.state.journalLimits
         if limits.isOff { return }

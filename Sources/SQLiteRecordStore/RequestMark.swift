@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import JSON
 
-/// The uuid of a request as the tables hold it: 16 bytes where it is written as servers write one, in small letters, else its text.
+/// Converts request ids for storage: a lowercase UUID becomes 16 bytes, other ids stay text.
 enum RequestMark {
     static func value(of requestID: String?) -> DatabaseValue {
         guard let requestID else { return .null }

@@ -1,12 +1,12 @@
 internal import GRDB
 
-/// Reads and writes `retiredIndexes`: the numbers of indexes whose field or type was removed, as long as they have rows.
+/// Rows of `retiredIndexes`: numbers of indexes whose field or type was removed while they still have index rows.
 ///
-/// A number is never given to another index, so nobody meets these rows.
+/// Numbers are never reused, so no query can find these rows.
 enum RetiredIndexRows {
     private static let rowsInStep = 2000
 
-    /// Leaves the rows of an index to the sweep.
+    /// Marks the index for removal by the sweep.
     static func insert(_ target: IndexTarget, _ db: Database) throws {
         try db.run("INSERT OR IGNORE INTO retiredIndexes (kind, number) VALUES (?, ?)", [target.table.rawValue, target.number])
     }

@@ -4,10 +4,10 @@ internal import GRDBSQLite
 internal import JSON
 internal import Records
 
-/// Stands on a row of `records` and reads its columns straight from SQLite, each only when asked for.
+/// Reads columns of the current row of `records` directly from SQLite, on demand.
 ///
-/// Neighbours in a feed are mostly of one type, by one user and from one device: what a row has in common with the row before is shared
-/// with it, not made anew.
+/// Adjacent records mostly have the same type, user and device. Such values are shared with the previous row instead
+/// of being created again.
 struct RowReader {
     private let statement: SQLiteStatement
     private let zoneID: ZoneID
@@ -22,21 +22,21 @@ struct RowReader {
         self.catalog = catalog
     }
 
-    /// What the column `state` says.
+    /// Bits of the column `state`.
     struct State: RawRepresentable {
         let rawValue: Int64
 
         var isDeleted: Bool { rawValue & 1 != 0 }
-        /// Whether a record of the name was deleted before.
+        /// True if a record of this name was deleted before.
         var isRenewed: Bool { rawValue & 2 != 0 }
     }
 
-    /// What a statement must select, in this order.
+    /// Columns a statement must select first, in this order.
     static let columns =
         "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields"
 
-    /// Whoever steps to a row calls this before anything of it is read: SQLite gives 0 or nothing for what a column should hold and does not,
-    /// and a record that lost its fields would pass for one without any.
+    /// Call after each step, before reading columns. For a wrong type SQLite returns 0 or nothing, so a record that
+    /// lost its fields would look like one without fields.
     /// - Throws: ``DamagedRow``.
     func check() throws {
         guard holds(1, SQLITE_TEXT), holds(2, SQLITE_INTEGER), holds(3, SQLITE_INTEGER), holds(4, SQLITE_INTEGER), holds(5, SQLITE_INTEGER),
@@ -47,7 +47,7 @@ struct RowReader {
 
     @inline(__always) private func holds(_ column: Int32, _ kind: Int32) -> Bool { sqlite3_column_type(statement, column) == kind }
 
-    /// Which column it is that does not hold what it should.
+    /// Describes the first column with a wrong type.
     private func damage() -> DamagedRow {
         let kinds = [
             SQLITE_INTEGER, SQLITE_TEXT, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_TEXT, SQLITE_TEXT, SQLITE_INTEGER,
@@ -64,9 +64,9 @@ struct RowReader {
     var state: State { State(rawValue: sqlite3_column_int64(statement, 4)) }
     var isDeleted: Bool { state.isDeleted }
     var name: Name { Name(Self.string(Self.text(statement, 1))) }
-    /// When the latest change was made.
+    /// Time of the latest change.
     var moment: Timestamp { Timestamp(milliseconds: sqlite3_column_int64(statement, 8)) }
-    /// Bytes of the fields, as ``record()`` has them.
+    /// Size of the fields in bytes, as in ``record()``.
     var size: Int {
         let count = Int(sqlite3_column_bytes(statement, 12))
         return count == 0 ? FieldsText.empty.bytes.count : count
@@ -80,10 +80,10 @@ struct RowReader {
         }
     }
 
-    /// The record, or of a deletion what is left of it.
+    /// The record. For a deletion, the remaining system fields.
     mutating func record() throws -> StoredRecord { try record(at: position) }
 
-    /// The same where the position is known.
+    /// Like ``record()``, for a known position.
     mutating func record(at position: Int64) throws -> StoredRecord {
         Self.read(statement, 5, into: &created)
         Self.read(statement, 8, into: &modified)
@@ -107,7 +107,7 @@ struct RowReader {
         if !isSame(signature.deviceID, device) { signature.deviceID = string(device) }
     }
 
-    /// The bytes of a text column; valid until the statement moves on.
+    /// Bytes of a text column. Valid until the statement steps or resets.
     static func text(_ statement: SQLiteStatement, _ column: Int32) -> UnsafeBufferPointer<UInt8> {
         let start = sqlite3_column_text(statement, column)
         return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))

@@ -4,9 +4,9 @@ internal import JSON
 public import RecordStore
 public import Records
 
-/// The files of one store, in its tables.
+/// Asset entries of one store.
 struct SQLiteAssetLedger: AssetLedger {
-    /// Records that a page of a verification looks at.
+    /// Records examined for one page of a verification.
     private static let recordsInPage = 2000
 
     let store: StorePlace

@@ -7,9 +7,10 @@ extension SQLiteDatabase: AssetUploading {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         let now = store.clock()
         let tickets = try store.assetTickets
-        // A ticket is nothing that is stored, so mostly nothing is written; only a default zone may have to be made.
+        // A ticket is not stored, so usually nothing is written. Only a default zone or a user record may have to be
+        // created.
         let uploads = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
-            // The record of a user may have to be made, too.
+            // A user record may have to be created too.
             guard let zone = try view.zoneUnlessDefault(zoneID ?? .default, db) else { return nil }
             let namesUsers = slots.contains { slot in
                 slot.recordName.map { UserRecords.isReserved($0, in: zone.zoneID, of: view.address.scope) } ?? false

@@ -4,7 +4,8 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase {
-    /// Rows that one page looks at, at the most: a page of rare types ends here, empty or not, with more to come.
+    /// Maximum number of rows examined for one page. A page of rare types ends here, possibly empty, with
+    /// `moreComing` set.
     private static let scanLimit = 10_000
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
@@ -54,7 +55,7 @@ extension SQLiteDatabase {
         changes.reserveCapacity(min(request.limit.records, 512))
         var fill = PageFill(request.limit)
         var scanned = 0
-        // Where the page ended with more to come.
+        // The last change of a page that is not the final one.
         var end: (position: Int64, moment: Timestamp)?
         try db.eachRow(
             "SELECT \(RowReader.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",

@@ -14,7 +14,7 @@ extension SQLiteDatabase: QueryExplaining {
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             let clock = ContinuousClock()
             let begin = clock.now
-            // As a query runs, for the time; and once more to be watched, which takes time of its own.
+            // Run once to measure the time, and again with the recorder, which is slower.
             _ = try prepared.page(catalog, db)
             let duration = clock.now - begin
             let recorder = QueryRecorder()

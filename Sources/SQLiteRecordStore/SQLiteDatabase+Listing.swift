@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase: RecordListing {
-    /// Rows that one page looks at, at the most: a page of rare types ends here, empty or not.
+    /// Maximum number of rows examined for one page. A page of rare types ends here, possibly empty.
     private static let scanLimit = 10_000
 
     func list(_ request: RecordListRequest) async throws -> RecordListPage {

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase: SchemaMeasuring {
-    /// Records that are looked at in one go: a snapshot that is held for long lets the log grow.
+    /// Records read per transaction. A longer snapshot would keep the write-ahead log from resetting.
     private static let recordsInStep = 2000
 
     func usage(of recordType: Name) async throws -> TypeUsage {
@@ -45,7 +45,7 @@ extension SQLiteDatabase: SchemaMeasuring {
         return counts.withLock { $0 }
     }
 
-    /// Calls `body` with each record of a type, by zone and name.
+    /// Calls `body` with each record of a type, ordered by zone and name.
     private func eachRecord(of type: Name, in zones: [Zone], _ body: @escaping @Sendable (StoredRecord) throws -> Void) async throws {
         for zone in zones {
             var last: String? = ""
@@ -55,7 +55,7 @@ extension SQLiteDatabase: SchemaMeasuring {
         }
     }
 
-    /// Those of all databases and users.
+    /// Existing zones of all databases and users.
     private static func livingZones(_ db: Database) throws -> [Zone] {
         try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY z.number").map { row in
             let zone = try ZoneRow(row)
@@ -68,7 +68,7 @@ extension SQLiteDatabase: SchemaMeasuring {
         let zoneID: ZoneID
     }
 
-    /// - Returns: the name that the step ended with, `nil` when no more are left.
+    /// - Returns: the last name of the step; `nil` if no records are left.
     private static func step(
         _ type: Name, in zone: Zone, after: String, _ catalog: SchemaCatalog, _ db: Database, _ body: (StoredRecord) throws -> Void
     ) throws -> String? {
@@ -90,10 +90,10 @@ extension SQLiteDatabase: SchemaMeasuring {
         return count < recordsInStep ? nil : last
     }
 
-    /// About how many bytes the rows of an index take, from the lengths of what they hold.
+    /// Estimated size of an index in bytes, from the lengths of its values and names.
     private static func bytes(of number: Int64, in table: String, key: String, values: [String], _ db: Database) throws -> Int {
         let lengths = values.map { "CASE typeof(\($0)) WHEN 'integer' THEN 6 WHEN 'real' THEN 8 ELSE length(CAST(\($0) AS BLOB)) END" }
-        // The numbers of the index and the zone, and what SQLite keeps of each row and column.
+        // Index and zone numbers, plus SQLite's overhead for each row and column.
         let perRow = 8 + values.count
         return try Int.fetchOne(
             db, sql: "SELECT sum(\(perRow) + length(CAST(name AS BLOB)) + \(lengths.joined(separator: " + "))) FROM \(table) WHERE \(key) = ?",

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase: FeedOutlining {
-    /// Changes that are counted one by one; of more, the kept counts are added up, whose buckets are wider.
+    /// Maximum number of changes counted individually. Above it the stored counts are used, whose buckets are wider.
     private static let countedLimit = 8192
 
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
@@ -43,7 +43,7 @@ extension SQLiteDatabase: FeedOutlining {
             [try StoredRow.id(zone: zone, position: position + 1), StoredRow.id(zone: zone + 1, position: 0)], db)
     }
 
-    /// The last change up to a position.
+    /// The last change up to and including a position.
     private static func lastChange(through position: Int64, in zone: Int64, _ db: Database) throws -> (position: Int64, moment: Timestamp)? {
         try change(
             "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1",
@@ -56,7 +56,7 @@ extension SQLiteDatabase: FeedOutlining {
         }
     }
 
-    /// The changes in each part, counted.
+    /// Number of changes in each part, counted from the records.
     private static func counts(_ ruler: FeedRuler, in zone: Int64, _ db: Database) throws -> [Int: Int] {
         let start = try StoredRow.id(zone: zone, position: ruler.after + 1)
         let rows = try Row.fetchAll(
@@ -67,7 +67,7 @@ extension SQLiteDatabase: FeedOutlining {
 }
 
 extension ChangeTally {
-    /// The changes in each part of a ruler whose unit is a bucket.
+    /// Number of changes in each part of a ruler whose unit is a bucket, from the stored counts.
     fileprivate static func keptCounts(_ ruler: FeedRuler, in zone: Int64, _ db: Database) throws -> [Int: Int] {
         let first = (ruler.after + 1) >> bucketBits
         let rows = try Row.fetchAll(

@@ -21,7 +21,7 @@ extension SQLiteDatabase {
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             var (page, plans) = try prepared.page(catalog, db)
             let composite = plans.lazy.compactMap { if case .composite(let used, _, _) = $0.way { used.index } else { nil } }.last
-            // Pages that follow are of the same query.
+            // Further pages belong to the same query and are not counted again.
             if request.continuationMarker == nil { store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
             page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
                 .plan(hasMore: page.continuationMarker != nil)

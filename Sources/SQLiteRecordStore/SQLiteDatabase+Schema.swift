@@ -22,7 +22,7 @@ extension SQLiteDatabase: SchemaEditing {
         return try await changing(because: .deployment, waitingForIndexes) { try SchemaRules.deploy(development, over: $0) }
     }
 
-    /// - Parameter edits: the indexes that they name are waited for even if they were declared before.
+    /// - Parameter edits: builds of indexes named here are awaited even if the indexes were declared earlier.
     private func changing(
         by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool, _ change: @escaping @Sendable (Schema) throws -> SchemaChange
     ) async throws -> Schema {

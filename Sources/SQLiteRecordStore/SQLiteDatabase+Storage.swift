@@ -17,7 +17,7 @@ extension SQLiteDatabase: StorageMeasuring {
         }
     }
 
-    /// The amounts of all zones at once.
+    /// SQL for the amounts of all zones.
     private static func amounts(of view: DatabaseView) -> String {
         let zones = view.isShared
             ? "shares s CROSS JOIN zones z ON z.number = s.zone WHERE s.user = ? AND s.live = 1 AND z.state = 0"
@@ -30,7 +30,7 @@ extension SQLiteDatabase: StorageMeasuring {
 }
 
 extension StoredAmount {
-    /// Of a row with the columns `count`, `bytes` and `assetBytes`.
+    /// Reads the columns `count`, `bytes` and `assetBytes`.
     init(_ row: Row) throws {
         let values = row.values(of: "typeCounts")
         self.init(records: try values("count"), bytes: try values("bytes"), assetBytes: try values("assetBytes"))

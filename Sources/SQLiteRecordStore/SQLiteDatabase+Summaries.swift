@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase: ZoneSummarizing {
-    /// Rows that are looked at in one go: a snapshot that is held for long lets the log grow.
+    /// Rows read per transaction. A longer snapshot would keep the write-ahead log from resetting.
     private static let rowsInStep = 20_000
 
     func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries {
@@ -19,7 +19,7 @@ extension SQLiteDatabase: ZoneSummarizing {
         guard let zone = try await store.read({ [view] db, _ in try view.zoneUnlessDefault(zoneID, db)?.number }) else { return nil }
         var earliest: Int64?
         var last: Int64? = try StoredRow.id(zone: zone, position: 0)
-        // A record that is saved between two steps stands further on then, with the date it always had.
+        // A record saved between two steps moves to a higher id but keeps its creation date, so it is still found.
         while let after = last {
             let step = try await store.readAtLength(for: .scan) { db, _ in
                 try Row.fetchOne(

@@ -3,10 +3,10 @@ internal import RecordStore
 internal import Records
 
 extension SQLiteDatabase {
-    /// The words of the texts that a request saves, and of those that the records it names have by now.
+    /// Words of the texts that a request saves, and of the current texts of the records it names.
     ///
-    /// They are an input and no decision: what is saved meanwhile is cut when it comes up.
-    /// - Parameter texts: those that are to be saved.
+    /// They are only a cache. Texts saved in the meantime are tokenized in the transaction.
+    /// - Parameter texts: the texts to be saved.
     func preparedWords(for request: ModifyRequest, _ texts: [String]) async throws -> PreparedWords {
         try await PreparedWords.of { texts + (try await presentTexts(of: request)) }
     }
@@ -23,7 +23,7 @@ extension SQLiteDatabase {
                 let zoneID = operation.zoneID ?? request.zoneID
                 let lookup = try lookups[zoneID] ?? Self.lookup(in: zoneID, view, db, catalog)
                 lookups[zoneID] = lookup
-                // A zone that is not there is refused where the request is applied.
+                // A missing zone is reported when the request is applied.
                 guard case .success(let names?) = lookup else { return [] }
                 return try names.row(named: name) { row in
                     if row.isDeleted { return nil }

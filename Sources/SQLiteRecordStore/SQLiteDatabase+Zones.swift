@@ -24,7 +24,7 @@ extension SQLiteDatabase {
         }
     }
 
-    /// The default zone is there from the start, even before anything was saved in it.
+    /// A default zone exists from the start, even if nothing was saved in it.
     private static func unusedDefaultZone(_ view: DatabaseView) -> Zone {
         let owner = view.address.scope == .public ? ZoneID.publicOwner : view.caller.userRecordName
         return Zone(zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner), syncToken: nil, atomic: false)

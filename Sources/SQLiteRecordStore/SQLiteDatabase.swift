@@ -3,18 +3,18 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A handle to a database in a SQLite file.
+/// A database in a SQLite file, accessed as one caller.
 struct SQLiteDatabase: RecordDatabase {
     let store: StorePlace
     let address: DatabaseAddress
     let caller: Caller
 
     var view: DatabaseView {
-        // Who is nobody is not entered among the users; the public database's zones are nobody's.
+        // Anonymous callers get no user row. They see only the public database, whose zones have owner 0.
         DatabaseView(address: address, caller: caller, userNumber: caller.access == .anonymous ? 0 : store.userNumber(of: caller.userRecordName))
     }
 
-    /// Changes something in the caller's name, who is entered among the store's users with the first change.
+    /// Runs a write as the caller. Adds the caller to the store's users with the first write.
     func write<Value: Sendable>(
         isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State, DatabaseView) throws -> Value
     ) async throws -> Value {
@@ -53,19 +53,19 @@ struct SQLiteDatabase: RecordDatabase {
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         let found = try await read(recordIDs, desiredKeys, bytesLimit)
         let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
-        // Reading makes no container, and does not fail because nothing can be written.
+        // A fetch must neither create a container nor fail because writing is impossible.
         guard !missing.isEmpty, let open = store.openStore, open.failure == nil else { return found }
         let now = store.clock()
         do {
             try await make(missing, at: now)
         } catch is RecordError {
-            // What was found is an answer whatever keeps the store from saving.
+            // If user records can't be created, the records found are still a valid answer.
             return found
         }
         return try await read(recordIDs, desiredKeys, bytesLimit)
     }
 
-    /// Makes the records of users who were asked for.
+    /// Creates user records that were requested.
     private func make(_ missing: [Name], at now: Timestamp) async throws {
         let numbers = try await write { [tickets = try store.assetTickets] db, state, view in
             let numbers = try missing.map { try UserNumbers.enter($0, db) }

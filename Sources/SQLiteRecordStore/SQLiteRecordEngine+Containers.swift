@@ -6,7 +6,7 @@ internal import Synchronization
 
 extension SQLiteRecordEngine: ContainerEditing {
     public func deleteContainer(_ container: ContainerID) async throws {
-        // Under another name first: a container is there or not, whenever the power fails, and removing many files takes a while.
+        // Renamed first, because removing many files takes long and a power cut must not leave half a container.
         try await move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)")
         Self.sweepDeleted(in: folder, settings.logger)
     }
@@ -18,11 +18,11 @@ extension SQLiteRecordEngine: ContainerEditing {
         try await move(container, to: name.description, name)
     }
 
-    /// What the folders of deleted containers begin with until they are removed; no container's does.
+    /// Prefix of the folders of deleted containers until they are removed. No container name starts with it.
     private static let deletedPrefix = ".deleted-"
 
-    /// Closes a container's stores and gives its folder another name.
-    /// - Parameter name: the container that it becomes, which nobody opens before it is there.
+    /// Closes a container's stores and renames its folder.
+    /// - Parameter name: the new container, which is locked during the move.
     private func move(_ container: ContainerID, to folderName: String, _ name: ContainerID? = nil) async throws {
         let held = Set([container] + (name.map { [$0] } ?? []))
         let open = try stores.withLock { stores in
@@ -40,7 +40,7 @@ extension SQLiteRecordEngine: ContainerEditing {
         let (from, to) = (folder.appending(path: container.description), folder.appending(path: folderName))
         try await DiskThreads.run { [folder] in
             guard FileManager.default.fileExists(atPath: from.path(percentEncoded: false)) else { throw RecordError.noContainer(container) }
-            // The same folder where case is not told apart is no other container.
+            // On a case-insensitive file system a name that differs only in case refers to the same folder.
             let isOccupied = FileManager.default.fileExists(atPath: to.path(percentEncoded: false)) && container.description.lowercased() != folderName.lowercased()
             if let name, isOccupied { throw RecordError.containerExists(name) }
             do {
@@ -52,7 +52,7 @@ extension SQLiteRecordEngine: ContainerEditing {
         }
     }
 
-    /// Removes what is left of deleted containers, behind what goes on. What can't be removed is tried again at the next start.
+    /// Removes the folders of deleted containers in the background. Failures are retried at the next start.
     static func sweepDeleted(in folder: URL, _ logger: Logger) {
         DispatchQueue.global(qos: .utility).async {
             do {

@@ -25,7 +25,7 @@ extension SQLiteRecordEngine: StorageReporting {
 }
 
 extension ZoneTypeAmount {
-    /// What all zones of a store hold, by name and type.
+    /// The amounts of all zones of a store, grouped by zone name and type.
     static func all(_ db: Database, _ catalog: SchemaCatalog) throws -> [ZoneTypeAmount] {
         try Row.fetchAll(
             db,
@@ -43,7 +43,7 @@ extension ZoneTypeAmount {
     }
 }
 
-/// What the zones of one name hold of a type.
+/// The amount of one type in all zones with the same name.
 struct ZoneTypeAmount: Sendable {
     let isPublic: Bool
     let type: Name

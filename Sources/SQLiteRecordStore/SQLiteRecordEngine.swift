@@ -5,30 +5,31 @@ public import RecordStore
 public import Records
 internal import Synchronization
 
-/// Containers in a folder of SQLite files: `FOLDER/iCloud.com.example.App/development.sqlite`.
+/// Stores containers in a folder of SQLite files: `FOLDER/iCloud.com.example.App/development.sqlite`.
 ///
-/// A file is made by the first save and opened when it is asked for; it is closed when nobody has used it for a while, or when too many are
-/// open. A second process is kept out by a lock on the folder.
+/// A file is created by the first save and opened on demand. It is closed after a period without use, or when too
+/// many files are open. A lock on the folder keeps other processes out.
 public final class SQLiteRecordEngine: RecordEngine {
     let folder: URL
     let settings: StoreSettings
     let open: OpenStores
     private let lock: DataFolderLock
     private let tidying: Task<Void, Never>
-    /// The places that were asked for; `nil` once the engine is closed.
+    /// The places requested so far; `nil` once the engine is closed.
     let stores = Mutex<[StoreKey: StorePlace]?>([:])
-    /// The containers that are being deleted or renamed: nobody opens them meanwhile. Looked at and changed under the lock of ``stores``.
+    /// Containers being deleted or renamed, which can't be opened meanwhile. Access only while holding the lock of
+    /// ``stores``.
     let moving = Mutex<Set<ContainerID>>([])
 
-    /// Takes a folder, which is made when it is missing.
+    /// Opens a data folder and creates it if necessary.
     /// - Parameters:
-    ///   - tokenLifetime: how long deletions are remembered, in whole seconds: a token from before one that was forgotten is expired.
-    ///     `nil` for ever, as CloudKit does.
-    ///   - journal: what is kept of earlier versions of records. Each file remembers for how many days; `nil` leaves that as it is, at first
-    ///     ``RecordStore/JournalLimits/standard``.
-    ///   - logger: gets what goes wrong with a store, with SQLite's messages and statements, without values.
-    ///   - clock: what records take for the present.
-    /// - Throws: ``DataFolderInUse`` when another process has the folder, or the file system's error.
+    /// - tokenLifetime: time for which deletions are kept, in whole seconds. Tokens older than a removed deletion
+    ///   expire. `nil` keeps deletions forever, as CloudKit does.
+    /// - journal: limits for earlier versions of records. Each file stores the number of days; `nil` keeps its
+    ///   setting, initially ``RecordStore/JournalLimits/standard``.
+    /// - logger: receives store errors with SQLite's messages and statements, but without values.
+    /// - clock: the time source for records.
+    /// - Throws: ``DataFolderInUse`` if another process uses the folder, or a file system error.
     public convenience init(
         folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
@@ -43,7 +44,7 @@ public final class SQLiteRecordEngine: RecordEngine {
     ) throws {
         try FileManager.default.createDurableDirectory(at: folder)
         lock = try DataFolderLock(folder: folder)
-        // The folder itself may be reached through links; nothing in it may.
+        // The data folder may be reached through symbolic links. Links inside it are refused.
         self.folder = folder
         settings = StoreSettings(
             folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: logLimits, indexLimits: indexLimits,
@@ -60,12 +61,12 @@ public final class SQLiteRecordEngine: RecordEngine {
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         try GrantRules.checkDatabase(address, of: caller)
         let store = try await store(of: address.container, address.environment)
-        // Who is nobody is not known.
+        // Anonymous callers are not remembered as users.
         if caller.access != .anonymous { store.greet(caller.userRecordName) }
         return SQLiteDatabase(store: store, address: address, caller: caller)
     }
 
-    /// A place, open if there is a file to open.
+    /// The place of a container and environment, opened if its file exists.
     func store(of container: ContainerID, _ environment: Records.Environment) async throws -> StorePlace {
         let place = try place(of: StoreKey(container: container, environment: environment))
         try await place.prepare()
@@ -84,13 +85,13 @@ public final class SQLiteRecordEngine: RecordEngine {
         }
     }
 
-    /// Whoever asks for names of containers that there are not must not fill the memory.
+    /// Drops empty places, so that requests for nonexistent containers can't fill the memory.
     private func forgetSome(of stores: inout [StoreKey: StorePlace]?) {
-        // Taken out, so that nobody else holds what is looked at.
+        // Taken out of the optional, so that the references below can be unique.
         guard stores.map({ $0.count >= open.limits.places }) == true, var places = stores.take() else { return }
         defer { stores = places }
         let forgettable = places.compactMap { $0.value.isForgettable ? $0.key : nil }
-        // One that a request holds stays: a second place for its file would be a second store with a writer of its own.
+        // A place that a request still holds must stay. A second place would open the file with a second writer.
         for key in forgettable where isKnownUniquelyReferenced(&places[key]) { places[key] = nil }
     }
 
@@ -115,7 +116,7 @@ extension SQLiteRecordEngine: EnvironmentListing {
     public func environments(of container: ContainerID) async throws -> [Records.Environment] {
         try await DiskThreads.run { [folder] in
             Records.Environment.allCases.filter { environment in
-                // One that can't be opened is there too.
+                // An unreadable store counts as existing.
                 do { return try StoreInspection.look(at: StoreKey(container: container, environment: environment), in: folder) == .file } catch { return true }
             }
         }
@@ -153,7 +154,7 @@ extension SQLiteRecordEngine: StoreHealthReporting {
         var health = places.values.compactMap(\.health)
         do {
             let now = settings.clock()
-            // Of the others it is told without opening them what can be seen from outside.
+            // Other stores are inspected without opening them.
             health += try await DiskThreads.run { [folder] in
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).compactMap { ContainerID($0) }
                 return names.flatMap { container in

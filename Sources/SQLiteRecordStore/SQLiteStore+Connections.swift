@@ -3,9 +3,9 @@ internal import GRDB
 internal import Records
 
 extension SQLiteStore {
-    /// Refuses another program's database before anything is changed in it.
+    /// Throws if the file is another program's database, before anything in it is changed.
     static func checkOrigin(of path: String, _ key: StoreKey) throws {
-        // With a log the file alone may be half of what it was. One that is ours is asked with its log, once it is open.
+        // With a log or journal the file alone may be inconsistent. Such a file is checked again once it is open.
         guard ["-wal", "-journal"].allSatisfy({ access(path + $0, F_OK) != 0 }) else { return }
         var configuration = Configuration()
         configuration.readonly = true
@@ -14,23 +14,23 @@ extension SQLiteStore {
         try connection.close()
     }
 
-    /// A file is given its name when it has all its tables: what has none of them is not ours.
+    /// A store file gets its name only after its tables were created, so a file without them is not a Skylight store.
     static func checkOrigin(of db: Database, _ key: StoreKey) throws {
         guard try db.tableExists("grdb_migrations") else { throw RecordError(.internalError, "\(key) is another program's database. Move it away") }
     }
 
-    /// Connections that read at the same time. There is one for each thread that runs tasks, beside those of long reads: no short read has to
-    /// wait for another.
+    /// Maximum number of concurrent readers: one for each thread of the concurrency pool, plus those of long reads.
+    /// Short reads therefore never wait for each other.
     static var readerLimit: Int { ProcessInfo.processInfo.activeProcessorCount + LongReadTurns.limit }
 
-    /// What every connection is set to.
+    /// Settings of each connection.
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.maximumReaderCount = readerLimit
         configuration.busyMode = .timeout(WriteAheadLogLimits.readerPatience)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")
-            // Readers sort in memory. The writer's savepoints are too long for that (SavepointFiles).
+            // Readers sort in memory. The writer's savepoints can be too large for that; see ``SavepointFiles``.
             try db.execute(sql: db.configuration.readonly ? "PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY" : "PRAGMA cache_size = -32768; PRAGMA temp_store = FILE")
         }
         return configuration

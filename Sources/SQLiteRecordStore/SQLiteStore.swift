@@ -6,26 +6,26 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// One container and environment in one SQLite file, open for reading and writing.
+/// A container and environment in one SQLite file, open for reading and writing.
 final class SQLiteStore: Sendable {
     let key: StoreKey
     let reader: StoreReader
     let pool: DatabasePool
-    /// The users that were entered when it was opened.
+    /// The users in the file when it was opened.
     let users: [Name: Int64]
     private let opening: StoreOpening
     private let settings: StoreSettings
     private let logger: Logger
-    /// Changes of the tokens' key: one after the other.
+    /// Serializes changes of the token key.
     private let keyChanges = OneAtATime()
     private let indexing: IndexWorker
     private let cascading: CascadeWorker
     private let writer: CommitWriter
     private let logLength = WriteAheadLogLength()
     private let purging = Mutex<Task<Void, Never>?>(nil)
-    /// Sweeps and purges that are at work.
+    /// Number of running sweeps and purges.
     private let upkeep = Atomic<Int>(0)
-    /// Whether rows of what was removed are being swept, and whether to look again when that is done.
+    /// The state of the sweep task.
     private let sweepTurns = Mutex(SweepTurns())
 
     fileprivate struct SweepTurns {
@@ -33,13 +33,13 @@ final class SQLiteStore: Sendable {
         var isAskedFor = false
     }
 
-    /// How long to wait between two removals of what is not kept any longer.
+    /// Time between two purges of expired deletions and versions.
     private static let purgeInterval = Duration.seconds(3600)
 
-    /// Opens a file that is there, and brings its tables up to date. It waits for the disk.
+    /// Opens an existing file and migrates its tables. Blocks on the disk.
     /// - Parameters:
-    ///   - last: where the store stood when this process closed it.
-    ///   - signals: sent after each commit.
+    /// - last: the state of the store when this process last closed it.
+    /// - signals: sent after each commit.
     init(_ key: StoreKey, continuing last: StoreOpening?, signals: CommitSignals, _ settings: StoreSettings) throws {
         self.key = key
         self.settings = settings
@@ -55,7 +55,7 @@ final class SQLiteStore: Sendable {
         }
         if try pool.read({ try !StoreMigrations.migrator.hasCompletedMigrations($0) }) { try StoreMigrations.migrator.migrate(pool) }
         let logLength = logLength
-        // The pool sets synchronous to NORMAL while it opens, so this must come after.
+        // Must come after opening, because the pool sets synchronous to NORMAL then.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
             logLength.watch(db)
@@ -76,7 +76,8 @@ final class SQLiteStore: Sendable {
                 position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
                 journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades))
         ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
-        // Looked at here, where a connection is at hand: mostly there is nothing to do, and each of these would open one of its own.
+        // Checked here on one connection. Usually there is nothing to do, and each task would need a connection to
+        // find out.
         let (isSweepDue, isPurgeDue) = try pool.read { [settings, clock = settings.clock] db in
             (try Self.isSweepDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
         }
@@ -87,8 +88,8 @@ final class SQLiteStore: Sendable {
         logger.debug("Opened")
     }
 
-    /// Ends the writing and closes the file, when those who read it are done.
-    /// - Returns: where it stands, for the next opening.
+    /// Stops writing, waits for readers and closes the file.
+    /// - Returns: the final state, for the next opening.
     func close() async -> StoreOpening {
         purging.withLock { $0?.cancel() }
         await indexing.close()
@@ -100,10 +101,11 @@ final class SQLiteStore: Sendable {
         do {
             try await DiskThreads.run { [pool, logger] in
                 do {
-                    // So that the database file alone is the whole store: the last connection to close may be one that can't do this.
+                    // Empties the log, so that the database file alone is the whole store. The last connection to
+                    // close may be unable to do this.
                     if !hasFailed { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
                 } catch {
-                    // What is in the log is safe there, and is found at the next opening.
+                    // The log is durable and is read at the next opening.
                     logger.warning("The log stays beside the file: \(StoreProblem.details(of: error))")
                 }
                 try pool.close()
@@ -115,14 +117,14 @@ final class SQLiteStore: Sendable {
         return opening.closed(at: state.position, isBegun: state.isBegun)
     }
 
-    /// Whether it may be closed without keeping anything up: nobody reads or saves, no index is being built, nothing is being removed or is
-    /// still to fall. One that the disk failed stays as it is until the server is started anew.
+    /// True if the store can be closed without interrupting reads, saves, index work, cascades or upkeep. A store
+    /// that failed on the disk is not idle: it stays open until the server restarts.
     var isIdle: Bool {
         writer.isIdle && writer.failure == nil && writer.present.catalog.works.isEmpty && writer.present.cascades.count == 0
             && upkeep.load(ordering: .relaxed) == 0
     }
 
-    /// Seals tokens anew from now on; those of before are told apart by the keys that are kept.
+    /// Replaces the token key. Old keys are kept to recognize expired tokens.
     func expireTokens() async throws {
         try await keyChanges.run { [self] in
             let key = TokenSeal.makeKey()
@@ -139,7 +141,8 @@ final class SQLiteStore: Sendable {
 
     // MARK: Reading and writing
 
-    /// Reads for the store's own work, as long as it is open.
+    /// Reads for the store's own background work.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the store is closed.
     func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
         guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
         defer { reader.gate.leave() }
@@ -154,31 +157,32 @@ final class SQLiteStore: Sendable {
         return try await reader.readAtLength(for: purpose, body)
     }
 
-    /// - Parameter isAlone: whether it is committed without others, as what touches very much must be.
+    /// - Parameter isAlone: `true` to commit it without other writes, as large writes require.
     func write<Value: Sendable>(
         isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         try await writer.write(isAlone: isAlone, body)
     }
 
-    /// How often values were taken out of records without a change of their positions.
+    /// How often values were removed from records without a new position.
     var strips: Int { writer.present.strips }
 
-    /// Changes that were written so far.
+    /// Number of writes processed so far.
     var writeCount: Int { writer.count.load(ordering: .relaxed) }
 
-    /// Why no save is taken any more; `nil` while saves are.
+    /// The reason why the store refuses writes; `nil` while it accepts them.
     var failure: RecordError? { writer.failure }
 
     // MARK: Indexes
 
-    /// How far the work on indexes is.
+    /// The progress of index work.
     func indexBuilds(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
         try IndexWork.progress(catalog, db, inHand: indexing.reached)
     }
 
-    /// Returns when some work on indexes is done, or was given up because its index was dropped. Going away earlier does not stop the work.
-    /// - Throws: `RecordError`: why the work does not go on at the moment.
+    /// Returns when the given index work is done, or was dropped with its index. Cancelling the task does not stop
+    /// the work.
+    /// - Throws: `RecordError` with the reason why the work can't continue at present.
     func waitForIndexes(_ works: Set<Int64>) async throws {
         var signals = indexing.signals.listen().makeAsyncIterator()
         let before = indexing.failures(of: works)
@@ -200,7 +204,7 @@ final class SQLiteStore: Sendable {
 
     // MARK: Upkeep
 
-    /// Forgets old deletions and earlier versions of records now and then, as long as the store is open.
+    /// Removes expired deletions and earlier versions regularly while the store is open.
     private func purgeOld(deletionsKept lifetime: Duration?, beginsNow: Bool) {
         let task = Task.detached(priority: .low) { [weak self] in
             var isDue = beginsNow
@@ -208,11 +212,11 @@ final class SQLiteStore: Sendable {
                 do {
                     if isDue { try await self?.purgeOnce(deletionsKept: lifetime) }
                 } catch {
-                    // There is a next time.
+                    // Retried after the next interval.
                     self?.logUpkeep("Old deletions and versions stay for now", error)
                 }
                 isDue = true
-                // Cancelled when the store is closed.
+                // The sleep throws when closing the store cancels the task.
                 guard (try? await Task.sleep(for: Self.purgeInterval)) != nil, self != nil else { return }
             }
         }
@@ -224,7 +228,7 @@ final class SQLiteStore: Sendable {
         return try JournalRows.isLong(limits, before: oldestKept(limits, at: now), db)
     }
 
-    /// Where nothing is kept any more, what was kept goes.
+    /// If no versions are kept, all existing ones are expired.
     private static func oldestKept(_ limits: JournalLimits, at now: Timestamp) -> Timestamp {
         limits.isOff ? Timestamp(milliseconds: .max) : limits.oldest(at: now)
     }
@@ -249,7 +253,8 @@ final class SQLiteStore: Sendable {
         try ZoneSweep.isDue(db) || RetiredIndexRows.isDue(db)
     }
 
-    /// Removes the rows of zones and indexes that ended, a few thousand at a time, so that saves don't wait behind a large one.
+    /// Removes the rows of deleted zones and dropped indexes in steps of a few thousand, so that saves don't wait
+    /// long.
     func sweep() {
         let isNew = sweepTurns.withLock { turns in
             turns.isAskedFor = true
@@ -262,7 +267,7 @@ final class SQLiteStore: Sendable {
             defer { upkeep.subtract(1, ordering: .relaxed) }
             while sweepTurns.withLock({ $0.takeTurn() }) {
                 do {
-                    // Most often there is nothing, which a reader finds out without a commit.
+                    // Usually nothing is due. Checking with a reader avoids an empty commit.
                     while try await read({ db, _ in try Self.isSweepDue(db) }) {
                         try await write { db, state in
                             if try !ZoneSweep.step(db, &state) { try RetiredIndexRows.step(db, &state) }
@@ -275,7 +280,7 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    /// Being closed in the middle is no failure.
+    /// Logs an upkeep error, unless it was caused by closing the store.
     private func logUpkeep(_ what: String, _ error: any Error) {
         if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError { return }
         logger.warning("\(what): \(StoreProblem.words(for: error))")
@@ -283,7 +288,7 @@ final class SQLiteStore: Sendable {
 }
 
 extension SQLiteStore.SweepTurns {
-    /// - Returns: whether somebody asked since the last turn; else the sweep is over.
+    /// - Returns: `true` if a sweep was requested since the last turn; `false` ends the task.
     fileprivate mutating func takeTurn() -> Bool {
         defer { isAskedFor = false }
         isUnderWay = isAskedFor

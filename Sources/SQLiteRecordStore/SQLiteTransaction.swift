@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A batch at work inside the writer's transaction.
+/// A batch of operations inside the writer's transaction.
 final class SQLiteTransaction: RecordChanges, RecordTransaction {
     private let view: DatabaseView
     let assetTickets: AssetTickets
@@ -18,8 +18,8 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         super.init(db, state: state, now: now, request: RequestMark.value(of: requestID), words: words)
     }
 
-    /// Writes what the batch gathered, and what it added to the schema.
-    /// - Returns: the state for the next save.
+    /// Writes the collected counts and the schema changes of the batch.
+    /// - Returns: the state for the next write.
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
         if !kept.grownTypes.isEmpty {
@@ -48,7 +48,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         return opened
     }
 
-    /// The zones of this request, by the identities it gave them: mostly one, named by each of its operations.
+    /// Zones of this request by the zone IDs it used. Usually there is only one.
     private var zones: [ZoneID: TransactionZone] = [:]
 
     func grow(_ type: RecordType) throws {
@@ -100,7 +100,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
         kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
         if let before {
-            // A deletion counts as one, whatever it was of; its type may be gone.
+            // Deletions are counted under type 0, since their type may no longer exist.
             let typeBefore = before.isDeleted ? 0 : try kept.state.catalog.typeNumber(of: before.record.recordType)
             kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
         }
@@ -109,7 +109,8 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int {
-        // Two fields of one record count once; only then is the exact count worth its price.
+        // Several fields of one record count once. The exact count is slower and is used only if the quick one
+        // reaches the limit.
         let action = Reference.Action.deleteSelf.rawValue
         let links = try Int.fetchOne(
             db, cachedSQL: "SELECT count(*) FROM (SELECT 1 FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent) LIMIT ?)",

@@ -3,22 +3,22 @@ internal import GRDB
 internal import Logging
 internal import Synchronization
 
-/// The files in which SQLite keeps the undo of a savepoint once that is more than some 64 KiB.
+/// Configures the folder for the files in which SQLite keeps large savepoint journals (above 64 KiB).
 ///
-/// In memory SQLite would walk a list of it after every statement, so that long batches would take the square of their length. The files lie
-/// in the data folder, on the disk that every save needs anyway: that the system's folder for temporary files is missing, small or full
-/// keeps no save back. SQLite removes them as soon as it has opened them.
+/// In memory SQLite would walk a list of the journal after each statement, which is quadratic for long batches. The
+/// files are in the data folder, so that saves don't depend on the system's temporary folder, which may be missing,
+/// small or full. SQLite unlinks the files right after opening them.
 enum SavepointFiles {
-    /// SQLite knows one folder for a process, and changing it is only safe while no store is open: the first stays. Where that is removed,
-    /// SQLite takes the system's.
+    /// SQLite has one such folder per process, and changing it is safe only while no store is open, so the first
+    /// choice stays. If the folder is removed, SQLite uses the system's.
     private static let isChosen = Mutex(false)
 
-    /// Chooses the folder, unless another was chosen or the environment names one. Where it can't be written to, SQLite takes the system's, and
-    /// what was saved can still be read.
+    /// Sets the folder, unless one was set before or `SQLITE_TMPDIR` is set. If it is not writable, SQLite uses the
+    /// system's folder, and saved data can still be read.
     static func keep(in folder: URL, _ logger: Logger) {
         isChosen.withLock { isChosen in
             if isChosen || ProcessInfo.processInfo.environment["SQLITE_TMPDIR"] != nil { return }
-            // A pragma takes no arguments.
+            // PRAGMA takes no bound arguments.
             let path = folder.path(percentEncoded: false).replacing("'", with: "''")
             do {
                 try DatabaseQueue().writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store_directory = '\(path)'") }

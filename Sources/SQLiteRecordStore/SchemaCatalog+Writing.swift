@@ -4,11 +4,12 @@ internal import RecordStore
 internal import Records
 
 extension SchemaCatalog {
-    /// Writes what a schema has otherwise than this catalog, and takes it over. Indexes on few records are built, or removed, at once; for the
-    /// others work begins that goes on in the background.
+    /// Writes the differences between a schema and this catalog, and adopts the schema. Indexes on few records are
+    /// built or removed at once; for others background work is started.
     ///
-    /// Records and values of what is not there any more were removed before, with ``forget(type:_:)`` and ``forget(fields:of:_:)``.
-    /// - Returns: the work that has to end before all indexes that were added are complete.
+    /// Records and values of removed types and fields must be removed before, with ``forget(type:_:)`` and
+    /// ``forget(fields:of:_:)``.
+    /// - Returns: the index work that must finish before all added indexes are complete.
     mutating func store(_ new: Schema, in db: Database) throws -> Set<Int64> {
         for role in new.roles.subtracting(schema.roles) {
             try db.execute(sql: "INSERT INTO roles (name) VALUES (?)", arguments: [role.string])
@@ -25,13 +26,14 @@ extension SchemaCatalog {
         return awaited
     }
 
-    /// Writes a type that is new, or has new fields, and takes it over. The others are not looked at, however many there are.
+    /// Writes and adopts a type that is new or has new fields. Does not examine other types, so the cost does not
+    /// depend on their number.
     mutating func grow(_ type: RecordType, in db: Database) throws {
         _ = try store(type, in: db)
         try renew(db)
     }
 
-    /// Notes that readers must look again.
+    /// Increments the schema version, so that readers reload the schema.
     mutating func renew(_ db: Database) throws {
         version += 1
         try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('schemaVersion', ?)", arguments: [version])
@@ -79,7 +81,7 @@ extension SchemaCatalog {
 
     private mutating func typeNumber(_ type: RecordType, in db: Database) throws -> Int64 {
         if let number = typeNumbers[type.name] { return number }
-        // A removed type comes back under its number, which its deletions carry.
+        // A removed type gets its old number again, which its deletions refer to.
         let entered = try Int64.fetchOne(
             db,
             sql: """
@@ -89,12 +91,13 @@ extension SchemaCatalog {
         guard let number = entered else { throw DamagedRow(in: "types", "takes no type") }
         typeNumbers[type.name] = number
         typeNames[number] = type.name
-        // Every type has this entry, whatever its indexes: it is the list of the type's records.
+        // Every type has this entry regardless of its indexes. It lists the type's records.
         try store(FieldDefinition(type: .reference), of: SystemField.recordID.schemaName, in: type.name, number: number, db)
         return number
     }
 
-    /// A number is never given again: the rows of an ended zone may still stand under it.
+    /// Inserts or updates a field. Numbers are never reused, because rows of a deleted zone may still exist under
+    /// them.
     private mutating func store(
         _ definition: FieldDefinition, of field: Name, in type: Name, number: Int64, _ db: Database
     ) throws {
@@ -109,7 +112,7 @@ extension SchemaCatalog {
             arguments: [number, field.string, definition.declaration, definition.indexes.rawValue])
     }
 
-    /// Keeps the numbers of fields that are about to go from being given to others.
+    /// Remembers the highest field number before fields are deleted, so that their numbers are not reused.
     static func retireFieldNumbers(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -120,17 +123,17 @@ extension SchemaCatalog {
 
     // MARK: Indexes
 
-    /// What a type's indexes have otherwise than before.
+    /// Differences of a type's indexes.
     private struct IndexChanges {
         let type: RecordType
         let number: Int64
         let records: IndexWork.RecordCounts
         var dropped: [(target: IndexTarget, indexes: Indexes)] = []
         var added: [(target: IndexTarget, indexes: Indexes, isNew: Bool)] = []
-        /// Targets that stand for an index that was added, though they stood for another before: what is under way there is waited for.
+        /// Targets that already serve another index. Work in progress on them is awaited.
         var joined: [IndexTarget] = []
 
-        /// - Parameter isNew: whether the field was not there before, so that no record has a value in it.
+        /// - Parameter isNew: `true` if the field did not exist before, so no record has a value in it.
         mutating func add(from old: Indexes, to new: Indexes, of key: FieldKey, _ number: Int64, isNew: Bool) {
             for target in [IndexTarget.entries(key, number), .tokens(key, number)] {
                 let (was, now) = (old.intersection(target.indexes), new.intersection(target.indexes))
@@ -158,7 +161,7 @@ extension SchemaCatalog {
                 try begin(.clearing, on: target, indexes, changes, db)
                 targets.append(target)
             } else if changes.records.living <= indexLimits.recordsAtOnce {
-                // No record has a value in a field that was not declared before, so none has to be read.
+                // No record has a value in a new field, so no record has to be read.
                 if isNew { try target.enterMissing(members: members(of: changes.type.name), db) } else { atOnce.append(target) }
             } else {
                 try begin(.building, on: target, indexes, changes, db)
@@ -170,7 +173,7 @@ extension SchemaCatalog {
         return Set(works.filter { $0.type == changes.type.name && targets.contains($0.target) }.map(\.id))
     }
 
-    /// The number of the entries that list a type's records.
+    /// Number of the field whose entries list a type's records.
     func members(of type: Name) throws -> Int64 {
         guard let number = fieldNumber(.system(.recordID), of: type) else { throw DamagedRow(in: "fields", "lacks the list of the records of '\(type)'") }
         return number
@@ -191,7 +194,7 @@ extension SchemaCatalog {
 
     // MARK: Work
 
-    /// Notes that the work on a target is over, and removes what stands for it alone.
+    /// Ends the work on a target, and removes its composite index if that was dropped.
     mutating func end(_ target: IndexTarget, _ db: Database) throws {
         let ended = works.filter { $0.target == target }
         works.removeAll { $0.target == target }
@@ -199,7 +202,7 @@ extension SchemaCatalog {
         if case .composite(_, let number) = target { try db.run("DELETE FROM composites WHERE number = ? AND dropped = 1", [number]) }
     }
 
-    /// Takes the next step of a work: what was removed is built, what was built is complete.
+    /// Moves work to its next phase: cleared indexes are built, other work is finished.
     mutating func advance(_ work: IndexWork, _ db: Database) throws {
         guard let index = works.firstIndex(where: { $0.id == work.id }) else { return }
         if work.phase == .clearing {
@@ -214,7 +217,7 @@ extension SchemaCatalog {
 
     // MARK: What goes
 
-    /// Forgets a type without records.
+    /// Removes a type that has no records.
     mutating func forget(type name: Name, _ db: Database) throws {
         guard let number = typeNumbers.removeValue(forKey: name) else { return }
         try retire(targets(of: name), db)
@@ -228,7 +231,7 @@ extension SchemaCatalog {
         listIndexes(of: name)
     }
 
-    /// Forgets fields without values, and the composite indexes that they are in.
+    /// Removes fields without values, and the composite indexes that contain them.
     mutating func forget(fields: Set<Name>, of type: Name, _ db: Database) throws {
         let keys = Set(fields.map { FieldKey.custom($0) })
         let targets = targets(of: type).filter { !keys.isDisjoint(with: $0.keys) }
@@ -246,7 +249,7 @@ extension SchemaCatalog {
         listIndexes(of: type)
     }
 
-    /// Ends indexes. Few rows go at once, the rest little by little.
+    /// Removes indexes. The first rows are removed at once, the rest by the sweep.
     private mutating func retire(_ targets: some Sequence<IndexTarget>, _ db: Database) throws {
         var room = indexLimits.rowsInStep
         for target in targets {
@@ -257,7 +260,7 @@ extension SchemaCatalog {
         }
     }
 
-    /// All that rows may be there for, of indexes that were dropped too.
+    /// All targets that may have rows, including those of dropped indexes.
     private func targets(of type: Name) -> Set<IndexTarget> {
         var targets = Set(works.filter { $0.type == type }.map(\.target))
         for (field, number) in fieldNumbers[type] ?? [:] {

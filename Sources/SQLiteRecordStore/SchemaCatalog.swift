@@ -3,22 +3,23 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The schema with the numbers that types and fields have in the tables.
+/// The schema, with the numbers of types and fields in the tables.
 struct SchemaCatalog: Sendable {
-    /// Grows with every change of the schema or of the work on its indexes, so that a reader sees whether what it holds is what the file says.
+    /// Increases with each change of the schema or index work. Readers compare it with the file to see whether they
+    /// are up to date.
     var version: Int64 = 0
     var schema = Schema()
-    /// Of the types that are there.
+    /// Existing types only.
     var typeNumbers: [Name: Int64] = [:]
-    /// Of removed types too: their deletions still tell what they were.
+    /// Includes removed types, because their deletions still refer to them.
     var typeNames: [Int64: Name] = [:]
-    /// By type, then by the field's name in the schema language.
+    /// Keyed by type, then by the field's name in the schema language.
     var fieldNumbers: [Name: [Name: Int64]] = [:]
     var indexLimits = IndexLimits()
-    /// The indexes that are being built or removed, in the order of their beginning.
+    /// Pending index work, in the order in which it was started.
     var works: [IndexWork] = []
-    /// The fields of each type whose index saves keep up, complete or not, but for the record's name, which every record of a type has an
-    /// entry for.
+    /// Indexed fields by type that saves must update, whether or not the index is complete. Excludes the record name,
+    /// which every record has an entry for.
     private(set) var indexedFields: [Name: [IndexedField]] = [:]
 
     struct IndexedField: Sendable {
@@ -27,14 +28,14 @@ struct SchemaCatalog: Sendable {
         let indexes: Indexes
     }
 
-    /// The composite indexes of each type that saves keep up.
+    /// Composite indexes by type that saves must update.
     private(set) var composites: [Name: [Composite]] = [:]
     var compositeNumbers: [Name: [CompositeIndex: Int64]] = [:]
 
     struct Composite: Sendable {
         let index: CompositeIndex
         let number: Int64
-        /// Whether every record is entered, so that queries may use it.
+        /// True if the index contains all records and queries may use it.
         let isComplete: Bool
     }
 
@@ -42,13 +43,14 @@ struct SchemaCatalog: Sendable {
         fieldNumbers[type]?[key.schemaName]
     }
 
-    /// - Throws: ``DamagedRow`` for a number that no type has.
+    /// - Throws: ``DamagedRow`` for an unknown number.
     func typeName(of number: Int64) throws -> Name {
         guard let name = typeNames[number] else { throw DamagedRow(in: "types", "has no type of the number \(number), which records have") }
         return name
     }
 
-    /// - Throws: `RecordError` INTERNAL_ERROR for a type that is not there: 0 in place of its number would stand for deletions.
+    /// - Throws: `RecordError` INTERNAL_ERROR for a missing type. A default of 0 is not possible, because 0 stands
+    ///   for deletions.
     func typeNumber(of name: Name) throws -> Int64 {
         guard let number = typeNumbers[name] else { throw RecordError(.internalError, "The type '\(name)' has no number in the store") }
         return number
@@ -101,7 +103,7 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// The work on indexes that edits ask for.
+    /// Index work on indexes that the edits request.
     func builds(namedBy edits: [SchemaEdit]) -> Set<Int64> {
         var named: [(type: Name, key: FieldKey)] = []
         var composites: Set<CompositeIndex> = []
@@ -123,7 +125,7 @@ struct SchemaCatalog: Sendable {
             }.map(\.id))
     }
 
-    /// Lists anew what saves keep up.
+    /// Recomputes the indexes that saves must update.
     mutating func listIndexes(of typeName: Name) {
         guard let type = schema.types[typeName] else {
             (indexedFields[typeName], composites[typeName]) = (nil, nil)
@@ -132,7 +134,7 @@ struct SchemaCatalog: Sendable {
         let works = works.filter { $0.type == typeName }
         indexedFields[typeName] = type.indexedKeys.filter { $0 != .system(.recordID) }.compactMap { key in
             guard let number = fieldNumber(key, of: typeName), var indexes = type.definition(of: key)?.indexes else { return nil }
-            // Where rows of before are still to go, new ones would meet them.
+            // New rows would mix with the old ones that are still being removed.
             for work in works where work.phase == .clearing {
                 if work.target == .entries(key, number) { indexes.subtract(IndexTarget.entryIndexes) }
                 if work.target == .tokens(key, number) { indexes.remove(.searchable) }
@@ -160,12 +162,14 @@ struct SchemaCatalog: Sendable {
 }
 
 extension FieldDefinition {
-    /// As `fields` has it: the type as requests name it, or how the schema language spells a number; then the idle indexes.
+    /// The text stored in `fields`: the type as requests name it, or the schema language's spelling for numbers,
+    /// followed by the idle indexes.
     var declaration: String {
         ([type.number == nil ? type.wireName : type.schemaName] + idleIndexes.names).joined(separator: " ")
     }
 
-    /// Reads ``declaration``, which leaves out the indexes that are of use.
+    /// Parses ``declaration``, which contains only the idle indexes.
+    /// - Returns: `nil` if the type is unknown.
     init?(declaration: String) {
         var words = declaration.split(separator: " ")
         var idle: Indexes = []

@@ -34,7 +34,7 @@ extension SchemaEditor {
     ) throws -> IndexChunk.Place? {
         let number = try state.catalog.typeNumber(of: type)
         var tally = ChangeTally()
-        var room = state.journalLimits.bytes - state.journalBytes
+        var room = state.journalLimits.bytes.subtractingSaturated(state.journalBytes)
         var last: IndexChunk.Place?
         for row in try Self.rows(of: type, after: place, zone.zoneID, state.catalog, db) {
             last = IndexChunk.Place(zone: zone.number, name: row.record.recordID.recordName)
@@ -43,7 +43,7 @@ extension SchemaEditor {
             if !mayGoOn() { break }
         }
         try tally.write(db, now: signature.timestamp)
-        state.journalBytes += tally.journalBytes
+        state.journalBytes = state.journalBytes.addingSaturated(tally.journalBytes)
         return last
     }
 
@@ -86,7 +86,7 @@ extension SchemaEditor {
 
     // MARK: Values of fields
 
-    /// Takes values out of some records of a type, zone by zone and by name. The records stay as they are otherwise: no feed tells it.
+    /// Takes values out of some records of a type, zone by zone and by name. The records do not change otherwise, and no feed reports it.
     /// - Parameters:
     ///   - catalog: has the indexes that lose the values.
     ///   - mayGoOn: asked after each record.

@@ -4,11 +4,11 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Changes the schema inside the writer's transaction, together with the records that the change touches.
+/// Changes the schema inside the writer's transaction, together with the affected records.
 struct SchemaEditor {
     let db: Database
     var state: CommitWriter.State
-    /// Who changes it, and when.
+    /// Caller and time of the change.
     let signature: Signature
     /// The words of texts that go.
     let words: TransactionWords
@@ -20,8 +20,9 @@ struct SchemaEditor {
         signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
     }
 
-    /// - Parameter reached: by type, the position up to which saves have lost the values of the fields that go.
-    /// - Returns: the work that has to end before all indexes that were added are complete.
+    /// Applies a schema change.
+    /// - Parameter reached: by type, the position up to which records have lost the values of the removed fields.
+    /// - Returns: the index work that must finish before all added indexes are complete.
     mutating func apply(_ change: SchemaChange, reached: [Name: Int64] = [:], because reason: SchemaHistoryEntry.Reason) throws -> Set<Int64> {
         if change.isEmpty { return [] }
         for type in change.removedTypes.sorted() {
@@ -43,15 +44,15 @@ struct SchemaEditor {
         return awaited
     }
 
-    /// Ends all zones of all users, and takes another schema over.
+    /// Deletes all zones of all users and adopts another schema.
     mutating func reset(to schema: Schema) throws {
         let change = SchemaChange(from: state.catalog.schema, to: schema)
         for zone in try Self.livingZones(db) {
-            // The default zone has no feed that could tell of its end.
+            // The default zone has no change feed that could report its deletion.
             let position = try zone.zoneID.isDefault ? zone.position : nextPosition()
             try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
         }
-        // What is left in the tables is of zones that ended, and goes with them.
+        // All remaining rows belong to deleted zones and are removed with them.
         try SchemaCatalog.retireFieldNumbers(db)
         for table in ["indexWork", "composites", "fields", "roles"] { try db.execute(sql: "DELETE FROM \(table)") }
         try db.execute(sql: "UPDATE types SET removed = 1, grants = ''")
@@ -65,7 +66,7 @@ struct SchemaEditor {
 
     mutating func nextPosition() throws -> Int64 { try state.nextPosition() }
 
-    /// The zones of all users, by owner and name.
+    /// Existing zones of all users, ordered by owner and name.
     static func livingZones(_ db: Database) throws -> [ZoneRow] {
         try Row.fetchAll(
             db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY coalesce(u.name, ''), z.name"

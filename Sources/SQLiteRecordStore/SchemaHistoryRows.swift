@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Reads and writes `schemaHistory`.
+/// Rows of `schemaHistory`.
 enum SchemaHistoryRows {
     static func insert(_ lines: [String], because reason: SchemaHistoryEntry.Reason, by signature: Signature, _ db: Database) throws {
         try db.run(
@@ -11,7 +11,7 @@ enum SchemaHistoryRows {
             [signature.timestamp.milliseconds, signature.userRecordName.string, reason.rawValue, lines.joined(separator: "\n")])
     }
 
-    /// Latest first.
+    /// Entries with a number below `before`, latest first.
     static func entries(before: Int64?, limit: Int, _ db: Database) throws -> [SchemaHistoryEntry] {
         try Row.fetchAll(
             db, cachedSQL: "SELECT number, moment, user, reason, changes FROM schemaHistory WHERE number < ? ORDER BY number DESC LIMIT ?",

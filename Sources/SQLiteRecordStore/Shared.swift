@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What goes from one reading or writing to the next without being copied.
+/// A mutable value shared between reads and writes without copying it.
 final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 

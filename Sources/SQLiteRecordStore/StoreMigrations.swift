@@ -1,8 +1,6 @@
 internal import GRDB
 
-/// The tables of a store, and how older files come up to date.
-///
-/// docs/storage.md explains the layout.
+/// The tables of a store and their migrations. See docs/storage.md for the layout.
 enum StoreMigrations {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -80,18 +78,18 @@ enum StoreMigrations {
         ALTER TABLE typeCounts ADD COLUMN assetBytes INTEGER NOT NULL DEFAULT 0;
         """
 
-    /// What the bytes of a large store are counted from, in the order in which it lies in the file: to put the rows in another one, SQLite would
-    /// take the fields themselves into memory. Their lengths alone stand at the beginning of a row.
+    /// Queries for counting the bytes of a large store. They read rows in file order. Sorting or grouping in SQL
+    /// would load the fields into memory, whereas their lengths are in the row header.
     static let recordSizes = "SELECT zone, type, length(fields) AS bytes FROM records WHERE state & 1 = 0 ORDER BY id"
     static let assetSizes = """
         SELECT r.zone, r.type, a.size AS bytes FROM assetUses u
         CROSS JOIN records r ON r.zone = u.zone AND r.name = u.name CROSS JOIN assets a ON a.checksum = u.checksum
         """
 
-    /// Counts the bytes that stores keep from now on.
+    /// Computes the byte counts that version 6 adds.
     private static func countBytes(_ db: Database) throws {
         for (column, sql) in [("bytes", recordSizes), ("assetBytes", assetSizes)] {
-            // By zone and type.
+            // Keyed by zone, then by type.
             var sums: [Int64: [Int64: Int64]] = [:]
             let rows = try Row.fetchCursor(db, sql: sql)
             while let row = try rows.next() {

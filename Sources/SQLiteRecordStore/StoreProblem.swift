@@ -2,17 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import Records
 
-/// An error that keeps a store from being opened, read or written: what clients are told, and what the log holds.
+/// An error that keeps a store from being opened, read or written, with texts for clients and for the log.
 struct StoreProblem {
     let refusal: RecordError
-    /// With SQLite's message, extended code and statement, but without any value.
+    /// SQLite's message, extended code and statement, without values.
     let details: String
-    /// Whether it is the file that is wrong, so that trying again leads to nothing.
+    /// True if the file is damaged, so that retrying does not help.
     let isDamage: Bool
 
     private static let remedy = "Restore a copy of the container's folder, or take out what can be read with `skylight export`"
 
-    /// - Returns: `nil` for an error that says nothing of the store.
+    /// - Returns: `nil` for an error that does not concern the store.
     init?(_ error: any Error, reading key: StoreKey) {
         switch error {
         case let error as DatabaseError:
@@ -34,7 +34,8 @@ struct StoreProblem {
         }
     }
 
-    /// A table or column that is missing is damage as much as a torn page is; other errors of a statement are not the file's.
+    /// A missing table or column counts as damage, like a corrupt page. Other statement errors are not caused by the
+    /// file.
     private static func isDamage(_ error: DatabaseError) -> Bool {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: true
@@ -43,7 +44,7 @@ struct StoreProblem {
         }
     }
 
-    /// What went wrong, in a few words.
+    /// A short description of the error.
     static func words(for error: any Error) -> String {
         switch error {
         case let error as DatabaseError: "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
@@ -58,25 +59,25 @@ struct StoreProblem {
         return "\(words(for: error)), in: \(sql)"
     }
 
-    /// What is said where the process may open no more files; `nil` where that is not why.
+    /// The error for clients if the process has reached its limit on open files; `nil` for other causes.
     static func shortageOfFiles(_ error: DatabaseError) -> RecordError? {
         guard error.resultCode == .SQLITE_CANTOPEN, OpenFiles.isAtLimit else { return nil }
         return OpenFiles.shortage
     }
 
-    /// Whether the file may be read although it can't be written to.
+    /// True if the file may still be readable although it can't be written.
     static func isOfWriting(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError, shortageOfFiles(error) == nil else { return false }
-        // Where the disk is full, the index of the log can't be made: it is what fails first.
+        // On a full disk creating the log's index (`-shm`) fails first.
         return [.SQLITE_FULL, .SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) || isOfLogIndex(error)
     }
 
-    /// Whether the index of the log could not be made or made longer, which SQLite reports as an error of the disk.
+    /// True if the log's index could not be created or extended. SQLite reports this as an I/O error.
     static func isOfLogIndex(_ error: DatabaseError) -> Bool {
         [.SQLITE_IOERR_SHMOPEN, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
     }
 
-    /// What savers are told of a store that can be read alone.
+    /// The error for writes to a read-only store.
     static func readOnly(_ key: StoreKey, because error: any Error) -> RecordError {
         if let error = error as? DatabaseError, error.resultCode == .SQLITE_FULL || isOfLogIndex(error) { return .diskFull }
         if (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace { return .diskFull }

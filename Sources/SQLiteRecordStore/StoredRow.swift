@@ -6,12 +6,14 @@ internal import Records
 
 /// A row of `records`.
 struct StoredRow {
-    /// Bits of the zone's number and position in a row's id.
+    /// Number of position bits in a row id. The zone number is above them.
     static let positionBits: Int64 = 40
-    /// The greatest position that a row's id has room for.
+    /// The highest position that fits in a row id.
     static let lastPosition: Int64 = 1 << positionBits - 1
 
-    /// - Throws: `RecordError` INTERNAL_ERROR for numbers that have no room in it: one zone's rows must never pass for those of another.
+    /// The row id for a zone and position.
+    /// - Throws: `RecordError` INTERNAL_ERROR if a number does not fit. Otherwise rows could be assigned to the wrong
+    ///   zone.
     static func id(zone: Int64, position: Int64) throws -> Int64 {
         guard 0..<(1 << (63 - positionBits)) ~= zone, 0...lastPosition ~= position else {
             throw RecordError(.internalError, "The store has no room for zone \(zone) at position \(position)")
@@ -23,16 +25,17 @@ struct StoredRow {
     var record: StoredRecord
     var born: Int64
     var isDeleted: Bool
-    /// Whether a record of the name was deleted before.
+    /// True if a record of this name was deleted before.
     var isRenewed: Bool
 
     static func position(ofID id: Int64) -> Int64 { id & lastPosition }
 
     var position: Int64 { Self.position(ofID: id) }
 
-    /// The change tag of a record saved at a position: the position in base 36.
+    /// The change tag of a record: its position in base 36.
     static func changeTag(of position: Int64) -> String {
-        // By hand, since every record read has one: digits by the library cost as much as the rest of its system fields.
+        // Formatted by hand, because each record needs one and the standard library's formatting is about as
+        // expensive as all other system fields.
         String(unsafeUninitializedCapacity: 13) { buffer in
             var rest = UInt64(position.magnitude)
             var start = 13
@@ -49,18 +52,19 @@ struct StoredRow {
 }
 
 extension Database {
-    /// Steps through the rows of a statement whose columns begin with ``RowReader/columns``, until `body` says stop.
+    /// Steps through the rows of a statement whose columns start with ``RowReader/columns``, until `body` returns
+    /// `.stop`.
     ///
-    /// - Parameter isCached: whether the compiled statement is kept; not for texts that vary without limit.
-    ///
-    /// The rows are read straight from SQLite: that is three times as fast as through values of the library's own.
+    /// Rows are read directly from SQLite, which is about three times as fast as GRDB's row values.
+    /// - Parameter isCached: `false` for statement texts that vary without limit; their compiled statements are not
+    ///   kept.
     func eachRow(
         _ sql: String, _ arguments: StatementArguments, zone: ZoneID, catalog: SchemaCatalog, isCached: Bool = true,
         _ body: (inout RowReader) throws -> Step
     ) throws {
         let statement = try isCached ? cachedStatement(sql: sql) : makeStatement(sql: sql)
         try statement.setArguments(arguments)
-        // The handle is good for as long as the library's statement lives.
+        // The handle is valid only as long as the statement object.
         try withExtendedLifetime(statement) {
             let handle = statement.sqliteStatement
             defer { sqlite3_reset(handle) }
@@ -77,7 +81,7 @@ extension Database {
         }
     }
 
-    /// The row of a record name, also when the record was deleted.
+    /// The row of a record name, which may be a deletion.
     func row(named name: Name, in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog) throws -> StoredRow? {
         try NameLookup(in: zone, zoneID, catalog, self).row(named: name) { try $0.row() }
     }

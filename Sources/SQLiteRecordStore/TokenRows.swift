@@ -1,8 +1,8 @@
 internal import GRDB
 internal import JSON
 
-/// Writes `tokens`. A text has thousands of words, so all of a field go into one statement, as a JSON array; they are in the order of the
-/// index, so that those on one page of the file are written together.
+/// Writes rows of `tokens`. A text can have thousands of words, so each field is written with one statement that
+/// takes a JSON array. Words are in index order, so that writes to the same page stay together.
 enum TokenRows {
     static func insert(_ words: [Name], of field: Int64, _ name: String, in zone: Int64, _ db: Database) throws {
         if words.isEmpty { return }
@@ -17,7 +17,7 @@ enum TokenRows {
             [field, zone, array(words), name])
     }
 
-    /// Words are letters, digits and marks, so none has to be escaped.
+    /// Words contain only letters, digits and marks, so no escaping is needed.
     private static func array(_ words: [Name]) -> String {
         var text = "["
         text.reserveCapacity(words.reduce(2) { $0 + $1.utf8.count + 3 })

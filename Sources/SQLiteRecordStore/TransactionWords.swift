@@ -2,23 +2,25 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Where a transaction takes the words of texts from: from those that were found beforehand; else it cuts the text itself, while all saves wait.
+/// Provides the words of texts to a transaction, from the prepared words or by tokenizing the text itself while other
+/// saves wait.
 ///
-/// It tells how much that was, and puts a request off that has it cut long texts. So nothing has to be read before a save only to learn that
-/// its texts are short.
+/// It counts the text tokenized here, and postpones a request that needs long texts tokenized. So short texts need no
+/// extra read before the save.
 final class TransactionWords {
-    /// Thrown when a request is to come again with the words of the texts that it replaces or deletes.
+    /// Thrown to run the request again with prepared words for the texts it replaces or deletes.
     struct PutOff: Error {}
 
-    /// Bytes of text after which no more is begun that can wait: they take some 30 ms.
+    /// Bytes of tokenized text, about 30 ms of work, after which no work that can be postponed is started.
     private static let much = 65_536
 
     private let prepared: PreparedWords
     private let request: ModifyRequest?
-    /// Bytes of text that were cut here.
+    /// Bytes of text tokenized here.
     private(set) var bytesCut = 0
 
-    /// - Parameter request: one that may be put off, for long texts of the records that it names; `nil` to cut whatever comes up.
+    /// - Parameter request: the request to postpone if records that it names have long texts; `nil` to tokenize all
+    ///   texts here.
     init(_ prepared: PreparedWords = .none, puttingOff request: ModifyRequest? = nil) {
         self.prepared = prepared
         self.request = request
@@ -26,8 +28,8 @@ final class TransactionWords {
 
     var isMuchCut: Bool { bytesCut >= Self.much }
 
-    /// The words of a text of a record, in the order of the index.
-    /// - Throws: ``PutOff``.
+    /// The words of a record's text, in index order.
+    /// - Throws: ``PutOff`` to postpone the request.
     func words(of text: String, in record: Name) throws -> [Name] {
         if let words = prepared[text] { return words }
         bytesCut += text.utf8.count

@@ -1,5 +1,5 @@
 internal import Records
 
-// The database library and Foundation have types of these names too; in this target ours are meant.
+// GRDB and Foundation have types with the same names.
 typealias RecordError = Records.RecordError
 typealias Comparator = Records.Comparator

@@ -1,9 +1,9 @@
-/// How fast work beside the saves goes: slower while others save.
+/// The pace of background work. It slows down while other saves are running.
 struct WorkPace {
-    /// What one step may take of the writer's time while others save, and otherwise.
+    /// Writer time per step while other saves are running, and otherwise.
     private static let busyStep = Duration.milliseconds(2)
     private static let quietStep = Duration.milliseconds(20)
-    /// How long to rest after a step while others save, in times of the step.
+    /// Pause after a step while other saves are running, as a multiple of the step's duration.
     private static let restFactor = 2
 
     private let store: SQLiteStore
@@ -18,16 +18,16 @@ struct WorkPace {
         saves = store.writeCount
     }
 
-    /// What the next step may take of the writer's time.
+    /// Writer time for the next step.
     var budget: Duration { isBusy ? Self.busyStep : Self.quietStep }
 
-    /// Waits between two steps.
+    /// Pauses between two steps.
     mutating func rest() async {
         let now = store.writeCount
-        // One of them was the step itself, where it was a write.
+        // If the step was a write, one of them is its own.
         isBusy = now - saves > 1
         saves = now
-        // Being closed ends the rest.
+        // Closing the store cancels the sleep.
         if isBusy { try? await Task.sleep(for: (clock.now - last) * Self.restFactor) } else { await Task.yield() }
         last = clock.now
     }

@@ -2,13 +2,14 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// How long the write-ahead log is, as SQLite reports after each commit.
+/// Length of the write-ahead log in pages, as SQLite reports it after each commit.
 final class WriteAheadLogLength: Sendable {
     private let length = Mutex<Int>(0)
 
     var pages: Int { length.withLock { $0 } }
 
-    /// Watches the connection that writes. SQLite's own checkpointing works by the same hook and is off from then on.
+    /// Registers a hook on the writing connection. This replaces SQLite's automatic checkpoints, which use the same
+    /// hook.
     ///
     /// The connection must not outlive this object.
     func watch(_ db: Database) {

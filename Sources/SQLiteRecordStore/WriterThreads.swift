@@ -2,19 +2,19 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// The threads that write, shared by all stores. One is started when a store has something to write and no other is free; it ends when there is
-/// nothing for a while. Each store has one at a time, so its saves keep their order.
+/// Threads for writing, shared by all stores. A thread is started if a store has writes and no thread is free, and
+/// ends after a period without work. Each store runs on at most one thread at a time, so its writes keep their order.
 ///
-/// They are threads and not tasks, because they spend their time waiting for the disk: tasks share as many threads as there are cores.
+/// Threads instead of tasks, because writes block on the disk and tasks share one thread per core.
 final class WriterThreads: Sendable {
-    /// Threads at a time. More stores than that take turns, commit by commit.
+    /// Maximum number of threads. Further stores take turns after each commit.
     private static let limit = 8
     private static let patience = DispatchTimeInterval.seconds(10)
 
     private struct State {
-        /// Those with something to write, the longest waiting first.
+        /// Writers with work, the longest waiting first.
         var waiting: [CommitWriter] = []
-        /// Threads, and how many of them wait for a signal that was not sent yet.
+        /// Number of threads, and how many of them wait for a signal that was not sent yet.
         var count = 0
         var idle = 0
     }
@@ -22,10 +22,10 @@ final class WriterThreads: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
 
-    /// Threads at present.
+    /// Current number of threads.
     var count: Int { state.withLock { $0.count } }
 
-    /// Lets a writer commit until it has nothing more. It must not be scheduled already.
+    /// Schedules a writer until it has no more work. It must not be scheduled already.
     func schedule(_ writer: CommitWriter) {
         let (wakes, starts) = state.withLock { state in
             state.waiting.append(writer)
@@ -44,7 +44,7 @@ final class WriterThreads: Sendable {
     private func start() {
         let thread = Thread { [self] in
             while let writer = next() {
-                // Behind those that wait: no store keeps another from its turn.
+                // Goes to the end of the queue, so that each store gets its turn.
                 if writer.commitNext() { state.withLock { $0.waiting.append(writer) } }
             }
         }
@@ -69,7 +69,7 @@ final class WriterThreads: Sendable {
                 return true
             }
             if ends { return nil }
-            // Somebody counts on this thread: the signal is on its way.
+            // `schedule` already counted this thread as woken, so the signal is on its way.
             wake.wait()
         }
     }

@@ -3,16 +3,16 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A row of `zones`, with its owner's name.
+/// A row of `zones` with the owner's name.
 struct ZoneRow {
     let number: Int64
-    /// 0 in the public database.
+    /// User number of the owner; 0 in the public database.
     let owner: Int64
     let zoneID: ZoneID
     let position: Int64
     let moment: Timestamp
     let floor: Int64
-    /// `.changed` while the zone lives.
+    /// `.changed` for an existing zone.
     let kind: ZoneChange.Kind
 
     static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, '') AS ownerName"
@@ -24,7 +24,7 @@ struct ZoneRow {
         number = try values("number")
         owner = try values("owner")
         let ownerName = Name(try values("ownerName") as String)
-        // Nobody else's zone may pass for one of the public database.
+        // A zone with an unknown owner must not be taken for a public one.
         if ownerName.isEmpty != (owner == 0) { throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone") }
         zoneID = ZoneID(zoneName: Name(try values("name") as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
         (position, floor) = (try values("position"), try values("floor"))

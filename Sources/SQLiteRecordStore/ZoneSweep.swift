@@ -1,23 +1,23 @@
 internal import GRDB
 internal import Records
 
-/// Removes what ended zones left in the tables, some thousand rows at a time.
+/// Removes the rows of deleted zones in steps of a few thousand.
 enum ZoneSweep {
     private static let rowsInStep = 2000
 
-    /// Whether a zone that ended has left rows.
+    /// True if a deleted zone still has rows.
     static func isDue(_ db: Database) throws -> Bool {
         try Bool.fetchOne(db, cachedSQL: "SELECT EXISTS (SELECT 1 FROM zones WHERE state <> 0 AND swept = 0)") ?? false
     }
 
-    /// One step.
-    /// - Returns: whether more is left.
+    /// Runs one step.
+    /// - Returns: `true` if more may be left.
     static func step(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool {
         guard let row = try Row.fetchOne(db, cachedSQL: "SELECT number, moment, journalBytes FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", [])
         else { return false }
         let (zone, journalBytes): (Int64, Int64) = (try row.value("number", in: "zones"), try row.value("journalBytes", in: "zones"))
         let ended = Timestamp(milliseconds: try row.value("moment", in: "zones"))
-        // First, because a verification takes uses that no living record has for a mistake.
+        // Asset uses go first, because a verification reports uses without a record as errors.
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
         if journalBytes > 0, try removeJournals(of: zone, &state, db) { return true }
         if try removeRecords(of: zone, db) || removeLinks(of: zone, db) { return true }
@@ -29,7 +29,7 @@ enum ZoneSweep {
         return true
     }
 
-    /// Removes records whose journals are kept, with those: they are found from the record.
+    /// Removes records together with their journals, because a journal can be found only from its record.
     private static func removeJournals(of zone: Int64, _ state: inout CommitWriter.State, _ db: Database) throws -> Bool {
         let ids = try StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
         let found = try Int64.fetchAll(
@@ -55,7 +55,7 @@ enum ZoneSweep {
         return db.changesCount > 0
     }
 
-    /// Looks at all indexes that have rows, for the fields of a type that was removed are not in the schema any more.
+    /// Checks all index numbers in the table, because fields of removed types are no longer in the schema.
     private static func removeEntries(_ table: IndexTable, of zone: Int64, _ db: Database) throws -> Bool {
         var last = Int64.min
         while let index = try Int64.fetchOne(

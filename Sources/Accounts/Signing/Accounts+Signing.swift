@@ -4,18 +4,20 @@ internal import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Whether the signature of a request is right and, when it is not, what about it is wrong.
-    /// - Parameters:
-    ///   - knownTargets: paths, without queries, that the client may have meant: those of the services of the request's place.
-    ///   - now: what the request's date is compared with.
-    ///   - isUse: whether the request was really sent: then its key counts as used, and its signature is remembered.
+    /// Verifies the signature of a request and explains an invalid one.
     ///
-    /// A right signature takes as long as it takes to hash the body, a wrong one up to some tens of milliseconds more.
+    /// Verifying a valid signature takes as long as hashing the body. An invalid one takes up to some tens of
+    /// milliseconds more.
+    /// - Parameters:
+    /// - knownTargets: paths without queries that the client may have meant: the services of the request's container
+    ///   and environment.
+    /// - now: the time with which the request's date is compared.
+    /// - isUse: `true` for a real request. Its key then counts as used, and its signature is remembered.
     public func verify(_ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true) -> SignatureVerdict {
         verify(request, knownTargets: knownTargets, now: now, isUse: isUse, at: .now)
     }
 
-    /// - Parameter moment: what diagnoses are bounded by, of a clock that nobody can set.
+    /// - Parameter moment: time on the monotonic clock, for limiting diagnoses.
     func verify(
         _ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true, at moment: ContinuousClock.Instant
     ) -> SignatureVerdict {
@@ -46,7 +48,7 @@ extension Accounts {
         return .refused(found)
     }
 
-    /// The key of a request, or why there is none that could have signed it.
+    /// The key of a request, or the reason why there is none.
     private func knownKey(of request: SignedRequest) -> (ServerKey?, SignatureProblem?) {
         if let problem = SignatureProblem.incomplete(request) { return (nil, problem) }
         guard let key = serverKey(request.keyID) else { return (nil, .unknownKey(request.keyID, of: serverKeys(), for: request)) }

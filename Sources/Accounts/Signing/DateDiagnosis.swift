@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Looks at the date of a signed request: its form, and how far away it is.
+/// Checks the date of a signed request: its format and its distance from the server's time.
 struct DateDiagnosis {
     private let date: String
     private let now: Date
@@ -10,7 +10,7 @@ struct DateDiagnosis {
         self.now = now
     }
 
-    /// `nil` when the date is as it should be.
+    /// `nil` if the date is correct.
     var problem: SignatureProblem? {
         let moment = now.timeIntervalSince1970
         let right = RequestSignature.date(of: Int64(moment.rounded(.down)))
@@ -35,7 +35,7 @@ struct DateDiagnosis {
         return "Make the date, and with it the signature, anew for each request, and see to it that the clocks of both machines are right."
     }
 
-    /// What about the form is wrong.
+    /// Describes the error in the format.
     private var flaw: String {
         let bytes = Array(date.utf8)
         let digits = bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -1,12 +1,12 @@
 internal import JSON
 
-/// How a program writes JSON: all of these mean the same, and hash otherwise.
+/// A way in which programs format JSON. All are equivalent but have different hashes.
 struct JSONStyle {
     let what: String
     var isCommon = false
     private var afterComma = ""
     private var colon = ":"
-    /// Spaces of a level; `nil` for everything on one line.
+    /// Spaces per level; `nil` for a single line.
     private var indentation: Int?
     private var isSorted = false
     private var escapesSlashes = false
@@ -35,7 +35,7 @@ struct JSONStyle {
         return styles
     }()
 
-    /// - Returns: `nil` when there would be more than the limit.
+    /// - Returns: `nil` if the result would exceed the limit.
     func bytes(of value: JSONValue, limit: Int) -> [UInt8]? {
         var bytes: [UInt8] = []
         write(value, level: 1, limit, into: &bytes)

@@ -1,19 +1,19 @@
 internal import Crypto
 internal import Foundation
 
-/// What a server-to-server key signs of a request: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`
+/// The message that a server-to-server key signs: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`
 /// (Apple: "Composing Web Service Requests", authenticate with a server-to-server key).
 public enum RequestSignature {
-    /// Seconds that the date of a request may be away from the server's.
+    /// Maximum difference in seconds between a request's date and the server's time.
     public static let window = 600
 
     /// The message of a request.
-    /// - Parameter target: the path with its query, as it stands in the request's first line.
+    /// - Parameter target: path and query as in the request line.
     public static func message(date: String, body: [UInt8], target: String) -> String {
         message(date: date, bodyHash: bodyHash(body), target: target)
     }
 
-    /// What stands in the message for a body: the base64 of its SHA-256.
+    /// The part of the message for a body: the base64 of its SHA-256.
     public static func bodyHash(_ body: [UInt8]) -> String {
         Data(SHA256.hash(data: body)).base64EncodedString()
     }
@@ -22,7 +22,8 @@ public enum RequestSignature {
         "\(date):\(bodyHash):\(target)"
     }
 
-    /// The moment of a date as the header has it, `yyyy-MM-ddTHH:mm:ssZ`, in seconds since 1970; `nil` when it has any other form.
+    /// Parses a date in the header's format, `yyyy-MM-ddTHH:mm:ssZ`, into seconds since 1970; `nil` for any other
+    /// format.
     public static func moment(of date: String) -> Int64? {
         let bytes = Array(date.utf8)
         guard bytes.count == 20 else { return nil }
@@ -43,13 +44,13 @@ public enum RequestSignature {
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         guard year >= 1, (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day), hour < 24, minute < 60, second < 60 else { return nil }
-        // Days since 1 March of the year 0, so that the leap day is the last of a year.
+        // Days since 1 March of year 0, so that a leap day is the last day of its year.
         let (shifted, months) = (month > 2 ? year : year - 1, month > 2 ? month - 3 : month + 9)
         let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (153 * months + 2) / 5 + day - 1
         return (days - 719_468) * 86_400 + hour * 3600 + minute * 60 + second
     }
 
-    /// A moment in the form of the header.
+    /// Formats a time for the header.
     /// - Parameter moment: seconds since 1970.
     public static func date(of moment: Int64) -> String {
         Date(timeIntervalSince1970: Double(moment)).formatted(Date.ISO8601FormatStyle())

@@ -2,13 +2,14 @@ internal import Crypto
 internal import Foundation
 internal import Records
 
-/// Finds out what is wrong with a signature: compares it with one that was accepted before, else tries the mistakes that clients make, one by one
-/// and then two at a time. What verifies is proved; where nothing does, what is left is said. The work is bounded whatever comes: by the number of
-/// verifications, by ``BodyWork`` for other bodies, and by the length of the targets that are varied.
+/// Diagnoses an invalid signature: compares it with signatures accepted before, then tries common mistakes of
+/// clients, one at a time and then in pairs. A variant that verifies is proof; otherwise the remaining possibilities
+/// are reported. The work is limited by the number of verifications, by ``BodyWork`` for other bodies, and by the
+/// length of the targets tried.
 struct SignatureDiagnosis {
-    /// Most verifications of a diagnosis. Each takes about 60 µs.
+    /// Maximum number of verifications per diagnosis. Each takes about 60 µs.
     static let limit = 600
-    /// Most other keys that a signature is tried with.
+    /// Maximum number of other keys to try.
     static let otherKeyLimit = 16
 
     typealias OtherKey = (key: ServerKey, publicKey: P256.Signing.PublicKey)
@@ -19,9 +20,9 @@ struct SignatureDiagnosis {
     private let knownTargets: [String]
     private let now: Date
     private let text: SignatureText
-    /// What should have been signed.
+    /// The form that should have been signed.
     let right: SignedForm
-    /// The body's hash as it was signed, when the signature is right.
+    /// The body hash that was signed; `nil` if the signature is invalid.
     let signedBodyHash: String?
 
     init(_ request: SignedRequest, of key: ServerKey, _ publicKey: P256.Signing.PublicKey, knownTargets: [String], now: Date) {
@@ -34,20 +35,21 @@ struct SignatureDiagnosis {
         let right = SignedForm(date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target)
         self.right = right
         signedBodyHash = text.signature.flatMap { signature in
-            // For a request without a body clients hash nothing, or put nothing: CloudKit accepts both.
+            // For a request without a body clients sign the hash of no bytes or an empty string. CloudKit accepts
+            // both.
             ([right.bodyHash] + (request.body.isEmpty ? [""] : [])).first { hash in
                 right.changed(by: .bodyHash(hash)).isSigned(signature, by: publicKey)
             }
         }
     }
 
-    /// The signature, if it is written as it should be.
+    /// The signature, if it is encoded correctly.
     var signature: P256.Signing.ECDSASignature? { text.signature }
 
-    /// What is wrong with the date, whether or not the signature is right.
+    /// The problem with the date, whether or not the signature is valid.
     private var problemOfDate: SignatureProblem? { DateDiagnosis(request.date, now: now).problem }
 
-    /// What is wrong when the date alone is; `nil` when nothing is wrong with it.
+    /// The problem if only the date is wrong; `nil` if the date is correct.
     var problemOfDateAlone: SignatureProblem? {
         guard let problem = problemOfDate?.adding("The signature itself is right.") else { return nil }
         let others = [("body hash", right.bodyHash), ("target", right.target)].map { name, text in
@@ -57,18 +59,18 @@ struct SignatureDiagnosis {
         return problem.with(parts: [date] + others)
     }
 
-    /// What is wrong with a signature that is not right.
+    /// The problem of an invalid signature.
     /// - Parameters:
-    ///   - remembered: what the same signature was accepted for before.
-    ///   - otherKeys: the other keys that it may be of.
-    ///   - earlier: what was accepted of the key lately.
-    ///   - mayTry: whether there may be trials, which take some milliseconds; asked where they are needed.
+    /// - remembered: the message for which the same signature was accepted before.
+    /// - otherKeys: other keys that may have made the signature.
+    /// - earlier: messages of the key accepted recently.
+    /// - mayTry: returns `true` if trials, which take some milliseconds, are allowed. Called only if they are needed.
     func problem(
         remembered: SignatureMemory.Message?, otherKeys: [OtherKey], earlier: [SignatureMemory.Message], mayTry: () -> Bool
     ) -> SignatureProblem {
         let problem = signatureProblem(remembered, otherKeys, earlier, mayTry)
         guard let date = problemOfDate else { return problem }
-        // A date that is refused is certain; what else is wrong may be a guess.
+        // A rejected date is certain, whereas other problems may be guesses.
         return problem.isCertain ? problem.adding("Besides: \(date.sentence)") : date.adding("Besides, the signature is of no message that was expected.")
     }
 
@@ -87,7 +89,7 @@ struct SignatureDiagnosis {
         var trials = SignatureTrials(
             right, of: text.readings, publicKey: publicKey, otherKeys: otherKeys.map(\.publicKey), limit: Self.limit)
         var work = BodyWork()
-        // Other bodies are written down where nothing that costs less explains the signature.
+        // Other bodies are computed only if nothing cheaper explains the signature.
         let found = trials.find(cheap: variations(otherKeys, earlier)) { SignatureVariation.rewrittenBodies(insteadOf: request.body, &work) }
         if let found { return problem(found, otherKeys) }
         return problem(afterTrying: trials.count, wereAll: !trials.wasCut && !work.wasCut)
@@ -246,7 +248,7 @@ extension SignatureProblem {
             kind, sentence, expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)
     }
 
-    /// The same, with one sentence more.
+    /// The problem with an additional sentence.
     fileprivate func adding(_ more: String) -> SignatureProblem {
         SignatureProblem(
             kind, "\(sentence) \(more)", expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)

@@ -1,8 +1,8 @@
 internal import Crypto
 
-/// What signing needs in memory: keys that were read, and signatures that were accepted lately, with what they were of.
+/// Parsed keys, and recently accepted signatures with their messages.
 struct SignatureMemory {
-    /// Parts of a message that was signed.
+    /// The parts of a signed message.
     struct Message: Sendable, Hashable {
         let keyID: String
         let date: String
@@ -10,12 +10,12 @@ struct SignatureMemory {
         let target: String
     }
 
-    /// Most signatures that are remembered; the oldest go first.
+    /// Maximum number of remembered signatures. The oldest are dropped.
     static let limit = 4096
-    /// Longest target that is remembered, in bytes.
+    /// Maximum length of a remembered target in bytes.
     static let targetLimit = 2048
 
-    /// Most messages that ``latest(of:)`` finds, and how far back it looks for them.
+    /// Maximum number of messages returned by ``latest(of:)``, and number of signatures it searches.
     private static let (latestLimit, lookBack) = (4, 64)
 
     private var keys: [String: P256.Signing.PublicKey] = [:]
@@ -26,18 +26,18 @@ struct SignatureMemory {
 
     mutating func publicKey(of key: ServerKey) -> P256.Signing.PublicKey? {
         if let known = keys[key.keyID] { return known }
-        // It was read when it was registered; a file that was altered since makes it a key that nothing is signed with.
+        // The key was valid when it was registered. If the file was changed since, no signature verifies with it.
         let read = try? P256.Signing.PublicKey(pemRepresentation: key.publicKeyPEM)
         keys[key.keyID] = read
         return read
     }
 
-    /// What a signature was accepted for; `nil` when it never was, or long ago.
+    /// The message for which a signature was accepted; `nil` if unknown or too long ago.
     func message(of signature: P256.Signing.ECDSASignature) -> Message? {
         messages[Array(signature.rawRepresentation)]
     }
 
-    /// The latest messages of a key, the newest first; some at most.
+    /// The latest messages of a key, newest first, limited in number.
     func latest(of keyID: String) -> [Message] {
         var found: [Message] = []
         for step in 1...Self.lookBack where step <= order.count {
@@ -62,10 +62,10 @@ struct SignatureMemory {
     }
 }
 
-/// Keeps diagnoses from becoming work that strangers can make for the server: each takes some milliseconds. Each key has some, so that one
-/// client's mistakes leave the others theirs, and all together have some.
+/// Limits diagnoses, which take some milliseconds each, so that strangers can't overload the server. Each key has a
+/// budget, so that one client's mistakes don't affect others, and all together have one.
 struct DiagnosisBudgets {
-    /// Those of a key, and of all together: so many at once, and as many in each second.
+    /// Diagnoses per key and in total, both as burst size and per second.
     static let (limitOfKey, limit) = (5, 10)
 
     enum All { case all }
@@ -73,7 +73,7 @@ struct DiagnosisBudgets {
     private var all = Budget<All>(atOnce: limit, interval: .seconds(1) / limit, keyLimit: 1)
     private var ofKeys = Budget<String>(atOnce: limitOfKey, interval: .seconds(1) / limitOfKey, keyLimit: 2 * ServerKey.countLimit)
 
-    /// - Returns: whether there may be one more.
+    /// - Returns: `true` if another diagnosis is allowed.
     mutating func take(keyID: String, at now: ContinuousClock.Instant) -> Bool {
         guard case .after = ofKeys.take(keyID, at: now), case .after = all.take(.all, at: now) else { return false }
         return true

@@ -1,6 +1,6 @@
 internal import Records
 
-// What can be said before any signature is looked at.
+// Problems that are known before a signature is examined.
 extension SignatureProblem {
     private static let headers = "X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date and X-Apple-CloudKit-Request-SignatureV1"
 

@@ -1,37 +1,37 @@
-/// Why a signature was refused, for the developer whose client made it. CloudKit says none of this.
+/// Explains to the developer of a client why a signature was rejected. CloudKit gives no such explanation.
 public struct SignatureProblem: Sendable, Hashable {
-    /// What is wrong.
+    /// The kind of a problem.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// One of the three headers is missing or empty.
         case incomplete
-        /// Nobody registered the key.
+        /// The key is not registered.
         case unknownKey
         case revokedKey
-        /// The key is of another container or environment.
+        /// The key belongs to another container or environment.
         case otherPlace
-        /// The date in the header has another form than `yyyy-MM-ddTHH:mm:ssZ`.
+        /// The date does not have the format `yyyy-MM-ddTHH:mm:ssZ`.
         case date
-        /// The date is more than ten minutes away.
+        /// The date differs by more than ten minutes.
         case clock
         /// The signature is not base64.
         case encoding
-        /// The right message was signed or written down in another way.
+        /// The correct message was signed or encoded in another way.
         case form
-        /// Another body was signed, or its hash was written otherwise.
+        /// Another body was signed, or its hash was encoded differently.
         case body
         /// Another path or query was signed.
         case target
-        /// Another date was signed than the header says.
+        /// The signed date differs from the header.
         case signedDate
-        /// Another key made the signature.
+        /// The signature was made with another key.
         case key
         /// More than one part differs.
         case several
-        /// Not to be found out.
+        /// The cause could not be determined.
         case undetermined
     }
 
-    /// A part of what is signed: as it should be and, where that is known, as it was signed.
+    /// A part of the signed message: the expected value and, if known, the signed one.
     public struct Part: Sendable, Hashable {
         public enum State: String, Sendable, Hashable {
             case matches, differs, unknown
@@ -52,17 +52,18 @@ public struct SignatureProblem: Sendable, Hashable {
     }
 
     public let kind: Kind
-    /// What is wrong, in one sentence or two.
+    /// The problem in one or two sentences.
     public let sentence: String
-    /// What would have been right: the message that this server makes of the request, unless the kind says that it is about something else.
+    /// The expected value: the message that the server computes for the request, unless the kind implies something
+    /// else.
     public let expected: String
-    /// What came instead, as far as it is known.
+    /// The received value, as far as it is known.
     public let received: String
-    /// What to change in the client.
+    /// How to correct the client.
     public let remedy: String
-    /// Whether it is proved, and not only the best guess.
+    /// True if the cause is proved, false if it is a guess.
     public let isCertain: Bool
-    /// The message part by part; empty when it never came to that.
+    /// The parts of the message; empty if the check ended earlier.
     public let parts: [Part]
 
     public init(

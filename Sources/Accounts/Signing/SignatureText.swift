@@ -1,22 +1,23 @@
 internal import Crypto
 internal import Foundation
 
-/// What stands in `X-Apple-CloudKit-Request-SignatureV1`: base64 of a signature in ASN.1 DER, or what clients send in its place.
+/// The value of `X-Apple-CloudKit-Request-SignatureV1`: the base64 of a signature in ASN.1 DER, or what clients send
+/// instead.
 struct SignatureText {
-    /// A signature that the text may mean.
+    /// A possible interpretation of the text as a signature.
     struct Reading {
         let signature: P256.Signing.ECDSASignature
-        /// How it is written down instead of as it should be; `nil` when it is right.
+        /// Description of an incorrect encoding; `nil` if it is correct.
         let form: String?
     }
 
-    /// Longest text that is looked at, in bytes.
+    /// Maximum length examined, in bytes.
     private static let limit = 1024
 
     let text: String
-    /// The right one first; empty when the text is no signature in any form that is known.
+    /// The correct interpretation first; empty if the text is not a signature in any known encoding.
     let readings: [Reading]
-    /// The bytes of the base64, where it is that.
+    /// The decoded base64; `nil` if the text is not base64.
     private let bytes: [UInt8]?
 
     init(_ text: String) {
@@ -34,17 +35,17 @@ struct SignatureText {
         }
     }
 
-    /// The signature, if it is written as it should be.
+    /// The signature, if it is encoded correctly.
     var signature: P256.Signing.ECDSASignature? {
         readings.first.flatMap { $0.form == nil ? $0.signature : nil }
     }
 
-    /// A signature as the header should have it.
+    /// The correct header value for a signature.
     static func text(of signature: P256.Signing.ECDSASignature) -> String {
         signature.derRepresentation.base64EncodedString()
     }
 
-    /// What a text is that is no signature in any form.
+    /// Describes a text that is not a signature in any known encoding.
     var problem: SignatureProblem {
         let expected = "base64 of an ASN.1 DER sequence of two integers: 70 to 72 bytes, MEQ… or MEU… or MEY…"
         let remedy =
@@ -83,7 +84,7 @@ struct SignatureText {
     // MARK: Readings
 
     private static func signature(der: [UInt8]) -> P256.Signing.ECDSASignature? {
-        // Bytes that are no signature are looked at in other ways.
+        // Bytes that are not a DER signature are examined in other ways.
         try? P256.Signing.ECDSASignature(derRepresentation: der)
     }
 
@@ -94,15 +95,15 @@ struct SignatureText {
             return [Reading(signature: signature, form: forms.joined(separator: ", "))]
         }
         if bytes.count == 64 {
-            // Any 64 bytes are read without a complaint.
+            // Any 64 bytes can be parsed, so the range of both numbers is checked first.
             guard isNumber(bytes[..<32]), isNumber(bytes[32...]) else { return [] }
             let swapped = Array(bytes[32...] + bytes[..<32])
-            // 64 bytes are always r and s; whether they sign anything is tried next.
+            // 64 bytes always parse as r and s. Verification is tried next.
             return reading(try? P256.Signing.ECDSASignature(rawRepresentation: bytes), "as the 64 bytes of r and s and not as ASN.1 DER")
                 + reading(try? P256.Signing.ECDSASignature(rawRepresentation: swapped), "as the 64 bytes of s and r and not as ASN.1 DER")
         }
         if let signature = signature(der: bytes) { return reading(signature, nil) }
-        // A line end that was encoded with it, or anything else behind the sequence.
+        // Bytes after the sequence, such as a line end that was encoded too.
         if bytes.count > 2, bytes[0] == 0x30, bytes[1] < 0x80, bytes.count > Int(bytes[1]) + 2 {
             let end = Int(bytes[1]) + 2
             return reading(signature(der: Array(bytes[..<end])), "with \(bytes.count - end) more bytes behind the ASN.1 DER")
@@ -110,7 +111,7 @@ struct SignatureText {
         return []
     }
 
-    /// Whether 32 bytes are a number of a signature: not zero, and less than the order of the curve's group.
+    /// True if 32 bytes are a valid signature number: not zero, and less than the order of the curve's group.
     private static func isNumber(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.contains { $0 != 0 } && bytes.lexicographicallyPrecedes(order)
     }
@@ -120,7 +121,7 @@ struct SignatureText {
         0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
     ]
 
-    /// The bytes that a text may stand for, and how they are written.
+    /// Possible decodings of the text, with a description of each encoding.
     private static func decodings(_ text: String, _ base64: [UInt8]?) -> [([UInt8], String?)] {
         var decodings: [([UInt8], String?)] = []
         if let base64 {

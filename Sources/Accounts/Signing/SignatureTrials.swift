@@ -1,11 +1,11 @@
 internal import Crypto
 
-/// Looks for the mistake that explains a signature, within a bounded number of verifications.
+/// Searches for a mistake that explains a signature, with a limited number of verifications.
 struct SignatureTrials {
     struct Found {
         let form: SignedForm
         let variations: [SignatureVariation]
-        /// How the signature is written instead of as it should be.
+        /// Description of an incorrect encoding of the signature; `nil` if it is correct.
         let writtenDown: String?
         var signature: P256.Signing.ECDSASignature?
     }
@@ -15,9 +15,9 @@ struct SignatureTrials {
     private let publicKey: P256.Signing.PublicKey
     private let otherKeys: [P256.Signing.PublicKey]
     private let limit: Int
-    /// How many verifications there were.
+    /// Number of verifications so far.
     private(set) var count = 0
-    /// Whether there was more to try than the limit allows.
+    /// True if the limit was reached before everything was tried.
     private(set) var wasCut = false
 
     init(
@@ -30,8 +30,9 @@ struct SignatureTrials {
         self.limit = limit
     }
 
-    /// The first combination that verifies: usual mistakes before rare ones, one before two, and the likeliest reading of the signature first.
-    /// - Parameter more: what costs more to think of; asked when none of the others verifies.
+    /// The first combination that verifies: common mistakes before rare ones, one before two, and the likeliest
+    /// interpretation of the signature first.
+    /// - Parameter more: returns more expensive variations. Called only if none of the others verifies.
     mutating func find(cheap: [SignatureVariation], more: () -> [SignatureVariation]) -> Found? {
         for reading in readings {
             if reading.form != nil, let found = attempt([], reading) { return found }
@@ -79,7 +80,7 @@ struct SignatureTrials {
 }
 
 extension SignatureVariation {
-    /// Whether both change the same part, so that they can't stand beside each other.
+    /// True if both variations change the same part and can't be combined.
     fileprivate func isSameThing(as other: SignatureVariation) -> Bool {
         switch (change, other.change) {
         case (.date, .date), (.bodyHash, .bodyHash), (.target, .target), (.layout, .layout), (.digest, .digest), (.key, .key): true

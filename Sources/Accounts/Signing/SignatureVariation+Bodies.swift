@@ -3,10 +3,10 @@ internal import Foundation
 internal import JSON
 
 extension SignatureVariation {
-    /// A body up to this size may have been signed as it is, in place of its hash.
+    /// Maximum size of a body that is tried unhashed.
     fileprivate static let wholeLimit = 8 << 10
 
-    /// What a client may have signed in place of a body's hash, without the body being looked at again.
+    /// Strings that a client may have signed instead of the body hash, which can be computed cheaply.
     static func bodies(insteadOf body: [UInt8], hash: String) -> [SignatureVariation] {
         var bodies = BodyVariations(except: hash)
         bodies.addHashes(of: body, base64: hash)
@@ -25,7 +25,8 @@ extension SignatureVariation {
         return bodies.variations
     }
 
-    /// Other bodies that a client may have hashed: with other ends or as other programs write the same JSON, and the body by other functions.
+    /// Variants of the body that a client may have hashed: other line ends, other JSON formatting, and other hash
+    /// functions.
     static func rewrittenBodies(insteadOf body: [UInt8], _ work: inout BodyWork) -> [SignatureVariation] {
         guard !body.isEmpty else { return [] }
         guard body.count <= BodyWork.bodyLimit else {
@@ -41,18 +42,18 @@ extension SignatureVariation {
     }
 }
 
-/// What other bodies cost a diagnosis: bytes that are written down and hashed.
+/// The cost of variants of the body: bytes encoded and hashed.
 struct BodyWork {
-    /// Bodies up to this size are written down anew in other ways.
+    /// Maximum size of a body that is formatted in other ways.
     static let bodyLimit = 64 << 10
-    /// Most bytes of all of them together.
+    /// Maximum total number of bytes.
     static let limit = 2 << 20
 
     private(set) var left = limit
-    /// Whether there was more to try.
+    /// True if something was skipped because of the limits.
     var wasCut = false
 
-    /// - Returns: whether so many bytes are left to be hashed.
+    /// - Returns: `true` if the budget allows hashing this number of bytes.
     mutating func take(_ count: Int) -> Bool {
         guard count <= left else {
             wasCut = true
@@ -63,13 +64,13 @@ struct BodyWork {
     }
 }
 
-/// Collects what may have been hashed.
+/// Collects variants of the body hash.
 private struct BodyVariations {
     private(set) var variations: [SignatureVariation] = []
     private(set) var work: BodyWork
     private var seen: Set<String>
 
-    /// - Parameter hash: the right one.
+    /// - Parameter hash: the correct hash.
     init(except hash: String, _ work: BodyWork = BodyWork()) {
         seen = [hash]
         self.work = work
@@ -85,7 +86,7 @@ private struct BodyVariations {
         add(hash: RequestSignature.bodyHash(body), what, remedy, isCommon: isCommon)
     }
 
-    /// The right bytes, hashed or written otherwise.
+    /// Adds other encodings and hashes of the correct bytes.
     mutating func addHashes(of body: [UInt8], base64: String) {
         let hash = Data(base64Encoded: base64).map { Array($0) } ?? []
         let digits = hash.hexadecimal
@@ -115,7 +116,7 @@ private struct BodyVariations {
 
     private static let sha256 = "Hash the body with SHA-256."
 
-    /// What other functions make of the right bytes.
+    /// Adds digests of the correct bytes by other hash functions.
     mutating func addDigests(of body: [UInt8]) {
         guard work.take(3 * body.count) else { return }
         add(hash: Data(Insecure.SHA1.hash(data: body)).base64EncodedString(), "the body's SHA-1", Self.sha256)
@@ -123,7 +124,7 @@ private struct BodyVariations {
         add(hash: Data(SHA512.hash(data: body)).base64EncodedString(), "the body's SHA-512", Self.sha256)
     }
 
-    /// Other ends, and other bytes for the same text.
+    /// Adds other line ends and other encodings of the same text.
     mutating func addEnds(of body: [UInt8]) {
         let asSent = "Hash the bytes that are sent: nothing between hashing and sending may add to them or take from them."
         add(body + Array("\n".utf8), "the body with a line end behind it", asSent, isCommon: true)
@@ -152,7 +153,7 @@ private struct BodyVariations {
         }
     }
 
-    /// The same JSON as other programs write it.
+    /// Adds the same JSON in the format of other programs.
     mutating func addRewritings(of body: [UInt8]) {
         let asSent = "Write the JSON once, and hash and send the same bytes: don't hand the object to the HTTP library."
         let text = String(decoding: body, as: UTF8.self)
@@ -162,10 +163,10 @@ private struct BodyVariations {
             units.append(UInt8(truncatingIfNeeded: unit >> 8))
         }
         add(units, "the body in UTF-16", "Hash the body in UTF-8.")
-        // A body that is no JSON has no other forms.
+        // A body that is not JSON has no other formats.
         guard let value = try? JSONReader.value(of: body) else { return }
         for style in JSONStyle.all {
-            // Lines of many levels may be far longer than what was sent.
+            // Indented lines of deep JSON can be far longer than the original.
             guard let bytes = style.bytes(of: value, limit: min(work.left, 4 * body.count + 1024)) else {
                 work.wasCut = true
                 continue

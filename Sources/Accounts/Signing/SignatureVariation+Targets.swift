@@ -2,15 +2,15 @@ internal import Foundation
 internal import Records
 
 extension SignatureVariation {
-    /// Most paths of other services that are tried.
+    /// Maximum number of other service paths to try.
     private static let knownLimit = 60
-    /// Longest target that is varied, in bytes.
+    /// Maximum length in bytes of a target that is varied.
     private static let limit = 8192
 
-    /// What a client may have signed in place of a request's path and query.
+    /// Targets that a client may have signed instead of the request's path and query.
     /// - Parameters:
-    ///   - known: paths that it may have meant.
-    ///   - origin: where the request was sent to.
+    /// - known: paths that it may have meant.
+    /// - origin: the origin to which the request was sent.
     static func targets(insteadOf target: String, known: [String], origin: String?) -> [SignatureVariation] {
         guard target.utf8.count <= limit else { return [] }
         var targets = TargetVariations(target)
@@ -23,13 +23,13 @@ extension SignatureVariation {
     }
 }
 
-/// Collects what may have been signed for a target.
+/// Collects variants of the target.
 private struct TargetVariations {
     private(set) var variations: [SignatureVariation] = []
     private var seen: Set<[UInt8]>
     private let target: String
     private let path: String
-    /// What stands behind the `?`; `nil` where there is none.
+    /// The part after the `?`; `nil` if there is none.
     private let query: String?
 
     private static let asSent = "Sign the path with its query exactly as it stands in the request's first line."
@@ -51,7 +51,7 @@ private struct TargetVariations {
         variations.append(SignatureVariation(change: .target(target), what: what, remedy: remedy, isCommon: isCommon))
     }
 
-    /// A path, and where there is a query the path with it.
+    /// Adds a path, and also the path with the query if there is one.
     private mutating func add(path: String, _ what: String, _ remedy: String = asSent, isCommon: Bool = false) {
         if let query { add("\(path)?\(query)", what, remedy, isCommon: isCommon) }
         add(path, query == nil ? what : "\(what), without the query", remedy, isCommon: isCommon && query == nil)

@@ -1,17 +1,17 @@
-/// A mistake that clients make: one thing that is signed otherwise, what it is, and what to do about it.
+/// A mistake of a client: a difference in the signed message, its description and the remedy.
 struct SignatureVariation {
     let change: SignedForm.Change
-    /// What was signed instead, to stand behind 'was signed' or 'with': `the path without its query`.
+    /// Description of what was signed, to follow 'was signed' or 'with': `the path without its query`.
     let what: String
     let remedy: String
-    /// Whether it is tried beside another mistake, too.
+    /// True if it is also tried in combination with other mistakes.
     var isCommon = false
 }
 
 extension SignatureVariation {
     // MARK: Dates
 
-    /// Dates that a client may have signed that sent another.
+    /// Dates that a client may have signed instead of the one in the header.
     static func dates(insteadOf date: String) -> [SignatureVariation] {
         var variations: [SignatureVariation] = []
         func add(_ date: String, _ what: String, _ remedy: String, isCommon: Bool = false) {
@@ -46,7 +46,7 @@ extension SignatureVariation {
 
     // MARK: Earlier requests
 
-    /// Parts of requests that were accepted before: what a client signs that fills in a message too early.
+    /// Parts of earlier accepted requests, for clients that compose the message too early.
     static func parts(of earlier: [SignatureMemory.Message], insteadOf right: SignedForm) -> [SignatureVariation] {
         let anew = "Make the message anew for each request, after its body and its target are final."
         return earlier.flatMap { message in

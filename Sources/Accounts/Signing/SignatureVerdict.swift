@@ -1,4 +1,4 @@
-/// Whether the signature of a request is right.
+/// The result of verifying the signature of a request.
 public enum SignatureVerdict: Sendable, Hashable {
     case accepted(ServerKey)
     case refused(SignatureProblem)

@@ -1,9 +1,9 @@
 internal import Crypto
 internal import Foundation
 
-/// A way in which a request may have been signed: the parts of the message, how they stand together, and how it was hashed.
+/// A way of signing a request: the parts of the message, their layout, and the hash.
 struct SignedForm {
-    /// How the three parts make a message.
+    /// The way in which the three parts form a message.
     struct Layout: Hashable {
         /// 0 is the date, 1 the body hash, 2 the target.
         var order = [0, 1, 2]
@@ -12,19 +12,19 @@ struct SignedForm {
         var end = ""
     }
 
-    /// What of the message was signed.
+    /// The form of the message that was signed.
     enum Digest: Hashable {
         case sha256, sha1, sha384, sha512, sha256Twice, hexadecimal, base64
     }
 
-    /// One thing that is other than it should be.
+    /// One deviation from the correct form.
     enum Change: Hashable {
         case date(String)
         case bodyHash(String)
         case target(String)
         case layout(Layout)
         case digest(Digest)
-        /// Another registered key, by its place among them.
+        /// Another registered key, by index.
         case key(Int)
 
         var kind: SignatureProblem.Kind {
@@ -63,7 +63,7 @@ struct SignedForm {
         return layout.start + layout.order.map { parts[$0] }.joined(separator: layout.separator) + layout.end
     }
 
-    /// Whether a signature is of this.
+    /// True if the signature matches this form.
     func isSigned(_ signature: P256.Signing.ECDSASignature, by key: P256.Signing.PublicKey) -> Bool {
         let message = Array(self.message.utf8)
         return switch digest {

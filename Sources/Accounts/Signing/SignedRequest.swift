@@ -1,6 +1,6 @@
 public import Records
 
-/// A request that carries the three headers of a server-to-server key.
+/// A request with the three headers of a server-to-server key.
 public struct SignedRequest: Sendable, Hashable {
     /// `X-Apple-CloudKit-Request-KeyID`.
     public var keyID: String
@@ -8,13 +8,13 @@ public struct SignedRequest: Sendable, Hashable {
     public var date: String
     /// `X-Apple-CloudKit-Request-SignatureV1`.
     public var signature: String
-    /// The bytes of the body as they were sent.
+    /// The bytes of the body as sent.
     public var body: [UInt8]
-    /// The path with its query as it stood in the request's first line.
+    /// The path and query as in the request line.
     public var target: String
     public var container: ContainerID
     public var environment: Environment
-    /// Where the request was sent to, `http://localhost:8080`; for a diagnosis alone.
+    /// The origin to which the request was sent, such as `http://localhost:8080`. Used only for diagnoses.
     public var origin: String?
 
     public init(

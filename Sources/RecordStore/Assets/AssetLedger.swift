@@ -1,36 +1,38 @@
 public import Records
 
-/// An engine that knows which files its records refer to.
+/// An engine that tracks which files its records refer to.
 public protocol AssetKeeping: RecordEngine {
-    /// The ledger of a container's environment; tickets are good before anything is saved, too.
+    /// The asset ledger of a container and environment. Its tickets are valid even before anything is saved.
     func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
 }
 
-/// Which files a container's environment has, and whether records refer to them.
+/// Tracks the asset files of a container and environment and their use by records.
 ///
-/// A file is entered when its bytes lie safely on disk, and a record can refer to entered files only. It is struck off before its bytes are
-/// removed, so whatever happens in between, no record refers to bytes that are gone.
+/// A file is entered after its bytes are safely on disk, and records can refer only to entered files. It is struck
+/// off before its bytes are removed. So no record ever refers to missing bytes.
 public protocol AssetLedger: Sendable {
-    /// What seals and opens tickets and receipts here.
+    /// Seals and opens the tickets and receipts of this ledger.
     var tickets: AssetTickets { get }
 
-    /// Enters a file, or keeps one that is there from being swept for some time longer.
-    /// - Parameter until: the file is in use until then, whether or not a record refers to it.
+    /// Enters a file, or extends the time for which an existing one is kept.
+    /// - Parameter until: the file counts as in use until then, even without a reference.
     func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws
 
     func entry(of checksum: FileChecksum) async throws -> AssetEntry?
 
-    /// The entries in the order of their checksums.
+    /// Entries in the order of their checksums.
     func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
 
-    /// Entries that nothing has used since a moment, in the order of their checksums.
+    /// Entries unused since a moment, in the order of their checksums.
     func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
 
-    /// Strikes files off that nothing has used since a moment, and says which: those that came into use meanwhile stay.
+    /// Removes the entries of files unused since a moment. Files used again in the meantime stay.
+    /// - Returns: the removed checksums.
     func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum>
 
-    /// The assets in the records themselves, some thousand records at a time: what a verification holds against the entries.
-    /// - Parameter place: where the page before ended, `nil` for the first one.
+    /// The assets found in the records, a few thousand records per page. A verification compares them with the
+    /// entries.
+    /// - Parameter place: `next` of the previous page; `nil` for the first page.
     func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage
 }
 
@@ -39,9 +41,10 @@ public struct AssetEntry: Sendable, Hashable {
     public var checksum: FileChecksum
     /// Bytes.
     public var size: Int64
-    /// Fields of records that refer to it.
+    /// Number of record fields that refer to the file.
     public var useCount: Int
-    /// When the last use ended, of a record or an upload; may lie ahead, and says nothing while records refer to the file.
+    /// Time when the last use by a record or an upload ended or will end. Meaningless while records refer to the
+    /// file.
     public var inUseUntil: Timestamp
 
     public init(checksum: FileChecksum, size: Int64, useCount: Int, inUseUntil: Timestamp) {
@@ -52,10 +55,10 @@ public struct AssetEntry: Sendable, Hashable {
     }
 }
 
-/// Some of the assets in the records of a container's environment.
+/// A page of the assets in the records of a container and environment.
 public struct RecordedAssetsPage: Sendable {
     public var assets: [RecordedAsset]
-    /// Where the next page begins; `nil` after the last one.
+    /// Start of the next page; `nil` after the last one.
     public var next: Int64?
 
     public init(assets: [RecordedAsset], next: Int64?) {
@@ -64,11 +67,11 @@ public struct RecordedAssetsPage: Sendable {
     }
 }
 
-/// An asset as a record has it.
+/// An asset in a record.
 public struct RecordedAsset: Sendable, Hashable {
     public var use: AssetUse
     public var asset: Asset
-    /// Whether the ledger counts this use.
+    /// True if the ledger counts this use.
     public var isCounted: Bool
 
     public init(use: AssetUse, asset: Asset, isCounted: Bool) {

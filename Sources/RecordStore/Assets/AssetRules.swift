@@ -2,7 +2,7 @@ internal import Foundation
 public import JSON
 public import Records
 
-/// The rules of `assets/upload` and `assets/rereference`, the same on every engine.
+/// The rules of `assets/upload` and `assets/rereference`, shared by all engines.
 public struct AssetRules {
     private let schema: Schema
     private let environment: Environment
@@ -11,7 +11,7 @@ public struct AssetRules {
     private let now: Timestamp
     private let grants: GrantRules
 
-    /// - Parameter roleNumbers: the numbers of the caller's roles, as ``GrantRules`` asks for them.
+    /// - Parameter roleNumbers: returns the numbers of the caller's roles, as for ``GrantRules``.
     public init(schema: Schema, address: DatabaseAddress, caller: Caller, now: Timestamp, roleNumbers: @escaping () throws -> Set<Int64>) {
         self.schema = schema
         environment = address.environment
@@ -21,11 +21,12 @@ public struct AssetRules {
         grants = GrantRules(address, caller, roleNumbers: roleNumbers)
     }
 
-    /// Leave to upload a file for each slot.
+    /// Grants an upload for each slot. Each slot has its own result.
     /// - Parameters:
-    ///   - zone: the zone of the records; the default one where the request names none.
-    ///   - isAnyZone: whether a record in another zone of the database may be saved with the file just as well.
-    ///   - record: the record of a name there. Asked only where that decides.
+    /// - zone: the zone of the records; the default zone if the request names none.
+    /// - isAnyZone: `true` if the asset may be used in any zone of the database.
+    /// - record: returns a record of the zone by name. Called only if needed.
+    /// - Throws: `RecordError` if the caller is not signed in.
     public func uploads(
         for slots: [AssetSlot], in zone: TransactionZone, isAnyZone: Bool, tickets: AssetTickets, record: (Name) throws -> StoredRecord?
     ) throws -> [Result<UploadGrant, RecordError>] {
@@ -57,7 +58,7 @@ public struct AssetRules {
         return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
     }
 
-    /// What the save will need.
+    /// Checks the permissions that the later save needs.
     private func checkGrants(_ slot: AssetSlot, _ record: (Name) throws -> StoredRecord?) throws {
         guard grants.areAsked || slot.recordType == Schema.usersType else { return }
         let existing = try slot.recordName.flatMap(record)
@@ -65,7 +66,7 @@ public struct AssetRules {
         try grants.checkCreating(slot.recordType, schema)
     }
 
-    /// So that nobody uploads a gigabyte for a save that must fail.
+    /// Rejects the upload early if the save is bound to fail.
     private func checkField(_ slot: AssetSlot) throws {
         if let type = schema.types[slot.recordType]?.fields[slot.fieldName]?.type {
             if type.valueType == .asset { return }
@@ -73,13 +74,14 @@ public struct AssetRules {
                 .badRequest,
                 "invalid attempt to set value type ASSETID for field '\(slot.fieldName)' for type '\(slot.recordType)', defined to be: \(type.wireName)")
         }
-        // Refuses what can't come to be: in production, and under a name that no type or field may have.
+        // Rejects fields that can't be created: any in production, and invalid names.
         var justInTime = JustInTimeSchema(schema, environment: environment)
         let sample = FieldInput(.asset(Asset(fileChecksum: "", size: 0)))
         _ = try justInTime.resolve([slot.fieldName: sample], in: slot.recordType)
     }
 
-    /// Assets of records that exist, with receipts for the target zone. Their files are kept from being swept meanwhile.
+    /// Returns assets of existing records with receipts for the target zone. Their files are kept until the receipts
+    /// expire.
     public func rereference(
         _ sources: [AssetSource], from source: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
     ) throws -> [Result<Asset, RecordError>] {

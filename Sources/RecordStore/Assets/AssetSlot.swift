@@ -1,10 +1,10 @@
 public import JSON
 
-/// The field of a record that a file is to be uploaded for (Apple's reference page "Uploading Assets").
+/// The record field that a file will be uploaded for (Apple's reference page "Uploading Assets").
 public struct AssetSlot: Sendable, Hashable {
     public var recordType: Name
     public var fieldName: Name
-    /// `nil` for a record that is still to be made: it gets a name then.
+    /// `nil` for a record that does not exist yet. It is then assigned a name.
     public var recordName: Name?
 
     public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
@@ -14,11 +14,11 @@ public struct AssetSlot: Sendable, Hashable {
     }
 }
 
-/// The leave to upload one file, for 15 minutes.
+/// Permission to upload one file within 15 minutes.
 public struct UploadGrant: Sendable, Hashable {
     public var recordName: Name
     public var fieldName: Name
-    /// What the upload shows; it stands in the upload's URL.
+    /// The sealed ticket, which is part of the upload URL.
     public var ticket: String
 
     public init(recordName: Name, fieldName: Name, ticket: String) {
@@ -28,11 +28,11 @@ public struct UploadGrant: Sendable, Hashable {
     }
 }
 
-/// An asset in a field of a record, to be used in another record as well (Apple's reference page "Referencing Existing Assets").
+/// An asset of a record, to be used in another record too (Apple's reference page "Referencing Existing Assets").
 public struct AssetSource: Sendable, Hashable {
     public var recordName: Name
     public var fieldName: Name
-    /// Which one, where the field is a list; Skylight's own addition.
+    /// Index in a list field. An extension of Skylight.
     public var index: Int?
 
     public init(recordName: Name, fieldName: Name, index: Int? = nil) {

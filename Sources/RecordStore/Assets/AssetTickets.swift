@@ -3,9 +3,9 @@ internal import Foundation
 internal import JSON
 public import Records
 
-/// Seals what an upload, a saved asset and a download are allowed by, so that nobody else can make it up, and opens it again.
+/// Seals and opens the tickets for uploads, saved assets and downloads, so that they can't be forged.
 ///
-/// All are text for URLs and JSON: base64 with `-` and `_`, of
+/// Tickets are base64url text of
 ///
 /// | upload | receipt | download | bytes |
 /// |---|---|---|---|
@@ -15,18 +15,20 @@ public import Records
 /// | mark of the slot | mark of the slot | | 16 |
 /// | | checksum, size | checksum, size | 32 + 6 |
 ///
-/// and 16 bytes of the HMAC-SHA256 of all that; of a download also of the file's name, which stands in the URL behind it.
+/// followed by 16 bytes of the HMAC-SHA256 of these bytes. For downloads the HMAC also covers the file name, which
+/// follows the ticket in the URL.
 public struct AssetTickets: Sendable {
-    /// How long an upload may be begun (Apple's reference page "Uploading Assets").
+    /// Time in milliseconds within which an upload must start (Apple's reference page "Uploading Assets").
     public static let uploadLifetime: Int64 = 15 * 60 * 1000
-    /// How long after an upload the record may be saved, in milliseconds.
+    /// Time in milliseconds after an upload within which the record can be saved.
     public static let receiptLifetime: Int64 = 60 * 60 * 1000
-    /// How long a receipt that was used is remembered beyond its end, in milliseconds. Another upload with the same ticket may have begun 15
-    /// minutes later, and have taken its time: its receipt ends later, and is the same one for the second save.
+    /// Time in milliseconds for which a used receipt is remembered after it expires. A second upload with the same
+    /// ticket may start up to 15 minutes later and take long. Its receipt has the same number but expires later, and
+    /// must not be accepted for a second save.
     static let spentReceiptMemory = uploadLifetime + 24 * 60 * 60 * 1000
-    /// How long a download may be begun or resumed at least, in milliseconds.
+    /// Minimum time in milliseconds for which a download can be started or resumed.
     public static let downloadLifetime: Int64 = 60 * 60 * 1000
-    /// A download's URL stays the same for this time, so that browsers can keep what they fetched.
+    /// Interval in milliseconds during which a download URL stays the same, so that browsers can cache the file.
     private static let downloadStep: Int64 = 15 * 60 * 1000
     private static let sealLength = 16
 
@@ -48,7 +50,7 @@ public struct AssetTickets: Sendable {
         seal([Kind.upload.rawValue] + ticket.number + Self.bytes(ticket.expires.milliseconds) + ticket.slot.bytes)
     }
 
-    /// - Returns: `nil` when the ticket was not sealed here. It may have expired.
+    /// - Returns: `nil` if the ticket was not sealed with this key. The ticket may have expired.
     public func openUpload(_ text: some StringProtocol) -> UploadTicket? {
         guard let bytes = open(text, .upload, length: 39) else { return nil }
         return UploadTicket(
@@ -61,7 +63,7 @@ public struct AssetTickets: Sendable {
                 + Self.bytes(receipt.size))
     }
 
-    /// - Returns: `nil` when the receipt was not sealed here. It may have expired.
+    /// - Returns: `nil` if the receipt was not sealed with this key. The receipt may have expired.
     public func openReceipt(_ text: some StringProtocol) -> AssetReceipt? {
         guard let bytes = open(text, .receipt, length: 77), let checksum = FileChecksum(bytes: bytes[39..<71]) else { return nil }
         return AssetReceipt(
@@ -69,19 +71,19 @@ public struct AssetTickets: Sendable {
             checksum: checksum, size: Self.integer(bytes[71..<77]))
     }
 
-    /// Bytes that tell one upload from all others.
+    /// A random number that identifies an upload.
     static func makeNumber() -> [UInt8] {
         (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     }
 
     // MARK: Downloads
 
-    /// - Parameter name: what the file is to be called; the ticket is good with this name only.
+    /// - Parameter name: the file name of the download. The ticket is valid only with this name.
     public func seal(_ ticket: DownloadTicket, name: String) -> String {
         seal([Kind.download.rawValue] + Self.bytes(ticket.expires.milliseconds) + ticket.checksum.bytes + Self.bytes(ticket.size), and: Array(name.utf8))
     }
 
-    /// - Returns: `nil` when the ticket was not sealed here, or for another name. It may have expired.
+    /// - Returns: `nil` if the ticket was not sealed with this key or for this name. The ticket may have expired.
     public func openDownload(_ text: some StringProtocol, name: String) -> DownloadTicket? {
         guard let bytes = open(text, .download, length: 45, and: Array(name.utf8)), let checksum = FileChecksum(bytes: bytes[7..<39]) else {
             return nil
@@ -90,7 +92,7 @@ public struct AssetTickets: Sendable {
             checksum: checksum, size: Self.integer(bytes[39..<45]), expires: Timestamp(milliseconds: Self.integer(bytes[1..<7])))
     }
 
-    /// When a download that is offered now expires.
+    /// Expiry of a download URL issued now.
     public static func downloadExpiry(_ now: Timestamp) -> Timestamp {
         Timestamp(milliseconds: (now.milliseconds / downloadStep + 1) * downloadStep + downloadLifetime)
     }
@@ -108,7 +110,7 @@ public struct AssetTickets: Sendable {
         let padded = text.utf8.map(Self.digit(ofURL:)) + Array(repeating: UInt8(ascii: "="), count: (3 - total % 3) % 3)
         guard let data = Data(base64Encoded: Data(padded)), data.count == total, data.first == kind.rawValue else { return nil }
         let bytes = Array(data.prefix(length))
-        // Compared in full, whatever differs first, so that time tells nothing.
+        // Compares all bytes, so that the time reveals nothing.
         let difference = zip(data.suffix(Self.sealLength), checksum(of: bytes + more)).reduce(0) { $0 | ($1.0 ^ $1.1) }
         return difference == 0 ? bytes : nil
     }
@@ -143,15 +145,15 @@ public struct AssetTickets: Sendable {
     }
 }
 
-/// What an upload is allowed by.
+/// Permission to upload a file for a slot.
 public struct UploadTicket: Sendable, Hashable {
-    /// Tells this upload from all others.
+    /// Identifies the upload.
     public let number: [UInt8]
     public let expires: Timestamp
     public let slot: SlotMark
 }
 
-/// The proof that a file was uploaded for a slot. Good once.
+/// Proof that a file was uploaded for a slot. Can be used once.
 public struct AssetReceipt: Sendable, Hashable {
     public let number: [UInt8]
     public let expires: Timestamp
@@ -168,19 +170,19 @@ public struct AssetReceipt: Sendable, Hashable {
         self.size = size
     }
 
-    /// Until when to remember that it was used: later no receipt with this number can be good.
+    /// Until then the receipt's number is remembered as used. Later no receipt with this number can be valid.
     public var rememberedUntil: Timestamp { Timestamp(milliseconds: expires.milliseconds + AssetTickets.spentReceiptMemory) }
 
-    /// The receipt of an upload that has come to its end. Several uploads with one ticket get receipts of which one can be used.
+    /// The receipt of a completed upload. Of several uploads with the same ticket only one receipt can be used.
     public init(for ticket: UploadTicket, of checksum: FileChecksum, size: Int64, expires: Timestamp) {
         self.init(number: ticket.number, expires: expires, slot: ticket.slot, checksum: checksum, size: size)
     }
 }
 
-/// What a download is allowed by.
+/// Permission to download a file.
 public struct DownloadTicket: Sendable, Hashable {
     public let checksum: FileChecksum
-    /// Bytes that the file had when it was stored.
+    /// Size of the file in bytes when it was stored.
     public let size: Int64
     public let expires: Timestamp
 
@@ -191,8 +193,8 @@ public struct DownloadTicket: Sendable, Hashable {
     }
 }
 
-/// What a receipt is good for, as a mark that tells nothing else: a field of a record, in one zone or in any, or any
-/// field in a zone, for one user.
+/// Digest of what a receipt is valid for: one record field in one zone or in any zone, or any field in one zone;
+/// always for one user.
 public struct SlotMark: Sendable, Hashable {
     let bytes: [UInt8]
 
@@ -200,7 +202,7 @@ public struct SlotMark: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// A field of a record.
+    /// A field of a record in one zone.
     init(zone: Int64, recordType: Name, recordName: Name, fieldName: Name, user: Name) {
         self.init(digesting: ["field", Name(String(zone)), recordType, recordName, fieldName, user])
     }

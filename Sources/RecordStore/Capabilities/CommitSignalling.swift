@@ -1,6 +1,6 @@
-/// A database that tells when something was committed, so that those who follow it need not ask again and again.
+/// A database that reports commits, so that followers need not poll.
 public protocol CommitSignalling: RecordDatabase {
-    /// A signal after each commit to the container's environment, whoever made it. Signals that come while nobody takes them are one:
-    /// a follower that is slow takes no memory.
+    /// Yields after each commit to the container and environment by any caller. Signals that are not consumed are
+    /// merged, so a slow follower uses no memory.
     func commits() -> AsyncStream<Void>
 }

@@ -1,19 +1,19 @@
 public import Records
 
-/// An engine that can tell something of its containers without opening them: there may be thousands.
+/// An engine that can summarize containers without opening them, since there may be thousands.
 public protocol ContainerSummarizing: RecordEngine {
-    /// One for each of some containers, in their order.
+    /// One summary for each container, in the given order.
     func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary]
 }
 
-/// One container as it is seen from outside.
+/// Summary of a container, taken without opening it.
 public struct ContainerSummary: Sendable, Hashable {
     public var container: ContainerID
-    /// Bytes of the records of all environments on the disk, without the files of assets.
+    /// Total size of the record stores of all environments on disk in bytes, without asset files.
     public var bytes: Int64
-    /// When something was last saved; `nil` where nothing was.
+    /// Time of the last save; `nil` if nothing was saved.
     public var lastSave: Timestamp?
-    /// Why an environment can't be opened or read; `nil` where all can, as far as that is known.
+    /// The reason why an environment can't be opened or read; `nil` if no problem is known.
     public var unreadableBecause: RecordError?
 
     public init(container: ContainerID, bytes: Int64 = 0, lastSave: Timestamp? = nil, unreadableBecause: RecordError? = nil) {

@@ -1,7 +1,7 @@
 public import Records
 
-/// An engine that knows which environments of a container exist, without making those that don't.
+/// An engine that can list the environments of a container without creating them.
 public protocol EnvironmentListing: RecordEngine {
-    /// The environments of a container that anything was ever asked of; none when there is no such container.
+    /// The environments of a container that exist; empty if there is no such container.
     func environments(of container: ContainerID) async throws -> [Environment]
 }

@@ -1,23 +1,23 @@
 public import Records
 
-/// A database that can say how the changes of a zone lie in its feed, without reading them.
+/// A database that can describe the distribution of changes in a zone's feed without reading records.
 public protocol FeedOutlining: RecordDatabase {
-    /// Where a zone's changes lie, in stretches of equal width.
+    /// Counts a zone's changes in stretches of equal width.
     ///
-    /// No record's fields are read. The work grows with the number of stretches and, slowly, with the positions that are outlined: an engine may
-    /// look at one kept count for every thousand of them.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND; BAD_REQUEST where there is no feed.
+    /// No record fields are read. The cost grows with the number of stretches and slowly with the number of
+    /// positions: an engine may read one stored count per thousand positions.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND; BAD_REQUEST if the zone has no feed.
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline
 }
 
-/// Which part of a zone's feed to outline, and how finely.
+/// Selects a part of a zone's feed and the number of stretches.
 public struct FeedOutlineRequest: Sendable, Hashable {
     public var zoneID: ZoneID
-    /// Only changes after this position; `nil` begins with the first one in the feed.
+    /// Only changes after this position; `nil` starts at the first change.
     public var after: Int64?
-    /// Only changes up to this position; `nil` ends with the latest one.
+    /// Only changes up to and including this position; `nil` ends at the latest change.
     public var through: Int64?
-    /// At the most as many stretches, of 1 to ``stretchLimit``.
+    /// Maximum number of stretches, from 1 to ``stretchLimit``.
     public var stretches: Int
 
     public static let stretchLimit = 200
@@ -30,19 +30,20 @@ public struct FeedOutlineRequest: Sendable, Hashable {
     }
 }
 
-/// How the changes of a zone lie in its feed.
+/// Distribution of a zone's changes in its feed.
 public struct FeedOutline: Sendable, Hashable {
     /// A part of the feed.
     public struct Stretch: Sendable, Hashable {
-        /// Positions greater than this…
+        /// Lower bound, exclusive.
         public var after: Int64
-        /// …and up to this.
+        /// Upper bound, inclusive.
         public var through: Int64
-        /// Records whose latest change is here, and deletions.
+        /// Number of records and deletions whose latest change is in this stretch.
         public var changes: Int
-        /// When the first of them was saved or deleted; `nil` when there is none.
+        /// Time of the first change in the stretch; `nil` if there is none.
         public var began: Timestamp?
-        /// Stands before the stretch: what a client had that knew everything up to there. `nil` where the store gives no such token any more.
+        /// Token of a client that has seen everything before the stretch. `nil` if the store no longer accepts such a
+        /// token.
         public var token: ChangeToken?
 
         public init(after: Int64, through: Int64, changes: Int, began: Timestamp?, token: ChangeToken?) {
@@ -54,12 +55,12 @@ public struct FeedOutline: Sendable, Hashable {
         }
     }
 
-    /// Of the zone's latest change; 0 when there was none.
+    /// Position of the zone's latest change; 0 if there is none.
     public var position: Int64
-    /// Tokens that stand before this position have expired, because deletions up to it were purged; 0 when all are good.
+    /// Tokens before this position have expired, because deletions up to it were removed; 0 if none have.
     public var floor: Int64
-    /// In the order of the feed, each beginning where the one before ends; none of an empty feed. Where very many changes lie, the outer
-    /// ones can reach a little beyond what was asked for.
+    /// Consecutive stretches in feed order; empty for an empty feed. If there are very many changes, the outer
+    /// stretches may extend slightly beyond the requested range.
     public var stretches: [Stretch]
 
     public init(position: Int64, floor: Int64, stretches: [Stretch]) {

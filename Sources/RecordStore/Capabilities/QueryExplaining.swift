@@ -1,10 +1,10 @@
 internal import Records
 
-/// A database that says how it answers a query: CloudKit never does.
+/// A database that can explain how it answers a query. CloudKit can't.
 public protocol QueryExplaining: RecordDatabase {
-    /// Answers one page as `query` would, watching.
+    /// Runs one page of the query and records how it is answered.
     ///
-    /// A query that lacks indexes is explained too: its ``QueryExplanation/problems`` say what is missing, and nothing is read.
+    /// If indexes are missing, nothing is read and ``QueryExplanation/problems`` lists them.
     /// - Throws: `RecordError` ZONE_NOT_FOUND, BAD_REQUEST for a marker of another query.
     func explain(_ request: QueryRequest) async throws -> QueryExplanation
 }

@@ -1,7 +1,7 @@
 internal import Records
 
-/// A database that remembers how it was queried.
+/// A database that keeps statistics about its queries.
 public protocol QueryStatisticsKeeping: RecordDatabase {
-    /// What the queries of the container's environment used and lacked, in all databases and for all users.
+    /// Indexes that queries used or lacked, for all databases and users of the container and environment.
     func queryStatistics() async throws -> QueryStatistics
 }

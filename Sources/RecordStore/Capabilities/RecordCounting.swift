@@ -1,16 +1,16 @@
 public import JSON
 public import Records
 
-/// A database that keeps counts, so that none has to be counted.
+/// A database that maintains record counts.
 public protocol RecordCounting: RecordDatabase {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts
 }
 
-/// How much is in a zone.
+/// Number of records and deletions in a zone.
 public struct ZoneCounts: Sendable, Hashable {
     /// Records by type.
     public var records: [Name: Int]
-    /// Names whose latest change is a deletion.
+    /// Record names whose latest change is a deletion.
     public var deletions: Int
 
     public init(records: [Name: Int], deletions: Int) {

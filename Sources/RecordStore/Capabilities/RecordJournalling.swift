@@ -1,24 +1,25 @@
 public import JSON
 public import Records
 
-/// A database that remembers what became of its records, change by change, for a bounded time (docs/journal.md).
+/// A database that keeps earlier versions of its records for a limited time (docs/journal.md).
 public protocol RecordJournalling: RecordDatabase {
-    /// One page of the saves and deletions of a record, the latest first. The first entry of all is the record as it is now, or its deletion.
+    /// One page of the saves and deletions of a record, latest first. The first entry of the first page is the
+    /// record's present state or its deletion.
     ///
-    /// A record of which nothing is known has no entries.
+    /// An unknown record has no entries.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage
 
-    /// Saves a record as an earlier change left it: a save of the caller like any other, with the same rules.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND; NOT_FOUND when the change is not kept any more; CONFLICT when the record is not as
-    ///   ``RecordReversion/recordChangeTag`` says; and what the save is refused with.
+    /// Saves a record as an earlier change left it. It is a normal save by the caller, with the same rules.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND; NOT_FOUND if the change is no longer kept; CONFLICT if the record's
+    ///   change tag differs from ``RecordReversion/recordChangeTag``; and all errors of a save.
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord
 }
 
-/// Which part of a record's journal to read.
+/// Selects a page of a record's journal.
 public struct RecordJournalRequest: Sendable, Hashable {
     public var recordID: RecordID
-    /// Only changes before this position; `nil` begins with the latest.
+    /// Only changes before this position; `nil` starts with the latest.
     public var before: Int64?
     public var limit: PageLimit
 
@@ -33,9 +34,9 @@ public struct RecordJournalRequest: Sendable, Hashable {
 public struct RecordJournalPage: Sendable, Hashable {
     /// Latest first.
     public var entries: [RecordJournalEntry]
-    /// What the next page comes before; `nil` when nothing earlier is kept.
+    /// `before` of the request for the next page; `nil` if nothing earlier is kept.
     public var before: Int64?
-    /// What is kept, and for how long.
+    /// The journal limits in effect.
     public var limits: JournalLimits
 
     public init(entries: [RecordJournalEntry], before: Int64?, limits: JournalLimits) {
@@ -47,29 +48,29 @@ public struct RecordJournalPage: Sendable, Hashable {
 
 /// One save or deletion of a record.
 public struct RecordJournalEntry: Sendable, Hashable {
-    /// What a change did to its record.
+    /// The kind of a change.
     public enum Act: String, Sendable, Hashable, CaseIterable {
-        /// There was no record of the name before, or it was deleted.
+        /// The record did not exist before, or was deleted.
         case created
         /// The record was saved again.
         case modified
-        /// The record was deleted, itself or with another.
+        /// The record was deleted, directly or in a cascade.
         case deleted
     }
 
     public var act: Act
-    /// The change's place in the order of commits, as in the feed of its zone.
+    /// Position of the change in commit order, as in the zone's feed.
     public var position: Int64
-    /// The change tag that the save gave the record. A deletion has one too, which no record ever has.
+    /// The change tag assigned by the change. Deletions have one too, but no record ever has it.
     public var recordChangeTag: String
     public var recordType: Name
-    /// Who did it, when, and from which device. Of a record that was brought back from a copy: what the copy says.
+    /// User, time and device of the change. For a record imported from a copy, as stated in the copy.
     public var signature: Signature
-    /// When the next change replaced it; `nil` while it is the record's present state.
+    /// Time when the next change replaced this state; `nil` for the present state.
     public var replaced: Timestamp?
-    /// The request that did it, by its uuid, where one is known.
+    /// UUID of the request that made the change, if known.
     public var requestID: String?
-    /// The fields as the save left them; empty for a deletion.
+    /// The fields after the change; empty for a deletion.
     public var fields: FieldsText
     public var parent: Name?
 
@@ -89,14 +90,14 @@ public struct RecordJournalEntry: Sendable, Hashable {
     }
 }
 
-/// Which change of a record to go back to.
+/// Selects the change that a record is reverted to.
 public struct RecordReversion: Sendable, Hashable {
     public var recordID: RecordID
-    /// Of the change whose outcome the record is to have again.
+    /// Position of the change whose result is restored.
     public var position: Int64
-    /// The tag that the record has now; `nil` when it is deleted.
+    /// The record's present change tag; `nil` if it is deleted.
     public var recordChangeTag: String?
-    /// The request that asks for it, for the journal.
+    /// Id of this request, for the journal.
     public var requestID: String?
 
     public init(_ recordID: RecordID, to position: Int64, recordChangeTag: String?, requestID: String? = nil) {

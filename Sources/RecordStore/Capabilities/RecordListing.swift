@@ -1,19 +1,19 @@
 public import JSON
 public import Records
 
-/// A database that can list the records of a zone as they are, without an index and without a feed: what a copy of everything needs.
+/// A database that can list the records of a zone without an index or a feed, as needed for a full copy.
 public protocol RecordListing: RecordDatabase {
-    /// One page of the records of a zone, of all types, in the order of their names.
+    /// One page of a zone's records of all types, ordered by name.
     ///
-    /// A record that is neither saved nor deleted while pages are read is in exactly one of them.
+    /// A record that is neither saved nor deleted while the pages are read appears exactly once.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func list(_ request: RecordListRequest) async throws -> RecordListPage
 }
 
-/// Which records of a zone to list.
+/// Selects a page of a zone's records.
 public struct RecordListRequest: Sendable {
     public var zoneID: ZoneID
-    /// Where the page before ended; `nil` begins with the first name.
+    /// `last` of the previous page; `nil` starts at the first name.
     public var after: Name?
     /// The types to list; `nil` for all.
     public var recordTypes: Set<Name>?
@@ -29,9 +29,9 @@ public struct RecordListRequest: Sendable {
 
 /// A page of a zone's records, in the order of their names.
 public struct RecordListPage: Sendable {
-    /// May be empty while more is coming, when the types that were asked for are rare.
+    /// Can be empty although more pages follow, if the requested types are rare.
     public var records: [StoredRecord]
-    /// What the next page comes after; `nil` when nothing remains.
+    /// `after` of the request for the next page; `nil` if no records are left.
     public var last: Name?
 
     public init(records: [StoredRecord], last: Name?) {

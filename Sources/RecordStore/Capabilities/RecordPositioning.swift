@@ -1,17 +1,18 @@
 public import Records
 
-/// A database that knows where its records stand in the feeds of their zones.
+/// A database that knows the feed positions of its records.
 public protocol RecordPositioning: RecordDatabase {
-    /// - Returns: `nil` when there is no such record.
+    /// The position of a record.
+    /// - Returns: `nil` if the record does not exist.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func position(of recordID: RecordID) async throws -> RecordPosition?
 }
 
-/// Where a record stands in the feed of its zone, in the numbers in which change tokens count.
+/// Position of a record in the feed of its zone, on the same scale as change tokens.
 public struct RecordPosition: Sendable, Hashable {
-    /// Of its latest save. A client whose token stands here or later has been told of the record as it is.
+    /// Position of the latest save. A client whose token is at or after it has the current record.
     public var latest: Int64
-    /// Of the save that made it.
+    /// Position of the save that created the record.
     public var born: Int64
 
     public init(latest: Int64, born: Int64) {

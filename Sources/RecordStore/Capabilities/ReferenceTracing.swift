@@ -1,17 +1,17 @@
 public import JSON
 public import Records
 
-/// A database that knows which records refer to a record.
+/// A database that can find the records that refer to a record.
 public protocol ReferenceTracing: RecordDatabase {
-    /// The references to a record from its own zone, by the name of the record that refers.
+    /// References to a record from its own zone, ordered by the name of the referring record.
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer]
 }
 
-/// A reference, seen from its target.
+/// A reference as seen from its target.
 public struct Referrer: Sendable, Hashable {
     public var recordName: Name
     public var recordType: Name
-    /// The field that holds the reference; `___parent` for a record whose parent the target is.
+    /// The field with the reference; `___parent` if the target is the record's parent.
     public var fieldName: Name
     public var action: Reference.Action
 

@@ -3,35 +3,37 @@ public import Records
 
 /// A database whose schema can be read and changed.
 ///
-/// The schema belongs to the container's environment: all of its databases share it.
+/// The schema belongs to the container and environment and is shared by all their databases.
 public protocol SchemaEditing: RecordDatabase {
     func schema() async throws -> Schema
 
-    /// Applies edits, all or nothing.
+    /// Applies edits atomically.
     ///
-    /// An index on existing records is declared at once and built in the background: saves go on, queries that need it are answered that it is
-    /// being built. A build goes on when the caller goes away, and after a restart. What an edit removes (types, fields) goes with the
-    /// records, or the values, that are there.
+    /// An index on existing records is declared at once and built in the background. Saves continue; queries that
+    /// need the index fail with an error that says so. A build continues if the caller is cancelled, and after a
+    /// restart. Removing a type or field also removes its records or values.
     /// - Parameters:
-    ///   - reason: why, for the history.
-    ///   - waitingForIndexes: whether to return only when the indexes that the edits add are built.
-    /// - Throws: `RecordError` BAD_REQUEST when an edit contradicts the schema, ACCESS_DENIED for all but composite indexes in production.
+    /// - reason: the reason for the history.
+    /// - waitingForIndexes: `true` to return only after the added indexes are built.
+    /// - Throws: `RecordError` BAD_REQUEST if an edit contradicts the schema, ACCESS_DENIED in production for all
+    ///   edits except composite indexes.
     func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema
 
-    /// The indexes that are being built, or whose entries are being removed after they were dropped.
+    /// Indexes being built, and dropped indexes whose entries are being removed.
     func indexBuilds() async throws -> [IndexBuildProgress]
 
-    /// Takes over what a development schema has beyond this production schema; all or nothing.
+    /// Adds to this production schema what the development schema has in addition. Atomic.
     /// - Parameter waitingForIndexes: as in `edit`.
-    /// - Throws: `RecordError` BAD_REQUEST in development, and when it would remove or change a type or a field.
+    /// - Throws: `RecordError` BAD_REQUEST in development, or if a type or field would be removed or changed.
     func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema
 
-    /// Takes everything out of the environment: all records, zones and shares of all users, and its schema, which becomes that of production.
+    /// Deletes all records, zones and shares of all users in the environment, and replaces the schema with that of
+    /// production.
     /// - Throws: `RecordError` ACCESS_DENIED in production.
     func reset(to production: Schema) async throws -> Schema
 
-    /// What changed the schema, latest first.
-    /// - Parameter before: the number of the entry that the page before ended with; `nil` for the latest.
+    /// The schema history, latest first.
+    /// - Parameter before: number of the last entry of the previous page; `nil` starts with the latest entry.
     func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry]
 }
 
@@ -44,24 +46,24 @@ extension SchemaEditing {
 
 /// One change of a schema.
 public enum SchemaEdit: Sendable, Hashable {
-    /// Adds a type, or to an existing one the fields and indexes it lacks. Grants of an existing type stay.
+    /// Adds a type, or the fields and indexes that an existing type lacks. Grants of an existing type stay unchanged.
     case addType(RecordType)
     /// Removes a type and its records.
     case removeType(Name)
-    /// Removes a field and the values that records have in it.
+    /// Removes a field and its values.
     case removeField(Name, in: Name)
-    /// Gives a field exactly these indexes.
+    /// Replaces the indexes of a field.
     case setIndexes(Indexes, of: FieldKey, in: Name)
-    /// Gives a field these indexes beside those that it has.
+    /// Adds indexes to a field.
     case addIndexes(Indexes, of: FieldKey, in: Name)
-    /// Takes these indexes from a field, as far as it has them.
+    /// Removes indexes from a field. Indexes it does not have are ignored.
     case dropIndexes(Indexes, of: FieldKey, in: Name)
-    /// Gives a type exactly these grants.
+    /// Replaces the grants of a type.
     case setGrants([Grant], of: Name)
-    /// Grants this beside what a type grants.
+    /// Adds grants to a type.
     case addGrants([Grant], of: Name)
     case addRole(Name)
-    /// Removes a role, which no type may grant anything to any more.
+    /// Removes a role. No type may still grant anything to it.
     case removeRole(Name)
     case addCompositeIndex(CompositeIndex, in: Name)
     case removeCompositeIndex(CompositeIndex, in: Name)

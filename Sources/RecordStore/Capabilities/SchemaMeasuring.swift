@@ -1,23 +1,25 @@
 public import JSON
 public import Records
 
-/// A database that can measure what its types hold.
+/// A database that can measure the data of its types.
 public protocol SchemaMeasuring: RecordDatabase {
-    /// Looks at every record of a type, in all databases of the environment and for all users. Takes time with very many records; no save waits.
+    /// Reads every record of a type, in all databases of the environment and for all users. Can take long, but does
+    /// not block saves.
     /// - Throws: `RecordError` NOT_FOUND for an unknown type.
     func usage(of recordType: Name) async throws -> TypeUsage
 
-    /// Counts the records of a type, in all databases of the environment and for all users, and how many of them have a value in some fields.
-    /// Without fields that takes no longer with more records; otherwise it looks at each of them, which is quicker than ``usage(of:)``.
-    /// - Parameter fields: names of the type's own fields; those that it does not have count 0.
+    /// Counts the records of a type, for all databases of the environment and all users, and how many have a value in
+    /// each of the given fields. Without fields the time does not depend on the number of records; otherwise every
+    /// record is read, which is faster than ``usage(of:)``.
+    /// - Parameter fields: names of the type's own fields. Unknown fields count 0.
     /// - Throws: `RecordError` NOT_FOUND for an unknown type.
     func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts
 }
 
-/// How many records a type has, and how many of them have a value in a field.
+/// Number of records of a type, and of records with a value per field.
 public struct ValueCounts: Sendable, Hashable {
     public var records: Int
-    /// By the names of the fields that were asked for.
+    /// Keyed by the requested field names.
     public var values: [Name: Int]
 
     public init(records: Int, values: [Name: Int] = [:]) {
@@ -26,21 +28,22 @@ public struct ValueCounts: Sendable, Hashable {
     }
 }
 
-/// What the records of a type hold.
+/// Measurements of the records of a type.
 public struct TypeUsage: Sendable, Hashable {
     public struct FieldUsage: Sendable, Hashable {
         public var key: FieldKey
         /// Records with a value.
         public var records: Int
-        /// Different values; of a list, different lists.
+        /// Number of distinct values; for a list field, of distinct lists.
         public var distinctValues: Int
-        /// Whether there may be more of them: counting stops at ``TypeUsage/distinctLimit``, and at a million in all fields.
+        /// True if there may be more: counting stops at ``TypeUsage/distinctLimit``, and at one million in all fields
+        /// together.
         public var isCutOff: Bool
-        /// Bytes of the JSON text of the largest value.
+        /// Size of the largest value as JSON, in bytes.
         public var largestBytes: Int
-        /// The record that has it.
+        /// The record with the largest value.
         public var largestRecord: RecordID?
-        /// Bytes of the entries of QUERYABLE and SORTABLE, which share them, and of SEARCHABLE, as far as the engine has any; an estimate.
+        /// Estimated size in bytes of the entries shared by QUERYABLE and SORTABLE.
         public var entryBytes: Int
         public var tokenBytes: Int
 
@@ -59,12 +62,12 @@ public struct TypeUsage: Sendable, Hashable {
         }
     }
 
-    /// Beyond this many in a field different values are not told apart any more.
+    /// Number of distinct values per field after which counting stops.
     public static let distinctLimit = 100_000
 
     public var recordType: Name
     public var records: Int
-    /// All declared fields by name, then the six system fields; those that no record fills included.
+    /// All declared fields by name, then the six system fields, including unused ones.
     public var fields: [FieldUsage]
     public var compositeBytes: [CompositeIndex: Int]
 

@@ -1,30 +1,30 @@
 public import JSON
 public import Records
 
-/// A database that can tell how much its zones hold. One that keeps it need not look at a record for that.
+/// A database that can tell the size of its zones. An engine that maintains these sizes need not read any records.
 public protocol StorageMeasuring: RecordDatabase {
-    /// What the living zones of the database hold by type, the zone with the most bytes first. Zones without records are left out.
-    /// - Parameter limit: zones; of those beyond it only the sum is told.
+    /// The contents of the existing zones by type, largest zone first. Zones without records are left out.
+    /// - Parameter limit: maximum number of zones. The others are only summed up.
     func storage(limit: Int) async throws -> DatabaseStorage
 }
 
-/// An engine that can say how much its stores hold, by type and by zone.
+/// An engine that can tell the size of its stores by type and zone.
 public protocol StorageReporting: RecordEngine {
-    /// The stores that are open, by container, environment and database; the records of all users together. Stores without records are left
-    /// out.
+    /// The stores in use, ordered by container, environment and database, with all users combined. Stores without
+    /// records and unreadable stores are left out.
     ///
-    /// One that can't be opened or read is left out too. Where stores keep what their zones hold, the work grows with the zones there are, not
-    /// with the records.
-    /// - Parameter limit: types and names of zones that are told of each database, those with the most bytes first.
+    /// If stores maintain the sizes of their zones, the cost depends on the number of zones, not of records.
+    /// - Parameter limit: maximum number of types and of zone names per database, largest first.
     func storage(limit: Int) async throws -> [StoreStorage]
 }
 
-/// So many records and what they take. A damaged file may hold any number, so sums end at the greatest there is.
+/// Number and size of records. A damaged file can contain any number, so sums saturate.
 public struct StoredAmount: Sendable, Hashable {
     public var records: Int
-    /// Bytes of fields, as the JSON that answers carry.
+    /// Size of the fields in bytes, as JSON.
     public var bytes: Int64
-    /// Bytes of the files that fields refer to. A file counts for each record and field that refers to it, though it is stored once.
+    /// Size of the referenced files in bytes. A file counts once for each record field that refers to it, although it
+    /// is stored once.
     public var assetBytes: Int64
 
     public init(records: Int = 0, bytes: Int64 = 0, assetBytes: Int64 = 0) {
@@ -47,11 +47,11 @@ public struct StoredAmount: Sendable, Hashable {
             assetBytes: left.assetBytes.subtractingSaturated(right.assetBytes))
     }
 
-    /// All bytes, of fields and of files.
+    /// Total size of fields and files in bytes.
     public var allBytes: Int64 { bytes.addingSaturated(assetBytes) }
 }
 
-/// What the zones of a database hold.
+/// Contents of a database by zone.
 public struct DatabaseStorage: Sendable, Hashable {
     public struct Zone: Sendable, Hashable {
         public var zoneID: ZoneID
@@ -67,7 +67,7 @@ public struct DatabaseStorage: Sendable, Hashable {
     }
 
     public var zones: [Zone]
-    /// Zones beyond the limit, and what they hold.
+    /// Number of zones beyond the limit.
     public var others: Int
     public var othersTotal: StoredAmount
 
@@ -77,7 +77,7 @@ public struct DatabaseStorage: Sendable, Hashable {
         self.othersTotal = othersTotal
     }
 
-    /// The same of any number of zones.
+    /// Keeps the largest zones and sums up the others.
     public init(_ zones: some Sequence<Zone>, limit: Int) {
         let ordered = zones.map { (zone: $0, total: $0.total) }.filter { $0.total.records > 0 }.sorted { left, right in
             if left.total.allBytes != right.total.allBytes { return left.total.allBytes > right.total.allBytes }
@@ -89,21 +89,21 @@ public struct DatabaseStorage: Sendable, Hashable {
     }
 }
 
-/// What the databases of one scope hold in one container's environment.
+/// Contents of the databases of one scope in a container and environment.
 public struct StoreStorage: Sendable, Hashable {
     public var container: ContainerID
     public var environment: Environment
-    /// Public, or all users' private ones; what is shared counts where it is kept.
+    /// Public, or the private databases of all users. Shared data counts in the owner's database.
     public var scope: DatabaseScope
     public var total: StoredAmount
-    /// The types with the most bytes.
+    /// The largest types.
     public var types: [Name: StoredAmount]
-    /// The zones of the names with the most bytes: those of one name, whoever has them, together.
+    /// The largest zone names. Zones of different owners with the same name are combined.
     public var zones: [Name: StoredAmount]
 
     /// - Parameters:
-    ///   - amounts: by type and name of zone.
-    ///   - limit: types and names that are kept.
+    /// - amounts: amounts by type and zone name.
+    /// - limit: maximum number of types and of zone names kept.
     public init(
         container: ContainerID, environment: Environment, scope: DatabaseScope,
         _ amounts: some Sequence<(type: Name, zoneName: Name, amount: StoredAmount)>, limit: Int

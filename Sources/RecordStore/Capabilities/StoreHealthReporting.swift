@@ -1,20 +1,20 @@
 public import Records
 
-/// An engine that knows whether its stores can be read and take saves.
+/// An engine that knows whether its stores can be read and written.
 public protocol StoreHealthReporting: RecordEngine {
-    /// The stores that are open, and those that can't be opened or read, by container and environment.
+    /// All open stores and all stores that can't be opened or read, by container and environment.
     func health() async -> [StoreHealth]
 }
 
-/// How one container's environment is.
+/// Health of the store of a container and environment.
 public struct StoreHealth: Sendable, Hashable {
     public var container: ContainerID
     public var environment: Environment
-    /// Why no save is taken any more; `nil` while saves are.
+    /// The reason why writes are refused; `nil` while they are accepted.
     public var readOnlyBecause: RecordError?
-    /// Why it can't be opened, or something in it can't be read; `nil` while it can.
+    /// The reason why the store can't be opened or fully read; `nil` while it can.
     public var unreadableBecause: RecordError?
-    /// Since when it can't be read, as far as that was noticed.
+    /// Time when the problem with reading was first noticed.
     public var since: Timestamp?
 
     public init(
@@ -30,13 +30,13 @@ public struct StoreHealth: Sendable, Hashable {
 
     public enum Status: String, Sendable {
         case ok
-        /// It can be read, and takes no saves.
+        /// The store can be read but not written.
         case readOnly = "read-only"
-        /// It can't be opened, or something in it can't be read.
+        /// The store can't be opened or fully read.
         case unreadable
     }
 
     public var status: Status { unreadableBecause != nil ? .unreadable : readOnlyBecause != nil ? .readOnly : .ok }
-    /// Why it is not well.
+    /// The reason for a status other than `ok`.
     public var reason: RecordError? { unreadableBecause ?? readOnlyBecause }
 }

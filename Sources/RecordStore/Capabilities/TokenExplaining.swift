@@ -1,54 +1,55 @@
 public import JSON
 public import Records
 
-/// A database that can say what its tokens mean.
+/// A database that can explain its change tokens.
 public protocol TokenExplaining: RecordDatabase {
-    /// The database token for now, which a pull to its end would give; without reading what lies before. A zone's stands in `fetchZones`.
+    /// The current database token, as at the end of a complete pull. For zone tokens see `fetchZones`.
     /// - Throws: `RecordError` BAD_REQUEST for the public database, which has no feed.
     func currentToken() async throws -> ChangeToken
 
-    /// - Throws: `RecordError` BAD_REQUEST when the token was not made by this store, or was damaged.
+    /// Explains a token.
+    /// - Throws: `RecordError` BAD_REQUEST if the token is damaged or was not issued by this store.
     func explain(_ token: ChangeToken) async throws -> TokenExplanation
 }
 
-/// What a token says.
+/// The decoded contents of a token.
 public struct TokenExplanation: Sendable, Hashable {
     public enum Subject: Sendable, Hashable {
-        /// Which zones to ask.
+        /// The list of changed zones.
         case database
-        /// The records of one zone; `nil` when the zone is not in the store any more.
+        /// The records of one zone; `nil` if the zone is no longer in the store.
         case zone(ZoneID?)
     }
 
     public enum Progress: Sendable, Hashable {
-        /// Everything up to the position was seen.
+        /// The client has seen everything up to the position.
         case complete
-        /// A page of a first pull.
+        /// A page of a pull without a token.
         case firstPull
-        /// A page of a pull that began at this position.
+        /// A page of a pull that started at this position.
         case pull(since: Int64)
-        /// A page of a pull that goes from new to old.
+        /// A page of a pull from new to old.
         case reversePull
     }
 
     public enum Standing: Sendable, Hashable {
         case good
-        /// The server no longer knows what changed since; the client must start without a token.
+        /// The server no longer knows the changes since the token. The client must start without a token.
         case expired(why: String)
-        /// Made for another database, scope or zone than the one that was asked.
+        /// The token belongs to another database, scope or zone.
         case foreign(why: String)
     }
 
     public var subject: Subject
     public var scope: DatabaseScope
-    /// Whose database; `nil` for the public one.
+    /// Owner of the database; `nil` for the public one.
     public var userRecordName: Name?
     public var position: Int64
-    /// When the change at the position was committed; `nil` when the token stands before the first change.
+    /// Commit time of the change at the position; `nil` if the token is before the first change.
     public var moment: Timestamp?
     public var progress: Progress
     public var standing: Standing
-    /// Changes after the position; `nil` when the token is not good.
+    /// Number of changes after the position; `nil` if the token is not valid.
     public var changesAfter: Int?
 
     public init(

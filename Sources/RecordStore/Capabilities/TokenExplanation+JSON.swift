@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// What a token says, as docs/feeds.md describes it.
+    /// Writes a token explanation in the format of docs/feeds.md.
     public mutating func value(_ explanation: TokenExplanation) {
         object { writer in
             switch explanation.subject {

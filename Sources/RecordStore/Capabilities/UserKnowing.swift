@@ -1,8 +1,10 @@
 public import JSON
 public import Records
 
-/// An engine that can tell whether it knows a user, without getting to know them: a handle to a database may make its caller known.
+/// An engine that can tell whether it knows a user without registering the user. Opening a database may register its
+/// caller.
 public protocol UserKnowing: RecordEngine {
-    /// Whether anything was ever saved in this user's name, or shown to them, or asked since the engine was made. Somebody who is not known has no data.
+    /// True if anything was saved by or shared with the user, or if the user sent a request since the engine was
+    /// created. An unknown user has no data.
     func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool
 }

@@ -1,27 +1,28 @@
 public import Records
 
-/// A database that can tell at once what its zones hold, and between which moments that was saved.
+/// A database that can summarize its zones quickly.
 public protocol ZoneSummarizing: RecordDatabase {
-    /// What the living zones hold, the default zone first, then by name. A default zone without a record or deletion is left out.
+    /// Summaries of the existing zones, the default zone first, then by name. A default zone without records or
+    /// deletions is left out.
     ///
-    /// The work has a limit, however many zones and records there are.
+    /// The work is limited regardless of the number of zones and records.
     /// - Parameters:
-    ///   - limit: zones to look into.
-    ///   - changes: changes whose dates are read at either end of the zones' feeds. The zones that are looked into share them
-    ///     (``ZoneSummaries/depth(of:among:)``).
+    /// - limit: maximum number of zones.
+    /// - changes: number of changes to read at each end of the feeds, divided among the zones
+    ///   (``ZoneSummaries/depth(of:among:)``).
     func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries
 
-    /// When the oldest record that is still in a zone was created, by its own date; `nil` when there is none.
+    /// Creation date of the oldest existing record of a zone; `nil` if there is none.
     ///
-    /// Looks at every record of the zone. No save waits for it.
+    /// Reads every record of the zone without blocking saves.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp?
 }
 
-/// The zones of a database, summed up.
+/// Summaries of the zones of a database.
 public struct ZoneSummaries: Sendable, Hashable {
     public var zones: [ZoneSummary]
-    /// Zones that were not looked into.
+    /// Number of zones beyond the limit.
     public var left: Int
 
     public init(zones: [ZoneSummary], left: Int) {
@@ -29,20 +30,20 @@ public struct ZoneSummaries: Sendable, Hashable {
         self.left = left
     }
 
-    /// How many changes are read at either end of each zone where zones share them: one at the least.
+    /// Number of changes to read at each end of each zone's feed; at least 1.
     public static func depth(of changes: Int, among zones: Int) -> Int { max(1, changes / max(1, zones)) }
 }
 
-/// What one zone holds.
+/// Summary of one zone.
 public struct ZoneSummary: Sendable, Hashable {
     public var zoneID: ZoneID
     public var counts: ZoneCounts
-    /// The earliest creation among the records that were looked at, which are those that have gone unchanged for the longest; `nil` when
-    /// none is there.
+    /// Earliest creation date among the records read, which are those unchanged for longest; `nil` if there were
+    /// none.
     public var firstSave: Timestamp?
-    /// Whether all records were looked at. Otherwise one that was created earlier may have been saved again since.
+    /// True if all records were read. Otherwise a record created earlier may have been saved again since.
     public var isFirstCertain: Bool
-    /// When the record that was saved last was saved, by its own date; `nil` when none is there, or many deletions came after it.
+    /// Time of the latest save among the records read; `nil` if there is none or only deletions follow.
     public var lastSave: Timestamp?
 
     public init(zoneID: ZoneID, counts: ZoneCounts, firstSave: Timestamp?, isFirstCertain: Bool, lastSave: Timestamp?) {

@@ -1,28 +1,28 @@
 internal import JSON
 public import Records
 
-/// Looks at every record of a database, or of one of its zones, for what is stored without a word and an app stumbles over later.
+/// Checks the records of a database or zone for problems that the server accepts but that cause trouble in apps.
 ///
-/// It reads a page at a time, whatever is there, and changes nothing. It is no snapshot: a record that is saved meanwhile is told of as it
-/// was or not at all.
+/// Reads one page at a time and changes nothing. It is not a snapshot: records saved during the check are reported in
+/// their old version or not at all.
 public struct RecordCheck: Sendable {
-    /// How far it is.
+    /// Progress of a check.
     public struct Progress: Sendable, Hashable {
         public var zones = 0
         public var records = 0
         public var findings = 0
-        /// Records in all zones, where the database counts.
+        /// Number of records in all zones, if the database counts them.
         public var total: Int?
 
         public init() {}
     }
 
-    /// Says whether a file of assets is stored.
+    /// Returns `true` if an asset file is stored.
     public typealias FileLookup = @Sendable (FileChecksum) async throws -> Bool
 
-    /// Names that are looked up at a time.
+    /// Maximum number of names per lookup.
     private static let lookupSize = 200
-    /// Targets that are remembered, so that what many refer to is looked up once.
+    /// Number of lookup results kept, so that common targets are looked up once.
     private static let memory = 20_000
 
     private let database: any RecordListing
@@ -30,18 +30,19 @@ public struct RecordCheck: Sendable {
     private let isStored: FileLookup?
 
     /// - Parameters:
-    ///   - zoneID: the zone to look at; `nil` for all of the database.
-    ///   - isStored: whether a file is stored; `nil` leaves assets unchecked.
+    /// - zoneID: the zone to check; `nil` for all zones.
+    /// - isStored: checks asset files; `nil` skips assets.
     public init(_ database: any RecordListing, zoneID: ZoneID? = nil, isStored: FileLookup? = nil) {
         self.database = database
         self.zoneID = zoneID
         self.isStored = isStored
     }
 
+    /// Runs the check.
     /// - Parameters:
-    ///   - report: is told how far it is after each page.
-    ///   - found: takes what is found, in the order of zones and names.
-    /// - Throws: `RecordError`, what `found` throws, and `CancellationError`.
+    /// - report: called after each page.
+    /// - found: called for each finding, in the order of zones and names.
+    /// - Throws: `RecordError`, errors of `found`, and `CancellationError`.
     public func run(
         report: (Progress) async -> Void = { _ in }, found: (RecordFinding) async throws -> Void
     ) async throws -> Progress {
@@ -97,7 +98,8 @@ public struct RecordCheck: Sendable {
             }
         }
         if doubtful.isEmpty { return findings }
-        // What was saved or deleted since the page was read is not told of: its target may have gone with it.
+        // Records saved or deleted since the page was read are not reported, because their targets may have changed
+        // with them.
         let unchanged = try await unchanged(records.filter { doubtful.contains($0.recordID) })
         return findings.filter { !doubtful.contains($0.recordID) || unchanged.contains($0.recordID) }
     }
@@ -120,7 +122,7 @@ public struct RecordCheck: Sendable {
         for checksum in checksums where !known.files.isKnown(checksum) { known.files.note(checksum, isThere: try await isStored(checksum)) }
     }
 
-    /// Those of the records that are as they were.
+    /// The records that have not changed.
     private func unchanged(_ records: [StoredRecord]) async throws -> Set<RecordID> {
         var unchanged: Set<RecordID> = []
         for part in records.inParts(of: Self.lookupSize) {
@@ -132,7 +134,7 @@ public struct RecordCheck: Sendable {
     }
 }
 
-/// What was looked up before.
+/// Results of earlier lookups.
 private struct Known {
     var targets: Lookups<RecordID>
     var files: Lookups<FileChecksum>
@@ -143,7 +145,7 @@ private struct Known {
     }
 }
 
-/// What is there and what is not, as far as it was looked up lately.
+/// Recent lookup results.
 private struct Lookups<Key: Hashable & Sendable> {
     private let limit: Int
     private var young: Set<Key> = []
@@ -154,8 +156,8 @@ private struct Lookups<Key: Hashable & Sendable> {
         self.limit = limit
     }
 
-    /// Forgets what has become much, and all that was missing: it may be there by now. Called between pages, so that a page finds what was
-    /// looked up for it.
+    /// Drops old results, and all misses, which may exist by now. Called between pages, so that all lookups of a page
+    /// are kept.
     mutating func turnPage() {
         missing = []
         if young.count > limit { (old, young) = (young, []) }
@@ -170,7 +172,7 @@ private struct Lookups<Key: Hashable & Sendable> {
 }
 
 extension Collection {
-    /// The elements, so many at a time.
+    /// Splits the collection into parts of at most `size` elements.
     fileprivate func inParts(of size: Int) -> [[Element]] {
         var parts: [[Element]] = []
         var rest = self[...]

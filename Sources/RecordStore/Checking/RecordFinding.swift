@@ -1,31 +1,31 @@
 public import JSON
 public import Records
 
-/// Something about a record that is stored without a word and that an app stumbles over later.
+/// A problem of a record that the server accepts but that causes trouble in apps.
 public struct RecordFinding: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// A reference whose target is not there.
+        /// The target of a reference does not exist.
         case danglingReference
-        /// A parent that is not there.
+        /// The parent does not exist.
         case danglingParent
         /// A reference into another zone.
         case referenceAcrossZones
-        /// Fields that take nearly all the bytes that a record may have.
+        /// The fields are close to the size limit of a record.
         case nearSizeLimit
-        /// A type of Core Data's whose `CD_entityName` is another, or none.
+        /// The record has a Core Data type, but `CD_entityName` differs or is missing.
         case entityName
-        /// An asset whose file is not stored.
+        /// The file of an asset is not stored.
         case missingAsset
     }
 
     public var kind: Kind
     public var recordID: RecordID
     public var recordType: Name
-    /// `nil` where it is about the record as a whole; `parent` for its parent.
+    /// `nil` if the finding concerns the whole record; `parent` for its parent.
     public var fieldName: Name?
-    /// What the field points to.
+    /// The target of the field.
     public var target: RecordID?
-    /// What is wrong and what it leads to, in a sentence or two.
+    /// The problem and its consequences, in one or two sentences.
     public var explanation: String
 
     public init(kind: Kind, recordID: RecordID, recordType: Name, fieldName: Name? = nil, target: RecordID? = nil, explanation: String) {

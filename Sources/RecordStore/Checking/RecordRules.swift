@@ -1,12 +1,12 @@
 internal import JSON
 internal import Records
 
-/// What can be said of a record by itself, and what else must be there for it.
+/// Checks one record and lists the records and files it depends on.
 struct RecordRules {
     /// A reference or a parent.
     struct Link: Hashable {
         let field: Name
-        /// As the record says it.
+        /// As stated in the record.
         let target: RecordID
         let action: Reference.Action?
         let isInOtherZone: Bool
@@ -14,12 +14,12 @@ struct RecordRules {
         var isParent: Bool { action == nil }
     }
 
-    /// What a record's own `parent` goes by in findings.
+    /// The field name used in findings for a record's parent.
     private static let parentField: Name = "parent"
-    /// Core Data's own field, which names the entity.
+    /// Core Data's field with the entity name.
     private static let entityField: Name = "CD_entityName"
     private static let entityPrefix = "CD_"
-    /// Bytes of fields from which a record is said to be nearly too large.
+    /// Size of fields in bytes from which a record counts as nearly too large.
     static let largeSize = BatchModifier.recordSizeLimit / 10 * 9
 
     let record: StoredRecord
@@ -87,7 +87,7 @@ struct RecordRules {
         return links
     }
 
-    /// The zone of a reference's target, with the owner of the record's where it names none.
+    /// The zone of the target. Without an explicit owner it has the owner of the record's zone.
     private func zone(of reference: Reference) -> ZoneID {
         guard let zoneID = reference.zoneID else { return record.recordID.zoneID }
         guard let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) else {
@@ -100,7 +100,7 @@ struct RecordRules {
         fields.flatMap { field in field.value.assets.map { (field.name, $0) } }
     }
 
-    /// What to say of a link whose target is not there.
+    /// The finding for a link whose target does not exist.
     func dangling(_ link: Link) -> RecordFinding {
         let target = link.target.recordName
         let place = link.isInOtherZone ? "in zone '\(link.target.zoneID.zoneName)'" : "in its zone"

@@ -48,7 +48,7 @@ extension InMemoryRecordEngine: AssetKeeping {
     }
 }
 
-/// The files of a container in memory.
+/// The asset ledger of a container in memory.
 struct InMemoryAssetLedger: AssetLedger {
     let store: InMemoryStore
 

@@ -33,14 +33,14 @@ extension InMemoryDatabase: RecordJournalling {
 }
 
 extension InMemoryState {
-    /// The states of a record that can be read, latest first.
+    /// The readable states of a record, latest first.
     fileprivate func journal(of row: Row, at now: Timestamp) -> [RecordJournalEntry] {
         let oldest = journalLimits.oldest(at: now)
         let earlier = journalLimits.isOff ? [] : row.earlier.reversed().prefix { $0.replaced.map { $0 >= oldest } ?? false }
         return [row.entry] + earlier
     }
 
-    /// The earlier states of a record when its present one is replaced.
+    /// The earlier states of a record after its present state is replaced.
     func earlier(than row: Row, replacedAt now: Timestamp) -> [RecordJournalEntry] {
         if journalLimits.isOff { return [] }
         var entry = row.entry

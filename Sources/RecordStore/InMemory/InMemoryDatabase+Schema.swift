@@ -11,7 +11,7 @@ extension InMemoryDatabase: SchemaEditing {
         return try changing(because: reason) { try $0.schema.changed(by: edits) }
     }
 
-    /// Indexes are there at once: every query looks at everything.
+    /// Always empty, because queries read all records and need no index.
     func indexBuilds() async throws -> [IndexBuildProgress] { [] }
 
     func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
@@ -64,18 +64,18 @@ extension InMemoryState {
         zone.end = kind
         for row in zone.rows.values { endUses(row.assets, now: now) }
         zone.rows = [:]
-        // The default zone has no feed that could tell of its end.
+        // The default zone has no feed that could report its deletion.
         if zone.name != ZoneID.defaultZoneName { zone.position = nextPosition() }
         zone.moment = now
         zones[zone.number] = zone
     }
 
-    /// Those of all users, by owner and name.
+    /// Existing zones of all users, ordered by owner and name.
     fileprivate var livingZones: [ZoneRow] {
         zones.values.filter { $0.end == nil }.sorted { ($0.owner ?? "", $0.name) < ($1.owner ?? "", $1.name) }
     }
 
-    /// Turns the records of a type into deletions, in the order of zones and names.
+    /// Turns the records of a type into deletions, ordered by zone and name.
     fileprivate mutating func removeRecords(of type: Name, by signature: Signature) {
         for zone in livingZones {
             let doomed = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == type }
@@ -83,7 +83,7 @@ extension InMemoryState {
         }
     }
 
-    /// Takes values out of records, which stay as they are otherwise: nobody is told that they changed.
+    /// Removes values from records. The records are otherwise unchanged, and no change is reported.
     fileprivate mutating func removeValues(of fields: Set<Name>, in type: Name, now: Timestamp) throws {
         for (number, zone) in zones {
             for (name, row) in zone.rows where row.record.recordType == type && !row.isDeleted {

@@ -25,7 +25,7 @@ extension InMemoryRecordEngine: StorageReporting {
 }
 
 extension InMemoryState.ZoneRow {
-    /// What it holds by type.
+    /// The zone's contents by type.
     fileprivate func amounts() throws -> [Name: StoredAmount] {
         var amounts: [Name: StoredAmount] = [:]
         for row in rows.values where !row.isDeleted {
@@ -37,7 +37,7 @@ extension InMemoryState.ZoneRow {
 }
 
 extension InMemoryState.Row {
-    /// Bytes of the files that its fields refer to, each once for a field.
+    /// Size in bytes of the files that the fields refer to. Each file counts once per field.
     fileprivate var assetBytes: Int64 {
         get throws {
             var known: Set<InMemoryState.AssetField> = []

@@ -4,7 +4,7 @@ internal import Records
 extension InMemoryDatabase: ZoneSummarizing {
     func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries {
         try store.read { state in
-            // A save that was refused makes a default zone here.
+            // Default zones exist here from the first access, so empty ones are left out.
             let zones = view.zones(in: state).filter { $0.name != ZoneID.defaultZoneName || !$0.rows.isEmpty }
             let depth = ZoneSummaries.depth(of: changes, among: min(limit, zones.count))
             return ZoneSummaries(zones: zones.prefix(limit).map { summary(of: $0, depth: depth) }, left: max(0, zones.count - limit))

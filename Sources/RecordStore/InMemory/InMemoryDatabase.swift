@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// A handle to a database in memory.
+/// A database in memory, accessed as one caller.
 struct InMemoryDatabase: RecordDatabase {
     let store: InMemoryStore
     let address: DatabaseAddress
@@ -23,7 +23,7 @@ struct InMemoryDatabase: RecordDatabase {
         }
     }
 
-    /// Notes what saves added to the schema.
+    /// Adds schema changes made by saves to the history.
     func noteGrowth(since before: InMemoryState, in state: inout InMemoryState, at now: Timestamp) {
         let growth = SchemaChange(from: before.schema, to: state.schema)
         if growth.isEmpty { return }
@@ -51,7 +51,7 @@ struct InMemoryDatabase: RecordDatabase {
         }
     }
 
-    /// - Returns: the page, and how many records were compared for it.
+    /// - Returns: the page, and the number of records compared.
     func page(_ request: QueryRequest, of query: ResolvedQuery, in state: InMemoryState) throws -> (page: QueryPage, recordsRead: Int) {
         let zones: [InMemoryState.ZoneRow]
         switch request.area {
@@ -77,12 +77,12 @@ struct InMemoryDatabase: RecordDatabase {
         return (found, recordsRead)
     }
 
-    /// What a query did that looked at so many records.
+    /// Describes a query that read the given number of records.
     static func summary(_ recordsRead: Int) -> String {
         "All \(recordsRead) records of the type were read and compared: what is kept in memory has no indexes."
     }
 
-    /// The area with the zone's owner filled in, so that a marker fits however the client names the zone.
+    /// The area including the zone's owner, so that a marker stays valid however the client names the zone.
     private func area(_ area: QueryRequest.Area, _ zones: [InMemoryState.ZoneRow]) -> QueryRequest.Area {
         guard case .zone = area else { return area }
         return .zone(zones.first.map { view.zoneID(of: $0) } ?? .default)
@@ -102,7 +102,7 @@ struct InMemoryDatabase: RecordDatabase {
         return try read(recordIDs, desiredKeys, bytesLimit)
     }
 
-    /// What the caller may do as the roles say.
+    /// The caller's permissions, including those of the caller's roles.
     func grants(in state: InMemoryState) -> GrantRules {
         GrantRules(address, caller) {
             try UserRecords.roleNumbers(in: view.zone(.default, in: state).rows[caller.userRecordName].flatMap { $0.isDeleted ? nil : $0.record })
@@ -128,7 +128,7 @@ struct InMemoryDatabase: RecordDatabase {
         }
     }
 
-    /// The zone, or `nil` for a default zone in which nothing was saved yet.
+    /// The zone, or `nil` for a default zone that nothing was saved in yet.
     func zoneUnlessDefault(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
         do {
             return try view.zone(zoneID, in: state)

@@ -3,9 +3,9 @@ public import JSON
 public import Records
 internal import Synchronization
 
-/// Containers in memory, gone with the process. Written for clarity, not speed: every read looks at everything.
+/// Keeps containers in memory until the process ends. Written for clarity, not speed: each read examines everything.
 ///
-/// It is the model that the other engines are tested against.
+/// It is the reference that other engines are tested against.
 public final class InMemoryRecordEngine: RecordEngine {
     private struct Key: Hashable {
         let container: ContainerID
@@ -18,9 +18,9 @@ public final class InMemoryRecordEngine: RecordEngine {
     private let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - journal: how long earlier versions of records are kept, and how many of each; their bytes are not counted here.
-    ///   - cascadeLimit: records that fall with those that a request deletes before all others do.
-    ///   - clock: what records take for the present.
+    /// - journal: limits for earlier versions of records. The size limit is ignored here.
+    /// - cascadeLimit: maximum number of cascaded deletions before the rest of a cascade is processed separately.
+    /// - clock: the time source for records.
     public init(
         journal: JournalLimits = .standard, cascadeLimit: Int = BatchModifier.cascadeLimit, clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
@@ -32,7 +32,7 @@ public final class InMemoryRecordEngine: RecordEngine {
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         try GrantRules.checkDatabase(address, of: caller)
         let store = store(address.container, address.environment)
-        // Who is nobody is not entered among the users.
+        // Anonymous callers get no user entry.
         if caller.access != .anonymous { store.enter(caller.userRecordName) }
         return InMemoryDatabase(store: store, address: address, caller: caller)
     }
@@ -47,7 +47,7 @@ public final class InMemoryRecordEngine: RecordEngine {
         }
     }
 
-    /// All there are, in the order of their names.
+    /// All stores, ordered by container and environment.
     var openStores: [(container: ContainerID, environment: Environment, store: InMemoryStore)] {
         stores.withLock { $0.map { ($0.key.container, $0.key.environment, $0.value) } }
             .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
@@ -57,7 +57,7 @@ public final class InMemoryRecordEngine: RecordEngine {
         stores.withLock { Set($0.keys.map(\.container)).sorted() }
     }
 
-    /// Takes the stores of a container away, or gives them to another name.
+    /// Renames the stores of a container; removes them if `name` is `nil`.
     func move(_ container: ContainerID, to name: ContainerID?) throws {
         try stores.withLock { stores in
             let moved = stores.filter { $0.key.container == container }
@@ -96,7 +96,7 @@ extension InMemoryRecordEngine: StoreHealthReporting {
 }
 
 extension Timestamp {
-    /// The present.
+    /// The current time.
     @Sendable public static func now() -> Timestamp {
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }

@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 internal import Synchronization
 
-/// One container and environment in memory.
+/// A container and environment in memory.
 final class InMemoryStore: Sendable {
     let environment: Environment
     let clock: @Sendable () -> Timestamp
@@ -13,7 +13,7 @@ final class InMemoryStore: Sendable {
     private let tokens: Mutex<TokenOffice>
     private let state: Mutex<InMemoryState>
 
-    /// Records that fall with those that a request deletes before the others do.
+    /// Maximum number of cascaded deletions before the rest of a cascade is processed separately.
     let cascadeLimit: Int
 
     init(environment: Environment, journal: JournalLimits, cascadeLimit: Int, clock: @escaping @Sendable () -> Timestamp) {
@@ -35,12 +35,12 @@ final class InMemoryStore: Sendable {
         try body(state.withLock { $0 })
     }
 
-    /// Gets to know a user.
+    /// Registers a user.
     func enter(_ user: Name) {
         state.withLock { _ = $0.userNumber(user) }
     }
 
-    /// Runs a change that is undone when it throws.
+    /// Runs a change and discards it if it throws.
     func write<Value: Sendable>(_ body: (inout InMemoryState) throws -> Value) throws -> Value {
         let value = try state.withLock { state in
             var changed = state
@@ -53,25 +53,25 @@ final class InMemoryStore: Sendable {
     }
 }
 
-/// Everything a container holds.
+/// The data of a container and environment.
 struct InMemoryState: Sendable {
     struct Row: Sendable {
         var record: StoredRecord
         var position: Int64
-        /// The position at which the present record of this name was created.
+        /// Position at which the present record was created.
         var born: Int64
         var isDeleted = false
-        /// Whether a record of the name was deleted before.
+        /// True if a record of this name was deleted before.
         var isRenewed = false
         var references: [(field: Name, reference: Reference)] = []
         var assets: Set<AssetField> = []
         /// The request that made the latest change.
         var requestID: String?
-        /// The earlier states that are kept, oldest first.
+        /// Earlier states, oldest first.
         var earlier: [RecordJournalEntry] = []
     }
 
-    /// A field that refers to a file, however often.
+    /// A field that refers to a file. Several references from one field count once.
     struct AssetField: Hashable {
         let field: Name
         let checksum: FileChecksum
@@ -95,7 +95,7 @@ struct InMemoryState: Sendable {
         let name: Name
         var position: Int64
         var moment: Timestamp
-        /// How it ended, `nil` while it lives.
+        /// How the zone was deleted; `nil` while it exists.
         var end: ZoneChange.Kind?
         var rows: [Name: Row] = [:]
     }
@@ -111,16 +111,16 @@ struct InMemoryState: Sendable {
     var schema = Schema.initial
     /// Oldest first.
     var history: [SchemaHistoryEntry] = []
-    /// The last position given out.
+    /// The last assigned position.
     var position: Int64 = 0
     var users: [Name: Int64] = [:]
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
     var assets: [FileChecksum: AssetFile] = [:]
-    /// Numbers of uploads, and until when to remember them.
+    /// Numbers of used uploads, and the time until which they are remembered.
     var spentReceipts: [[UInt8]: Timestamp] = [:]
     let journalLimits: JournalLimits
-    /// Deleted records whose referrers are to fall before the change is over.
+    /// Deleted records whose referrers must be deleted before the write ends.
     var falling: [FallenTarget] = []
 
     mutating func nextPosition() -> Int64 {
@@ -147,13 +147,13 @@ struct InMemoryState: Sendable {
         touch(zone, position, now: signature.timestamp)
     }
 
-    /// Notes when a zone was last changed.
+    /// Updates the position and time of a zone's latest change.
     mutating func touch(_ zone: Int64, _ position: Int64, now: Timestamp) {
         zones[zone]?.position = position
         zones[zone]?.moment = now
     }
 
-    /// Notes when files were last used.
+    /// Updates the time of the last use of files.
     mutating func endUses(_ uses: Set<AssetField>, now: Timestamp) {
         for use in uses {
             guard let file = assets[use.checksum] else { continue }

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// A batch at work on a copy of the state.
+/// A batch of operations on a copy of the state.
 final class InMemoryTransaction: RecordTransaction {
     var state: InMemoryState
     private let view: InMemoryView
@@ -85,7 +85,7 @@ final class InMemoryTransaction: RecordTransaction {
         state.falling += targets
     }
 
-    /// Lets fall what was left for later.
+    /// Finishes pending cascades.
     func finish() throws {
         if state.falling.isEmpty { return }
         var cascade = Cascade(CascadeMemory(state.falling))

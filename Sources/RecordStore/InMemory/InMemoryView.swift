@@ -1,12 +1,12 @@
 internal import JSON
 internal import Records
 
-/// What one caller sees of a container through one of its databases.
+/// One caller's view of a container through one of its databases.
 struct InMemoryView: Sendable {
     let address: DatabaseAddress
     let caller: Caller
 
-    /// The living zones, the default zone first, then by name and owner.
+    /// Existing zones: the default zone first, then by name and owner.
     func zones(in state: InMemoryState) -> [InMemoryState.ZoneRow] {
         state.zones.values.filter { $0.end == nil && isVisible($0, in: state) }.sorted { left, right in
             if (left.name == ZoneID.defaultZoneName) != (right.name == ZoneID.defaultZoneName) { return left.name == ZoneID.defaultZoneName }
@@ -20,14 +20,14 @@ struct InMemoryView: Sendable {
         return zone
     }
 
-    /// The zone, `nil` when it is not there.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND for a zone that this database can't have.
+    /// The zone, or `nil` if it does not exist.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND if the zone can't belong to this database.
     func existingZone(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
         let owner = try owner(of: zoneID)
         return zones(in: state).first { $0.name == zoneID.zoneName && $0.owner == owner }
     }
 
-    /// The default zone is there from the start, even before anything was saved in it.
+    /// A default zone exists from the start, even if nothing was saved in it.
     func makeDefaultZone(in state: inout InMemoryState, now: Timestamp) throws {
         guard try existingZone(.default, in: state) == nil else { return }
         makeZone(ZoneID.defaultZoneName, in: &state, now: now)
@@ -35,13 +35,13 @@ struct InMemoryView: Sendable {
 
     func makeZone(_ name: Name, in state: inout InMemoryState, now: Timestamp) {
         let number = Int64(state.zones.count + 1)
-        // The default zone has no feed that could tell of its birth.
+        // The default zone has no feed that could report its creation.
         let position = name == ZoneID.defaultZoneName ? 0 : state.nextPosition()
         state.zones[number] = InMemoryState.ZoneRow(
             number: number, owner: address.scope == .public ? nil : caller.userRecordName, name: name, position: position, moment: now)
     }
 
-    /// Whether an identity means a zone of this database's owner.
+    /// True if the zone ID refers to a zone of this database's owner.
     func isOwn(_ zoneID: ZoneID) -> Bool {
         switch address.scope {
         case .public: true
@@ -51,7 +51,7 @@ struct InMemoryView: Sendable {
         }
     }
 
-    /// Whose zone an identity means; `nil` in the public database.
+    /// Owner of the zone; `nil` in the public database.
     private func owner(of zoneID: ZoneID) throws -> Name? {
         switch address.scope {
         case .public: return nil
@@ -67,7 +67,7 @@ struct InMemoryView: Sendable {
         }
     }
 
-    /// Whether a zone, whoever's it is, can be read through this database.
+    /// True if the zone can be read through this database. The zone may belong to any user.
     func isVisible(_ zone: InMemoryState.ZoneRow, in state: InMemoryState) -> Bool {
         switch address.scope {
         case .public: zone.owner == nil
@@ -107,7 +107,7 @@ struct InMemoryView: Sendable {
         return Zone(zoneID: zoneID(of: zone), syncToken: hasFeed ? office.current(feed(of: zone, in: state)) : nil, atomic: hasFeed)
     }
 
-    /// Everything that happened to zones, in the order of the latest change. A zone made anew hides its former self.
+    /// All zone changes, ordered by the latest change. A recreated zone hides the deleted zone of the same name.
     func zoneChanges(in state: InMemoryState, office: TokenOffice) -> [(change: ZoneChange, position: Int64)] {
         let seen: [(zone: InMemoryState.ZoneRow, kind: ZoneChange.Kind, position: Int64, moment: Timestamp)] = state.zones.values.compactMap { zone in
             guard hasFeed(zone) else { return nil }

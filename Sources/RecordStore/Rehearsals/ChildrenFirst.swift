@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-/// Puts records before those they depend on, and otherwise leaves the order of commits.
+/// Orders records before those they depend on, and otherwise keeps commit order.
 ///
-/// Two strengths: a record's parent, and what it refers to with DELETE_SELF or VALIDATE, always comes after it. Plain references do where they
-/// don't contradict that (a room that refers to its last message, which is the room's child). Circles are broken at the earliest change.
+/// A record's parent and the targets of its DELETE_SELF and VALIDATE references always follow it. Targets of plain
+/// references follow it if that does not contradict the first rule. Cycles are broken at the earliest change.
 struct ChildrenFirst {
     private struct Links {
         var strong: Set<Int> = []
@@ -13,12 +13,12 @@ struct ChildrenFirst {
 
     private let changes: [RecordChange]
     private let links: [Links]
-    /// How many changes that depend on a change have yet to come.
+    /// Number of changes that depend on a change and are not placed yet.
     private var strongPending: [Int]
     private var weakPending: [Int]
     private var isDone: [Bool]
 
-    /// - Throws: `RecordError` INTERNAL_ERROR when stored fields are damaged.
+    /// - Throws: `RecordError` INTERNAL_ERROR if stored fields are damaged.
     static func ordered(_ changes: [RecordChange]) throws -> [RecordChange] {
         var order = try ChildrenFirst(changes)
         return order.run()
@@ -58,7 +58,7 @@ struct ChildrenFirst {
     private mutating func run() -> [RecordChange] {
         var ordered: [RecordChange] = []
         ordered.reserveCapacity(changes.count)
-        // Nothing depends on the free ones any more; on the others only plain references do.
+        // Nothing depends on free changes any more; only plain references depend on almost free ones.
         var free = changes.indices.filter { strongPending[$0] == 0 && weakPending[$0] == 0 }[...]
         var almostFree = changes.indices.filter { strongPending[$0] == 0 && weakPending[$0] > 0 }[...]
         var rest = changes.indices

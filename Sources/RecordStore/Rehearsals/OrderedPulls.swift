@@ -2,30 +2,31 @@ internal import JSON
 internal import Records
 internal import Synchronization
 
-/// Pulls that were read as a whole to be given in another order, until clients have taken their pages.
+/// Pulls that were read completely in order to be reordered, held until clients have fetched their pages.
 ///
-/// A pull that is not held any more (there are others, or the server was started anew) begins again where it began: what was given comes a
-/// second time, and nothing is missed. A first pull can't: begun anew, it would leave out deletions of what was given. It is expired.
+/// If a pull is no longer held (because of newer ones or a restart), it starts again at its beginning: the client
+/// gets some changes twice but misses none. A first pull can't be restarted this way, because deletions of records
+/// already delivered would be left out. Its token expires.
 final class OrderedPulls: Sendable {
-    /// Pulls held at a time, and bytes of all of them; those that were longest not asked for make room.
+    /// Maximum number of pulls held and their total size in bytes. The least recently used ones are dropped.
     private static let limit = 256
     private static let totalByteLimit = 64 << 20
 
-    /// What a change takes beside its fields, about.
+    /// Estimated bytes of a change besides its fields.
     private static let overhead = 512
 
-    /// Changes and bytes of fields of one pull. A larger one is ordered in parts of this size.
+    /// Maximum number of changes and bytes of fields in one pull. Larger pulls are reordered in parts of this size.
     static let changeLimit = 20_000
     static let byteLimit = 32 << 20
 
-    /// The changes of a pull, in the order in which they are given.
+    /// The changes of a pull in the order of delivery.
     struct Pull: Sendable {
         let address: DatabaseAddress
         let userRecordName: Name
         let zoneID: ZoneID
         let since: ChangeToken?
         let changes: [RecordChange]
-        /// The engine's token after all of them.
+        /// The engine's token after all changes.
         let syncToken: ChangeToken
         let moreComing: Bool
     }
@@ -37,7 +38,7 @@ final class OrderedPulls: Sendable {
     }
 
     private struct State {
-        /// The one asked for last stands last.
+        /// The most recently used one is last.
         var held: [Held] = []
         var bytes = 0
     }

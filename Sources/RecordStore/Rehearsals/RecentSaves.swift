@@ -1,26 +1,27 @@
 internal import Records
 internal import Synchronization
 
-/// What records were before they were saved or deleted a moment ago, for an index that does not know of it yet.
+/// Previous versions of recently saved or deleted records, to simulate an index that lags behind.
 final class RecentSaves: Sendable {
-    /// Records remembered. Beyond, the oldest are forgotten, and left out of queries rather than shown as they were.
+    /// Maximum number of records. The oldest are dropped and then missing from queries instead of shown in their old
+    /// version.
     private static let limit = 10_000
-    /// Bytes of all of them, about.
+    /// Approximate maximum total size in bytes.
     private static let byteLimit = 32 << 20
-    /// What a record takes beside its fields, about.
+    /// Estimated bytes of a record besides its fields.
     private static let overhead = 512
 
     struct Place: Sendable, Hashable {
         let container: ContainerID
         let environment: Environment
-        /// With its owner.
+        /// Includes the owner.
         let zoneID: ZoneID
     }
 
     private struct Entry {
         let place: Place
         let record: StoredRecord
-        /// When it ceased to be so.
+        /// Time when this version was replaced.
         let until: Timestamp
 
         var bytes: Int { record.fields.bytes.count + RecentSaves.overhead }
@@ -31,7 +32,7 @@ final class RecentSaves: Sendable {
         var entries: [Entry] = []
         var bytes = 0
 
-        /// Forgets what nobody asks about any more.
+        /// Drops versions replaced before the horizon, which no query needs any more.
         mutating func prune(to horizon: Timestamp) {
             guard entries.contains(where: { $0.until <= horizon }) else { return }
             entries.removeAll { $0.until <= horizon }
@@ -51,7 +52,7 @@ final class RecentSaves: Sendable {
 
     private let state = Mutex(State())
 
-    /// Remembers records as they were.
+    /// Adds previous versions of records.
     func add(_ records: [StoredRecord], container: ContainerID, environment: Environment, until: Timestamp, horizon: Timestamp) {
         let added = records.map { record in
             Entry(place: Place(container: container, environment: environment, zoneID: record.recordID.zoneID), record: record, until: until)
@@ -64,12 +65,12 @@ final class RecentSaves: Sendable {
         }
     }
 
-    /// Forgets everything.
+    /// Drops all versions.
     func clear() {
         state.withLock { $0 = State() }
     }
 
-    /// Whether nothing is remembered from after a moment.
+    /// True if no version was replaced after the horizon.
     func isEmpty(since horizon: Timestamp) -> Bool {
         state.withLock { state in
             state.prune(to: horizon)
@@ -77,11 +78,11 @@ final class RecentSaves: Sendable {
         }
     }
 
-    /// Records as they were at a moment, of those that were saved or deleted since.
+    /// Versions at the horizon of records that were saved or deleted since.
     func records(at horizon: Timestamp, in places: Set<Place>) -> [RecordID: StoredRecord] {
         state.withLock { state in
             state.prune(to: horizon)
-            // The earliest save since then tells what was there before it.
+            // The earliest entry after the horizon contains the version at the horizon.
             return Dictionary(
                 state.entries.filter { places.contains($0.place) }.map { ($0.record.recordID, $0.record) },
                 uniquingKeysWith: { first, _ in first })

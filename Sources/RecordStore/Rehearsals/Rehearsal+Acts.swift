@@ -1,14 +1,15 @@
 public import Records
 
 extension Rehearsal {
-    /// Whether the act is about one zone.
+    /// True if the fault affects one zone.
     public var needsZone: Bool { self == .purgeZone || self == .resetZone }
 
-    /// Does what happens once.
+    /// Triggers a one-time fault.
     /// - Parameters:
-    ///   - database: of the owner, where the act is about a zone.
-    ///   - zoneID: for the acts that are about one.
-    /// - Throws: `RecordError` BAD_REQUEST when this is no act, the zone is missing, or the engine can't; and what the engine throws.
+    /// - database: a database of the zone's owner, if the fault affects a zone.
+    /// - zoneID: the affected zone, if any.
+    /// - Throws: `RecordError` BAD_REQUEST if the fault is not a one-time fault, the zone is missing or the engine
+    ///   does not support it; and errors of the engine.
     public func perform(in database: any RecordDatabase, zoneID: ZoneID?) async throws {
         switch self {
         case .expireTokens:

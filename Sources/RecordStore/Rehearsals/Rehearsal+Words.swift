@@ -1,5 +1,5 @@
 extension Rehearsal {
-    /// The name for people.
+    /// Title for display.
     public var title: String {
         switch self {
         case .expireTokens: "Expire all tokens"
@@ -19,7 +19,7 @@ extension Rehearsal {
         }
     }
 
-    /// What happens, in one sentence.
+    /// The effect in one sentence.
     public var effect: String {
         switch self {
         case .expireTokens: "Every change token given out so far is answered 'client knowledge differs from server knowledge'."
@@ -39,7 +39,7 @@ extension Rehearsal {
         }
     }
 
-    /// What a right client does then, in one sentence.
+    /// The expected reaction of a client in one sentence.
     public var advice: String {
         switch self {
         case .expireTokens: "A right client drops its tokens, pulls without one, and then removes what did not come back."

@@ -1,40 +1,40 @@
-/// Something that happens to clients of the real service, made to happen here so that they can be tried against it (docs/rehearsals.md).
+/// A fault that occurs with the real service and can be injected here to test clients (docs/rehearsals.md).
 public enum Rehearsal: String, Sendable, Hashable, CaseIterable {
-    /// Every token of the container's environment expires.
+    /// Expires all tokens of the container and environment.
     case expireTokens = "expire-tokens"
-    /// A zone is removed as when a user removes an app's data in the system settings.
+    /// Purges a zone, as when a user deletes an app's data in the system settings.
     case purgeZone = "purge-zone"
-    /// A zone is removed and made anew, as around a reset of a user's encrypted data.
+    /// Deletes and recreates a zone, as when a user's encrypted data is reset.
     case resetZone = "reset-zone"
 
-    /// Every page of a query or a feed holds one item.
+    /// Each page of a query or feed has one item.
     case pagesOfOne = "pages-of-one"
-    /// Before each page of a query or a feed comes one without anything, which says that more is coming.
+    /// Each page of a query or feed is preceded by an empty page with more to come.
     case emptyPages = "empty-pages"
-    /// A zone's changes bring records before those they depend on.
+    /// A zone's changes deliver records before those they depend on.
     case childrenFirst = "children-first"
-    /// Queries do not find what was saved in the last seconds.
+    /// Queries don't find recent saves.
     case laggingIndex = "lagging-index"
-    /// The database's changes list a deleted zone as if it had changed.
+    /// The database's changes list a deleted zone as changed.
     case deletedZoneChanged = "deleted-zone-changed"
 
-    /// Requests are answered THROTTLED.
+    /// Requests fail with THROTTLED.
     case throttled
-    /// Reads and saves in a zone are answered ZONE_BUSY.
+    /// Reads and saves in a zone fail with ZONE_BUSY.
     case zoneBusy = "zone-busy"
-    /// The records of a save are answered CONFLICT.
+    /// Saves of records fail with CONFLICT.
     case conflict
-    /// Requests are answered TRY_AGAIN_LATER.
+    /// Requests fail with TRY_AGAIN_LATER.
     case tryAgainLater = "try-again-later"
-    /// The connection ends without an answer, and nothing was done.
+    /// The connection is closed without a response, and the request is not executed.
     case droppedBefore = "dropped-before"
-    /// The connection ends without an answer, but what was asked is done.
+    /// The connection is closed without a response, but the request is executed.
     case droppedAfter = "dropped-after"
 
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Happens once, when it is started.
+        /// Happens once when triggered.
         case act
-        /// Shapes what is read for as long as it is on.
+        /// Affects reads while it is on.
         case reading
         /// Fails a number of requests.
         case failure
@@ -48,9 +48,9 @@ public enum Rehearsal: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// How long ago a save must be for a lagging index to know of it.
+    /// Minimum age of saves that a lagging index knows.
     public static let indexLag: Duration = .seconds(3)
 
-    /// Seconds that THROTTLED and ZONE_BUSY ask a client to wait.
+    /// Value of retryAfter in seconds for THROTTLED and ZONE_BUSY.
     public static let retryAfter = 2
 }

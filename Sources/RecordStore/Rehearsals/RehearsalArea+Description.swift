@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 
 extension RehearsalArea: CustomStringConvertible {
-    /// Where it is, for people: `everywhere`, `iCloud.com.example.App, development, private database, zone Notes`.
+    /// Text for display: `everywhere`, or `iCloud.com.example.App, development, private database, zone Notes`.
     public var description: String {
         let parts = [
             container?.description, environment?.rawValue, scope.map { "\($0.rawValue) database" }, zoneID.map { "zone \($0.zoneName)" },

@@ -1,14 +1,14 @@
 internal import JSON
 public import Records
 
-/// Where something is rehearsed. What is `nil` is not looked at, so that the area without anything is everywhere.
+/// The area affected by a fault. `nil` members match everything.
 public struct RehearsalArea: Sendable, Hashable {
     public static let everywhere = RehearsalArea()
 
     public var container: ContainerID?
     public var environment: Environment?
     public var scope: DatabaseScope?
-    /// The zone; without an owner, the zones of that name of all owners.
+    /// The zone; without an owner, zones of this name of all owners.
     public var zoneID: ZoneID?
 
     public init(container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil, zoneID: ZoneID? = nil) {
@@ -18,19 +18,19 @@ public struct RehearsalArea: Sendable, Hashable {
         self.zoneID = zoneID
     }
 
-    /// Which zones a request is about.
+    /// The zones that a request accesses.
     public enum Reach: Sendable, Hashable {
-        /// None: a list of zones, say.
+        /// No zone, for example a list of zones.
         case database
         case zones([ZoneID])
-        /// A query over the whole database.
+        /// A query in all zones of the database.
         case allZones
 
         static func zone(_ zoneID: ZoneID) -> Reach { .zones([zoneID]) }
     }
 
-    /// Whether the area covers a container and an environment, and within them a database.
-    /// - Parameter scope: `nil` for what is about no database, such as the registration of a device.
+    /// True if the area covers a container, environment and scope.
+    /// - Parameter scope: `nil` for requests without a database, such as device registration.
     public func covers(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope?) -> Bool {
         self.container.map { $0 == container } ?? true && self.environment.map { $0 == environment } ?? true
             && self.scope.map { $0 == scope } ?? true
@@ -47,7 +47,7 @@ public struct RehearsalArea: Sendable, Hashable {
         case .allZones: true
         case .zones(let zoneIDs):
             zoneIDs.contains { asked in
-                // An identity without an owner, and one that names the caller by a stand-in, can be any owner's.
+                // A zone ID without an owner, or with a placeholder for the caller, matches any owner.
                 let owner = asked.ownerRecordName.flatMap { ZoneID.currentOwnerNames.contains($0) ? nil : $0 }
                 return asked.zoneName == zoneID.zoneName && (zoneID.ownerRecordName == nil || owner == nil || owner == zoneID.ownerRecordName)
             }

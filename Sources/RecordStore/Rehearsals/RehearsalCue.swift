@@ -1,16 +1,16 @@
 internal import Records
 
-/// What to rehearse, and how often: `pages-of-one`, `throttled=3`.
+/// A fault to inject and the number of times: `pages-of-one`, `throttled=3`.
 public struct RehearsalCue: Sendable, Hashable, CustomStringConvertible {
-    /// Requests that one rehearsal may fail.
+    /// Maximum number of requests that one fault can fail.
     public static let countLimit = 1_000_000
 
     public let rehearsal: Rehearsal
-    /// How many requests fail; `nil` where failing is not what is rehearsed.
+    /// Number of requests to fail; `nil` for faults of another kind.
     public let count: Int?
 
-    /// - Parameter count: `nil` for one request, where requests fail.
-    /// - Throws: `RecordError` BAD_REQUEST when the count is out of range, or there is nothing to count.
+    /// - Parameter count: number of requests to fail; `nil` means one, for faults that fail requests.
+    /// - Throws: `RecordError` BAD_REQUEST if the count is out of range or the fault takes none.
     public init(_ rehearsal: Rehearsal, count: Int? = nil) throws {
         guard rehearsal.kind == .failure else {
             if count != nil {
@@ -25,8 +25,8 @@ public struct RehearsalCue: Sendable, Hashable, CustomStringConvertible {
         self.init(of: rehearsal, times: count ?? 1)
     }
 
-    /// Reads `pages-of-one` or `throttled=3`.
-    /// - Throws: `RecordError` BAD_REQUEST for a name that is none, and for a count that can't be.
+    /// Parses `pages-of-one` or `throttled=3`.
+    /// - Throws: `RecordError` BAD_REQUEST for an unknown name or an invalid count.
     public init(_ text: some StringProtocol) throws {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts.first.map { String($0) } ?? ""

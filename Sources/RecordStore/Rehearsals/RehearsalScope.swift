@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// What one request rehearses beyond what is on, and what of all that shaped its answer.
+/// Faults requested by one request in addition to those that are on, and the faults that affected its response.
 public final class RehearsalScope: Sendable {
-    /// The scope of the request that is worked on.
+    /// The scope of the current request.
     @TaskLocal public static var current: RehearsalScope?
 
-    /// What the request itself asked for.
+    /// Faults requested by the request itself.
     public let asked: Set<Rehearsal>
-    /// Whether the request is to see everything as it is, whatever is on.
+    /// True if no fault affects the request.
     public let isExempt: Bool
     private let noted = Mutex<Set<Rehearsal>>([])
 
@@ -16,13 +16,13 @@ public final class RehearsalScope: Sendable {
         self.isExempt = isExempt
     }
 
-    /// What shaped the answer so far, in the order of ``Rehearsal``.
+    /// The faults that affected the response so far, in the order of ``Rehearsal``.
     public var shaped: [Rehearsal] {
         let noted = noted.withLock { $0 }
         return Rehearsal.allCases.filter { noted.contains($0) }
     }
 
-    /// Remembers that a rehearsal shaped the answer.
+    /// Records that a fault affected the response.
     public func note(_ rehearsal: Rehearsal) {
         _ = noted.withLock { $0.insert(rehearsal) }
     }

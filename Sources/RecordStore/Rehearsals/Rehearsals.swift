@@ -1,11 +1,11 @@
 public import Records
 internal import Synchronization
 
-/// What is rehearsed on a server now.
+/// The fault injections that are on in a server.
 ///
-/// Kept in memory only: a server that starts rehearses nothing.
+/// Kept in memory only: after a restart none is on.
 public final class Rehearsals: Sendable {
-    /// Rehearsals that can be on at a time, each in its own area.
+    /// Maximum number of fault injections that can be on at the same time.
     public static let limit = 200
 
     private let state = Mutex<[RunningRehearsal]>([])
@@ -13,16 +13,16 @@ public final class Rehearsals: Sendable {
     let saves = RecentSaves()
     let clock: @Sendable () -> Timestamp
 
-    /// - Parameter clock: the clock that records are saved by.
+    /// - Parameter clock: the time source used for saving records.
     public init(clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
         self.clock = clock
     }
 
-    /// All that is on, the oldest first.
+    /// All fault injections that are on, oldest first.
     public var running: [RunningRehearsal] { state.withLock { $0 } }
 
-    /// Switches a rehearsal on. One that is on in the same area counts anew.
-    /// - Throws: `RecordError` BAD_REQUEST for an act, which is done and not switched on, and when ``limit`` is reached.
+    /// Turns a fault on. If it is already on in the same area, its count starts again.
+    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, and if ``limit`` is reached.
     public func start(_ cue: RehearsalCue, in area: RehearsalArea = .everywhere) throws {
         guard cue.rehearsal.kind != .act else {
             throw RecordError(.badRequest, "'\(cue.rehearsal.rawValue)' happens once and can't be switched on")
@@ -40,11 +40,11 @@ public final class Rehearsals: Sendable {
         }
     }
 
-    /// Switches rehearsals off.
+    /// Turns faults off.
     /// - Parameters:
-    ///   - rehearsal: `nil` for all.
-    ///   - area: exactly this area; `nil` for every one.
-    /// - Returns: how many were on.
+    /// - rehearsal: `nil` for all.
+    /// - area: exactly this area; `nil` for all areas.
+    /// - Returns: the number of faults that were on.
     @discardableResult
     public func stop(_ rehearsal: Rehearsal? = nil, in area: RehearsalArea? = nil) -> Int {
         let count = state.withLock { state in
@@ -56,13 +56,13 @@ public final class Rehearsals: Sendable {
         return count
     }
 
-    /// Whether a rehearsal is on somewhere that an area covers.
+    /// True if a fault is on in an area that satisfies `covers`.
     public func isOn(_ rehearsal: Rehearsal, where covers: (RehearsalArea) -> Bool) -> Bool {
         state.withLock { state in state.contains { $0.rehearsal == rehearsal && covers($0.area) } }
     }
 
-    /// Counts one request that fails; with the last one the rehearsal is over.
-    /// - Returns: whether the request is to fail.
+    /// Counts a request to fail. After the last one the fault is turned off.
+    /// - Returns: `true` if the request must fail.
     public func take(_ rehearsal: Rehearsal, where covers: (RehearsalArea) -> Bool) -> Bool {
         state.withLock { state in
             guard let index = state.firstIndex(where: { $0.rehearsal == rehearsal && covers($0.area) }) else { return false }

@@ -1,29 +1,29 @@
 internal import Records
 
-/// A token that leads from one page of a rehearsed pull to the next. It wraps a token of the engine, and is read whether or not the
-/// rehearsal is still on, so that a pull that has begun comes to its end.
+/// A token that connects the pages of a pull with injected faults. It wraps a token of the engine. It is valid even
+/// after the fault was turned off, so that a pull can finish.
 ///
-/// The last token of a pull is always the engine's own: what a client keeps outlives the rehearsal. Anybody can write such a token, so it
-/// is trusted with nothing: the engine judges what it wraps.
+/// The last token of a pull is always the engine's own, so that tokens kept by clients outlive the fault. Wrapping
+/// tokens can be forged and are not trusted: the engine validates the wrapped token.
 enum RehearsedToken {
-    /// An empty page was given; now the page since the token follows.
+    /// An empty page was returned; the page since this token follows.
     case afterEmptyPage(since: ChangeToken?)
-    /// So many changes of an ordered pull were given. The token that the pull began with makes it possible to begin again.
+    /// `index` changes of a reordered pull were returned. The start token allows the pull to be restarted.
     case inOrderedPull(UInt64, index: Int, since: ChangeToken?)
 
-    /// No token of an engine begins so: their first byte holds a format version.
+    /// Engine tokens never start with these bytes, because their first byte contains a format version.
     private static let mark = Array("Rhrs".utf8)
 
-    /// Bytes of the longest one; tokens of engines have less than a hundred.
+    /// Maximum length in bytes. Engine tokens have fewer than 100.
     private static let byteLimit = 512
 
-    /// - Returns: `nil` for a token of an engine, and for what was made up: the engine will refuse it.
+    /// - Returns: `nil` for an engine token or a malformed one, which the engine will reject.
     init?(_ token: ChangeToken) {
         guard token.bytes.count <= Self.byteLimit, token.bytes.starts(with: Self.mark) else { return nil }
         var rest = token.bytes.dropFirst(Self.mark.count)
         switch rest.popFirst() {
         case 1:
-            // An empty page may come within an ordered pull; nothing else of a rehearsal stands in another.
+            // An empty page can occur within a reordered pull. No other nesting is possible.
             if rest.starts(with: Self.mark) {
                 let inner = rest.dropFirst(Self.mark.count)
                 guard inner.first == 2, Self(orderedPull: inner.dropFirst()) != nil else { return nil }
@@ -57,7 +57,7 @@ enum RehearsedToken {
         return ChangeToken(bytes: bytes)
     }
 
-    /// The engine's token for the same place, or one before it; `nil` for the beginning.
+    /// The engine's token for the same place or an earlier one; `nil` for the start.
     static func engineToken(of token: ChangeToken) -> ChangeToken? {
         switch RehearsedToken(token) {
         case nil: token

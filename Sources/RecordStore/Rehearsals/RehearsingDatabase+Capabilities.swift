@@ -1,7 +1,8 @@
 internal import JSON
 internal import Records
 
-// A cast tells what a database can; this one can what the one behind it can, and says so where that can't.
+// Clients check capabilities by casting. This type declares all of them and throws if the underlying engine lacks
+// one.
 
 extension RehearsingDatabase {
     private func unable(_ what: String) -> RecordError {
@@ -73,7 +74,7 @@ extension RehearsingDatabase: TokenExplaining {
         return try await base.currentToken()
     }
 
-    /// Of a token in the middle of a rehearsed pull: what the engine's token says that the pull goes on from.
+    /// For a token within a pull with injected faults, explains the engine token that the pull continues from.
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         guard let base = base as? any TokenExplaining else { throw unable("explain its tokens") }
         guard let token = RehearsedToken.engineToken(of: token) else {
@@ -173,7 +174,7 @@ extension RehearsingDatabase: AssetUploading {
 
 extension RehearsingDatabase: CommitSignalling {
     func commits() -> AsyncStream<Void> {
-        // A stream that has ended: who waits for commits learns at once that none will be told.
+        // An ended stream, so that listeners learn at once that no commits will be reported.
         (base as? any CommitSignalling)?.commits() ?? AsyncStream { $0.finish() }
     }
 }

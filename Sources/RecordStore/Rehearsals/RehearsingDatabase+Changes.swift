@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 
 extension RehearsingDatabase {
-    /// Changes read at a time for a pull that is given in another order.
+    /// Number of changes per read while a reordered pull is collected.
     private static var readingLimit: Int { 500 }
 
     // MARK: Database
@@ -36,9 +36,9 @@ extension RehearsingDatabase {
             return try await orderedPage(request)
         }
         guard shapes(.emptyPages, reach) else { return try await orderedPage(request) }
-        // The first answer of a stream speaks for those that follow.
+        // In a stream only the first page reports the faults, so this one is noted with it.
         _ = shapes(.childrenFirst, reach)
-        // What would refuse the page that follows refuses the empty one.
+        // An error that the next page would cause must occur with the empty page too.
         let page = try await base.zoneChanges(
             ZoneChangesRequest(
                 request.zoneID, since: request.since.flatMap { RehearsedToken.engineToken(of: $0) }, limit: PageLimit(records: 1), desiredKeys: [],
@@ -47,33 +47,34 @@ extension RehearsingDatabase {
             zoneID: page.zoneID, changes: [], syncToken: RehearsedToken.afterEmptyPage(since: request.since).token, moreComing: true)
     }
 
-    /// A page with children before parents, where that is rehearsed, or was when the pull began.
+    /// A page with children before parents, if the fault is on, or was on when the pull began.
     private func orderedPage(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         var request = request
         if case .inOrderedPull(let number, let index, let since)? = request.since.flatMap({ RehearsedToken($0) }) {
             if let pull = rehearsals.pulls.pull(number), pull.belongs(to: self, request.zoneID), pull.since == since {
-                // The zone may be gone by now, or its tokens expired: then so has the pull.
+                // Fails if the zone was deleted or the token expired in the meantime.
                 _ = try await base.zoneChanges(
                     ZoneChangesRequest(request.zoneID, since: pull.syncToken, limit: PageLimit(records: 1), desiredKeys: []))
                 _ = shapes(.childrenFirst, .zone(request.zoneID))
                 return try page(of: pull, number, from: index, request)
             }
-            // A first pull leaves out what was deleted before it began, and would now leave out what it has given and is gone since.
+            // A restarted first pull would omit deletions of records that were already delivered, so the token
+            // expires.
             guard let since else { throw TokenOffice.expired }
             request.since = since
         }
         guard shapes(.childrenFirst, .zone(request.zoneID)) else { return try await base.zoneChanges(request) }
         let pull = try await wholePull(request)
-        // What fits in a page needs not be kept.
+        // A pull that fits into one page need not be kept.
         var fill = PageFill(request.limit)
         let isOnePage = pull.changes.allSatisfy { fill.admits($0.record) }
         return try page(of: pull, isOnePage ? 0 : rehearsals.pulls.keep(pull), from: 0, request)
     }
 
-    /// Reads a pull to its end, or as much of it as may be held, and orders it.
+    /// Reads a pull to its end or to the size limit, and reorders it.
     private func wholePull(_ request: ZoneChangesRequest) async throws -> OrderedPulls.Pull {
         var reading = request
-        // References are needed to know what depends on what.
+        // References determine the order, so all fields are needed.
         reading.desiredKeys = nil
         reading.limit = PageLimit(records: Self.readingLimit)
         var changes: [RecordChange] = []
@@ -90,7 +91,7 @@ extension RehearsingDatabase {
             changes: try ChildrenFirst.ordered(Self.latest(of: changes)), syncToken: page.syncToken, moreComing: page.moreComing)
     }
 
-    /// A record that was saved while the pull was read is in it twice: its later change says everything.
+    /// Removes duplicates: a record saved during the pull occurs twice, and its later change is complete.
     private static func latest(of changes: [RecordChange]) -> [RecordChange] {
         let last = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         return changes.enumerated().filter { last[$0.element.record.recordID.recordName] == $0.offset }.map(\.element)

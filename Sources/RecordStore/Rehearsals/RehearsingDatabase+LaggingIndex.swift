@@ -2,10 +2,10 @@ internal import JSON
 internal import Records
 
 extension RehearsingDatabase {
-    /// Pages read in search of records that the index knows, for one that is asked for.
+    /// Maximum number of pages read to find records that the lagging index contains.
     private static var readingLimit: Int { 20 }
 
-    /// What the index knows of has happened by now.
+    /// The index contains changes up to this time.
     private var horizon: Timestamp {
         let (seconds, attoseconds) = Rehearsal.indexLag.components
         return Timestamp(milliseconds: rehearsals.clock().milliseconds - seconds * 1000 - attoseconds / 1_000_000_000_000_000)
@@ -13,16 +13,16 @@ extension RehearsingDatabase {
 
     // MARK: Saving
 
-    /// Saves, and remembers what was there before.
+    /// Saves, and keeps the previous versions of the records.
     func modifyRemembering(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let recordIDs = request.operations.map { operation in
             operation.recordName.map { RecordID(recordName: $0, zoneID: operation.zoneID ?? request.zoneID) }
         }
-        // Whoever may save a record may not always read it, and others may.
+        // Callers who may save a record may not be able to read it, whereas others may.
         let found = try await unrestricted().fetch(recordIDs.compactMap(\.self), desiredKeys: nil)
         var before = found.makeIterator()
         let images = recordIDs.map { recordID -> StoredRecord? in
-            // What was not there, or in no zone, has no image; the save says what is wrong with it.
+            // Records that did not exist have no previous version. Invalid zones are reported by the save.
             guard recordID != nil, case .success(let record)? = before.next() else { return nil }
             return record
         }
@@ -30,7 +30,7 @@ extension RehearsingDatabase {
         let changed = zip(images, outcomes).compactMap { image, outcome in
             if case .success = outcome { image } else { nil }
         }
-        // Stopped meanwhile, and nobody will ask.
+        // If the fault was turned off meanwhile, previous versions are no longer needed.
         let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
         guard rehearses(.laggingIndex, .zones(zoneIDs)) else { return outcomes }
         rehearsals.saves.add(
@@ -40,26 +40,26 @@ extension RehearsingDatabase {
 
     // MARK: Querying
 
-    /// A page of what the index knew some seconds ago: without what was saved since, and with what was there instead as far as it was
-    /// remembered.
+    /// A page as the index knew it some seconds ago: without records saved since, and with their previous versions as
+    /// far as they are kept.
     func laggingPage(_ request: QueryRequest) async throws -> QueryPage {
         let horizon = horizon
         guard !rehearsals.saves.isEmpty(since: horizon), let past = try await past(of: request, at: horizon) else {
             return try await page(request, knownAt: horizon, without: [])
         }
         var complete = request
-        // Fields that decide about the order are needed, whatever is asked for.
+        // Sorting needs its fields even if they are not requested.
         complete.desiredKeys = nil
         let page = try await page(complete, knownAt: horizon, without: Set(past.records.keys))
         let (query, area) = (past.query, past.area)
-        // What lies after the end of the page belongs to a later one.
+        // Records after the end of the page belong to a later page.
         let end = try page.continuationMarker.map { try ContinuationMarker($0, for: query, in: area).place }
         let begin = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area).place }
         let items = try (page.records.map { ($0, true) } + past.records.values.map { ($0, false) }).compactMap { record, isIn -> QueryItem? in
             let queried = try QueriedRecord(record, for: query)
             let item = QueryItem(record: record, place: query.place(of: queried))
             if isIn { return item }
-            // One that was new itself was not known yet either.
+            // A version that was itself too recent was not indexed yet either.
             guard record.modified.timestamp <= horizon, record.recordType == query.recordType, query.matches(queried), begin.map({ query.precedes($0, item.place) }) ?? true,
                 end.map({ !query.precedes($0, item.place) }) ?? true
             else { return nil }
@@ -81,8 +81,8 @@ extension RehearsingDatabase {
         let place: QueryPlace
     }
 
-    /// The records of a query's area as they were, with what is needed to put them in their places.
-    /// - Returns: `nil` where none is remembered, or the engine doesn't show its schema.
+    /// Previous versions of records in the query's area, with the data needed to sort them.
+    /// - Returns: `nil` if there are none, or if the engine does not provide its schema.
     private func past(of request: QueryRequest, at horizon: Timestamp) async throws -> (
         records: [RecordID: StoredRecord], query: ResolvedQuery, area: QueryRequest.Area
     )? {
@@ -90,14 +90,14 @@ extension RehearsingDatabase {
         let zones: [Zone]
         switch request.area {
         case .allZones: zones = try await base.zones()
-        // A zone that is not there has no past; the query itself says so.
+        // A missing zone is reported by the query itself.
         case .zone(let zoneID): zones = try await base.fetchZones([zoneID]).compactMap { if case .success(let zone) = $0 { zone } else { nil } }
         }
         let zoneIDs = zones.map(\.zoneID).filter { rehearses(.laggingIndex, .zone($0)) }
         let places = zoneIDs.map { RecentSaves.Place(container: address.container, environment: address.environment, zoneID: $0) }
         let records = rehearsals.saves.records(at: horizon, in: Set(places))
         guard !records.isEmpty else { return nil }
-        // Markers name the zone with its owner.
+        // Markers contain the zone's owner.
         let area: QueryRequest.Area = if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
         let schema = try await editing.schema()
         let grants = try await grants()
@@ -105,17 +105,17 @@ extension RehearsingDatabase {
         return (records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: reach, schema).query, area)
     }
 
-    /// What the caller may do as the roles say: what is remembered is no more than the engine itself would show.
+    /// The caller's permissions, including roles. Previous versions must not reveal more than the engine would.
     private func grants() async throws -> GrantRules {
         guard GrantRules.areAsked(of: caller, in: address) else { return GrantRules(address, caller) { [] } }
         let user = try await base.fetch([RecordID(recordName: caller.userRecordName)], desiredKeys: [UserRecords.rolesField]).first
-        // Whoever has no record has no roles.
+        // A caller without a user record has no roles.
         let record: StoredRecord? = if case .success(let record)? = user { record } else { nil }
         let roleNumbers = try UserRecords.roleNumbers(in: record)
         return GrantRules(address, caller) { roleNumbers }
     }
 
-    /// A page of records that were not saved since.
+    /// A page of records that were not saved since the horizon.
     private func page(_ request: QueryRequest, knownAt horizon: Timestamp, without excluded: Set<RecordID>) async throws -> QueryPage {
         var request = request
         var records: [StoredRecord] = []

@@ -2,7 +2,7 @@ internal import JSON
 internal import Records
 
 extension RehearsingDatabase {
-    /// Stands before the marker of the page that follows an empty one. Markers of engines are base64, which has no such character.
+    /// Prefix of markers that follow an empty page. Engine markers are base64 and never contain this character.
     private static var emptyPageMark: String { "~" }
 
     func query(_ request: QueryRequest) async throws -> QueryPage {
@@ -15,7 +15,7 @@ extension RehearsingDatabase {
             request.continuationMarker = marker.isEmpty ? nil : String(marker)
         }
         if shapes(.emptyPages, reach), !isAfterEmptyPage {
-            // What is wrong with the query is wrong with its empty page.
+            // An invalid query must fail on its empty page too.
             let plan = try await base.query(request).plan
             return QueryPage(records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""), plan: plan)
         }

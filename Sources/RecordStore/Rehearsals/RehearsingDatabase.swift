@@ -1,32 +1,32 @@
 internal import JSON
 internal import Records
 
-/// A database as it is seen through what is rehearsed.
+/// A database with injected faults.
 struct RehearsingDatabase: RecordDatabase {
     let base: any RecordDatabase
-    /// The same as it is for a caller who is held to no roles.
+    /// The same database without role restrictions.
     let unrestricted: @Sendable () async throws -> any RecordDatabase
     let rehearsals: Rehearsals
-    /// The request that the handle was made for.
+    /// The scope of the request that opened the handle.
     let scope: RehearsalScope?
 
     var address: DatabaseAddress { base.address }
     var caller: Caller { base.caller }
 
-    /// Whether a rehearsal is on for a request with this reach.
+    /// True if a fault is on for a request that accesses these zones.
     func rehearses(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
         if scope?.isExempt == true { return false }
         return scope?.asked.contains(rehearsal) == true || rehearsals.isOn(rehearsal) { $0.covers(address, reach) }
     }
 
-    /// Whether a rehearsal is on, in which case it counts as having shaped the answer.
+    /// True if a fault is on. It is then noted as having affected the response.
     func shapes(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
         guard rehearses(rehearsal, reach) else { return false }
         scope?.note(rehearsal)
         return true
     }
 
-    /// Whether this request is one of those that are to fail.
+    /// True if this request is one of those that must fail.
     private func fails(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
         if scope?.isExempt == true { return false }
         guard scope?.asked.contains(rehearsal) == true || rehearsals.take(rehearsal, where: { $0.covers(address, reach) }) else { return false }
@@ -34,7 +34,7 @@ struct RehearsingDatabase: RecordDatabase {
         return true
     }
 
-    /// - Throws: `RecordError` ZONE_BUSY where that is rehearsed.
+    /// - Throws: `RecordError` ZONE_BUSY if that fault is on.
     func checkBusy(_ reach: RehearsalArea.Reach) throws {
         if fails(.zoneBusy, reach) { throw RecordError(.zoneBusy, "Zone is busy; this is a rehearsal", retryAfter: Rehearsal.retryAfter) }
     }
@@ -49,7 +49,7 @@ struct RehearsingDatabase: RecordDatabase {
             return try await rehearses(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
         }
         let conflict = RecordError(.conflict, "client oplock error updating record")
-        // As with a true conflict: in an atomic batch one record has it, and the others fall with that one.
+        // As with a real conflict: in an atomic batch one record conflicts and the others fail with it.
         let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
         let others = isAtomic ? RecordError(.atomicError, "Atomic failure: the batch was not applied because another operation of it failed") : conflict
         return request.operations.indices.map { .failure($0 == 0 ? conflict : others) }

@@ -1,6 +1,6 @@
 public import Records
 
-/// An engine that shows what is rehearsed: each of its databases is one of another engine, seen through what is on.
+/// An engine with fault injection. It wraps the databases of another engine.
 public struct RehearsingEngine: RecordEngine {
     private let base: any RecordEngine
     private let rehearsals: Rehearsals
@@ -10,7 +10,7 @@ public struct RehearsingEngine: RecordEngine {
         self.rehearsals = rehearsals
     }
 
-    /// A handle that rehearses what is on, and what ``RehearsalScope/current`` asks for.
+    /// Opens a database with the faults that are on and those requested by ``RehearsalScope/current``.
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         let database = try await base.database(address, as: caller)
         var owner = caller
@@ -30,7 +30,7 @@ public struct RehearsingEngine: RecordEngine {
 }
 
 extension RehearsingEngine: EnvironmentListing {
-    /// - Throws: `RecordError` BAD_REQUEST when the engine behind can't tell.
+    /// - Throws: `RecordError` BAD_REQUEST if the underlying engine does not support it.
     public func environments(of container: ContainerID) async throws -> [Environment] {
         guard let listing = base as? any EnvironmentListing else {
             throw RecordError(.badRequest, "This store can't tell which environments its containers have")

@@ -1,10 +1,10 @@
 public import Records
 
-/// A rehearsal that is on.
+/// A fault injection that is on.
 public struct RunningRehearsal: Sendable, Hashable {
     public let rehearsal: Rehearsal
     public let area: RehearsalArea
-    /// How many requests are still to fail; `nil` where none does.
+    /// Number of requests still to fail; `nil` for faults of another kind.
     public internal(set) var remaining: Int?
     public let since: Timestamp
 

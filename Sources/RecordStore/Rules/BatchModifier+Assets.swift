@@ -1,12 +1,12 @@
 internal import JSON
 internal import Records
 
-// A record may only refer to bytes that are safely there, and that its saver was given for it.
+// A record may refer only to files that are stored and that its caller was allowed to use.
 
 extension BatchModifier {
-    /// The values of a save with its assets as they are stored: those that their field held before, and those that a receipt allows, which
-    /// is spent.
-    /// - Throws: `RecordError` BAD_REQUEST naming the field and the remedy.
+    /// Replaces the assets in saved values by their stored form: assets that the field had before, and assets with a
+    /// valid receipt, which is then used up.
+    /// - Throws: `RecordError` BAD_REQUEST with the field and the remedy.
     func admittingAssets(
         _ values: [Name: Field], replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
     ) throws -> [Name: Field] {
@@ -30,10 +30,11 @@ extension BatchModifier {
         _ asset: Asset, to field: Name, replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
     ) throws -> Asset {
         let fileName = asset.fileName.flatMap { $0.isEmpty ? nil : AssetFileName.safe($0) }
-        // First, so that a save that is sent again after its answer was lost finds its receipt spent and yet succeeds.
+        // Checked first, so that a save that is repeated after a lost response succeeds although its receipt is used
+        // up.
         let held = [before[field], formerFields[field]].flatMap { $0?.value.assets ?? [] }
         if var kept = held.first(where: { Name($0.fileChecksum) == Name(asset.fileChecksum) }) {
-            // What is not entered has to be uploaded, as the first time.
+            // A file that is missing from the ledger must be uploaded again.
             if try FileChecksum(kept.fileChecksum).map(transaction.hasAsset) ?? false {
                 if let fileName { kept.fileName = fileName }
                 return kept

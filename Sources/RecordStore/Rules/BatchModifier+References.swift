@@ -1,10 +1,10 @@
 internal import JSON
 internal import Records
 
-// Deletions with what falls with them, and the rules of references.
+// Cascading deletions and reference rules.
 
 extension BatchModifier {
-    /// Checks the references of a record that was saved, as far as that can be done now.
+    /// Checks the references of a saved record as far as possible at this point.
     mutating func checkReferences(of fields: some Sequence<Field>, in zone: TransactionZone, at index: Int) throws {
         for field in fields {
             for case .reference(let reference) in field.value.elements where reference.action != .none {
@@ -46,20 +46,21 @@ extension BatchModifier {
         return .deleted(recordID)
     }
 
-    /// Lets fall what refers to a deleted record with DELETE_SELF, and leaves for later what is too much for the request.
+    /// Deletes records that refer to a deleted record with DELETE_SELF. Leaves the rest of a large cascade for later.
     private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws {
         if cascadeRoom <= 0 || transaction.hasWorkedLong { return try transaction.leave([target]) }
         var cascade = Cascade(CascadeMemory([target]))
         let mayGoOn = { [cascadeRoom, transaction] in $0 < cascadeRoom && !transaction.hasWorkedLong }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
-        // Those that validate what is left may fall with it; a check tells once all operations are done. It must not depend on the length of texts.
+        // Records that refer to the rest with VALIDATE may be deleted with it. This is checked after all operations. It must not depend on the
+        // length of texts.
         if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom } }
         cascadeRoom -= cascade.work
         for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
         if !isComplete { try transaction.leave(cascade.queue.targetsLeft) }
     }
 
-    /// What the checks of the batch as a whole find, by the place of the operation. Each target is looked at once.
+    /// Errors of the deferred checks by operation. Each target is looked up once.
     func failures() throws -> [(index: Int, error: RecordError)] {
         var found: [DeferredChecks.Question: Bool] = [:]
         return try deferred.all.compactMap { check in

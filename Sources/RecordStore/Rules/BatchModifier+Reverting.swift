@@ -1,8 +1,9 @@
 public import Records
 
 extension BatchModifier {
-    /// Saves a record as an entry of its journal has it, within the engine's open transaction. What the record gained since is cleared.
-    /// - Throws: `RecordError` when the save is refused; nothing is applied then.
+    /// Saves a record as in one of its journal entries, within the engine's open transaction. Fields added since are
+    /// cleared.
+    /// - Throws: `RecordError` if the save is refused; nothing is applied then.
     public mutating func revert(to entry: RecordJournalEntry, for reversion: RecordReversion) throws -> StoredRecord {
         let recordID = reversion.recordID
         if entry.act == .deleted {
@@ -24,8 +25,8 @@ extension BatchModifier {
 }
 
 extension RecordReversion {
-    /// Why there is nothing to go back to.
-    /// - Parameter limits: those of the store.
+    /// The error for a version that is no longer kept.
+    /// - Parameter limits: the store's limits.
     public func notKept(_ limits: JournalLimits) -> RecordError {
         let what = limits.isOff ? "this server keeps no earlier versions" : "earlier versions are kept for \(limits.days) days, the latest \(limits.versions) of a record"
         return RecordError(.notFound, "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(what)")

@@ -2,17 +2,18 @@ internal import JSON
 public import Records
 internal import Foundation
 
-/// The rules of records/modify, the same on every engine: oplock conflicts, merge and replace, just-in-time schema, limits,
-/// reference actions, atomic batches.
+/// The rules of records/modify, shared by all engines: change tag conflicts, merge and replace, just-in-time schema,
+/// limits, reference actions, atomic batches.
 public struct BatchModifier {
-    /// Operations in a request.
+    /// Maximum number of operations per request.
     public static let operationLimit = 200
-    /// Bytes of a record's fields.
+    /// Maximum size of a record's fields in bytes.
     public static let recordSizeLimit = 1 << 20
-    /// Records whose DELETE_SELF references point at one target.
+    /// Maximum number of records with a DELETE_SELF reference to one target.
     public static let deleteSelfLimit = 750
-    /// Records that fall with those that a request deletes in its own transaction, so that no other save waits long behind it: with them it
-    /// takes about as long as three batches. It counts less when many records are looked at that can't fall (``Cascade/work``).
+    /// Maximum number of cascaded deletions in the transaction of a request, so that other saves don't wait long:
+    /// such a request takes about as long as three batches. Records that are examined but can't be deleted use up
+    /// part of it (``Cascade/work``).
     public static let cascadeLimit = 400
 
     private typealias Outcome = Result<ModifyOutcome, RecordError>
@@ -24,14 +25,14 @@ public struct BatchModifier {
     let database: DatabaseScope
     private let environment: Environment
     let grants: GrantRules
-    /// Records that may still fall within the transaction, or as long as others may be looked at.
+    /// Remaining work for cascades in this transaction.
     var cascadeRoom: Int
-    /// What a record that goes back to an earlier version held then: its files need no upload.
+    /// Fields of the version a record is reverted to. Their files need no upload.
     var formerFields: [Name: Field] = [:]
-    /// Checks that look at the batch as a whole, so that the order of its operations does not matter.
+    /// Checks that concern the whole batch, so that the order of operations does not matter.
     var deferred = DeferredChecks()
 
-    /// - Parameter cascadeLimit: records that fall with those that are deleted within the transaction.
+    /// - Parameter cascadeLimit: maximum number of cascaded deletions in the transaction.
     public init(
         _ transaction: any RecordTransaction, address: DatabaseAddress, caller: Caller, now: Timestamp, cascadeLimit: Int = Self.cascadeLimit
     ) {
@@ -45,7 +46,7 @@ public struct BatchModifier {
     }
 
     /// Applies a batch within the engine's open transaction.
-    /// - Throws: `RecordError` when the whole request is refused; nothing is applied then.
+    /// - Throws: `RecordError` if the whole request is refused; nothing is applied then.
     public mutating func apply(_ request: ModifyRequest) throws -> [Result<ModifyOutcome, RecordError>] {
         try grants.checkSignedIn()
         if request.operations.count > Self.operationLimit {
@@ -84,7 +85,7 @@ public struct BatchModifier {
         do {
             try transaction.attempt {
                 for (index, (operation, zone)) in zip(operations, zones).enumerated() {
-                    // What a failing operation did by then goes with the batch, so it needs no undoing of its own.
+                    // The changes of a failing operation are rolled back with the whole batch.
                     do {
                         outcomes.append(.success(try apply(operation, in: zone.get(), at: index)))
                     } catch let error as RecordError {
@@ -107,8 +108,8 @@ public struct BatchModifier {
         }
     }
 
-    /// One operation, undone when it fails.
-    /// - Throws: errors that are not the operation's own: the engine's, after which the whole batch fails.
+    /// Runs one operation and rolls it back if it fails.
+    /// - Throws: errors of the engine, which make the whole batch fail.
     private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
         let room = cascadeRoom
         do {
@@ -157,7 +158,7 @@ public struct BatchModifier {
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
         var fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for name in grants.closedFields(of: typeName) {
-            // Clients send back what they were given; what they leave out is not theirs to clear.
+            // Clients send back the fields they received. A field they omit or send unchanged is left as it is.
             let isKept = operation.fields[name] == nil || fields[name]?.value == before[name]?.value
             if !isKept { throw GrantRules.closed(name, of: typeName) }
             fields[name] = before[name]
@@ -183,21 +184,21 @@ public struct BatchModifier {
             previousFields: before)
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
         try checkReferences(of: fields.values, in: zone, at: index)
-        // What is restored comes in any order.
+        // Restored records come in any order, so their parents are not checked.
         if case .record(let parent) = operation.parent, operation.provenance == nil { deferred.add(.parent, parent, in: zone, at: index) }
-        // A save is no way to read what may not be read.
+        // A save must not reveal a record that the caller can't read.
         let isReadable = try grants.canRead(saved, transaction.schema)
         return .saved(isReadable ? saved : try saved.keeping(Set(operation.fields.keys)))
     }
 
-    /// Whether roles let the caller save a record. Comes before everything that tells what is stored.
+    /// Checks that roles let the caller save a record. Runs before any check that would reveal stored data.
     private func checkGrants(_ operation: RecordOperation, _ name: Name, _ existing: StoredRecord?, in zone: Zone) throws {
         let creates = operation.kind == .create || existing == nil && !operation.kind.checksTag
         if let existing, !creates { return try grants.checkWriting(existing, transaction.schema) }
-        // What lacks a type is refused for that.
+        // A missing type is reported later.
         guard creates, let typeName = operation.recordType else { return }
         let isUsers = UserRecords.isReserved(name, in: zone.zoneID, of: database)
-        // A user's record comes back with an export, like every other.
+        // User records are restored with an export like other records.
         if isUsers, typeName == Schema.usersType, operation.provenance != nil, !grants.areAsked { return }
         try grants.checkCreating(typeName, transaction.schema)
         if isUsers, existing == nil {
@@ -227,5 +228,5 @@ public struct BatchModifier {
     }
 }
 
-/// Rolls an atomic batch back.
+/// Makes an atomic batch roll back.
 private struct BatchRefused: Error {}

@@ -1,14 +1,14 @@
 public import JSON
 public import Records
 
-/// A record that was deleted, and whose DELETE_SELF referrers are to go with it.
+/// A deleted record whose DELETE_SELF referrers must be deleted too.
 public struct FallenTarget: Sendable, Hashable {
-    /// The engine's key of its zone.
+    /// The engine's key of the zone.
     public let zone: Int64
     public let name: Name
-    /// The position of its deletion: a record that was saved after it stays.
+    /// Position of the deletion. Records saved after it stay.
     public let position: Int64
-    /// Who asked for the deletion that began the cascade, and when.
+    /// User and time of the deletion that started the cascade.
     public let signature: Signature
 
     public init(zone: Int64, name: Name, position: Int64, signature: Signature) {
@@ -19,10 +19,10 @@ public struct FallenTarget: Sendable, Hashable {
     }
 }
 
-/// What became of a record that was deleted.
+/// The result of deleting a record.
 public struct RecordDeletion: Sendable {
     public let position: Int64
-    /// The records that it referred to with VALIDATE, by name.
+    /// Names of records that it referred to with VALIDATE.
     public let validated: [Name]
 
     public init(position: Int64, validated: [Name]) {
@@ -31,53 +31,55 @@ public struct RecordDeletion: Sendable {
     }
 }
 
-/// What a cascade needs of an engine while the engine's transaction is open.
+/// The operations of an engine's open transaction that a cascade needs.
 public protocol CascadeTransaction: AnyObject {
-    /// The record of a name, `nil` when there is none or it was deleted.
+    /// The record with the name; `nil` if it does not exist.
     func record(named name: Name, in zone: Int64) throws -> StoredRecord?
 
     /// Turns a record into a deletion.
-    /// - Returns: `nil` when there is no such record any more.
+    /// - Returns: `nil` if the record no longer exists.
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion?
 
-    /// The records that refer to a target with DELETE_SELF and were saved before it was deleted, by name.
+    /// Names of the records that refer to a target with DELETE_SELF and were last saved before it was deleted.
     func doomed(by target: FallenTarget) throws -> [Name]
 
-    /// Whether a record that was doomed is so still: neither was it deleted or saved meanwhile, nor has its zone ended.
+    /// True if the record must still be deleted: it was not deleted or saved in the meantime, and its zone exists.
     func isDoomed(_ record: HeldRecord) throws -> Bool
 
-    /// The actions other than NONE with which other records refer to a name.
+    /// The reference actions other than NONE with which other records refer to a name.
     func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action>
 }
 
-/// Records that fall because their DELETE_SELF references point at one that was deleted: level by level, as far as it is let go at a time.
+/// Deletes records whose DELETE_SELF references point to a deleted record, level by level and in steps.
 ///
-/// A record that another one refers to with VALIDATE is held until all others have fallen, since that one may be among them. If it is still
-/// referred to then, it rests until one of those falls; if none does, it stays, and so does what hangs on it. So each record is looked at once
-/// for each reference that dooms it, once more at the end, and once for each record that falls and validated it.
+/// A record that is the target of a VALIDATE reference waits until all others are deleted, since the referring record
+/// may be among them. If it is still referenced then, it rests until a referring record is deleted. If none is, it
+/// stays, as do the records that depend on it. So each record is examined once for each DELETE_SELF reference, once
+/// more at the end, and once for each deleted record that validated it.
 public struct Cascade<Queue: CascadeQueue> {
-    /// Records that are looked at in about the time in which one falls.
+    /// Number of examined records that take about as long as one deletion.
     private static var looksForFall: Int { 4 }
 
-    /// What is left.
+    /// The remaining work.
     public private(set) var queue: Queue
-    /// Whether records fall that another one refers to with VALIDATE.
+    /// True if records are deleted even if others refer to them with VALIDATE.
     private var isForced = false
     private var count = 0
     private var looks = 0
-    /// Whether a record fell or is held, or an item is finished: a step that stops before has done nothing, and the next would do the same.
+    /// True once a record is deleted or held, or an item is finished. A step that stops before that would repeat itself.
     private var hasProgress = false
-    /// Records that fell although another one refers to them with VALIDATE.
+    /// Deleted records that others refer to with VALIDATE.
     public private(set) var validated: [FallenTarget] = []
 
     public init(_ queue: Queue) { self.queue = queue }
 
-    /// What was done so far, in records that fall: those that did, or as long as it took to look at all others.
+    /// Work so far, measured in deletions: the deleted records, or the equivalent of the examined ones if that is
+    /// more.
     public var work: Int { max(count, looks / Self.looksForFall) }
 
-    /// Goes on, by one target or record at least.
-    /// - Parameter mayGoOn: asked before each further target and record, with the ``work`` so far.
-    /// - Returns: whether it came to the end. What is left then rests, and can't fall by itself.
+    /// Processes at least one target or record.
+    /// - Parameter mayGoOn: called before each further target and record with the ``work`` so far; `false` stops.
+    /// - Returns: `true` if the cascade is finished. Remaining records rest and can't be deleted.
     public mutating func run(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         while let item = try queue.next() {
             guard !hasProgress || mayGoOn(work) else { return false }
@@ -98,7 +100,7 @@ public struct Cascade<Queue: CascadeQueue> {
         return true
     }
 
-    /// - Returns: whether all referrers of a target were looked at.
+    /// - Returns: `true` if all referrers of the target were examined.
     private mutating func fell(by target: FallenTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         for name in try transaction.doomed(by: target) {
             let record = HeldRecord(name, by: target)
@@ -112,13 +114,13 @@ public struct Cascade<Queue: CascadeQueue> {
         return true
     }
 
-    /// - Returns: `false` for a record that can't fall yet.
+    /// - Returns: `false` if the record can't be deleted yet.
     private mutating func fell(_ doomed: HeldRecord, in transaction: any CascadeTransaction) throws -> Bool {
         looks += 1
         let (name, zone, signature) = (doomed.name, doomed.target.zone, doomed.target.signature)
         let actions = try transaction.actions(on: name, in: zone)
         if actions.contains(.validate), !isForced { return false }
-        // Users stay, whatever they refer to. A name once deleted is not found again, so circles end.
+        // User records stay, whatever they refer to. A deleted record is not found again, so cycles end.
         guard let record = try transaction.record(named: name, in: zone), record.recordType != Schema.usersType,
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
@@ -133,8 +135,8 @@ public struct Cascade<Queue: CascadeQueue> {
 }
 
 extension Cascade<CascadeMemory> {
-    /// Lets all that rests fall too: whoever refers to it has to be looked for afterwards (``validated``).
-    /// - Returns: whether it came to the end.
+    /// Deletes all resting records too. The caller must then check for remaining references to them (``validated``).
+    /// - Returns: `true` if the cascade is finished.
     public mutating func force(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         isForced = true
         queue.wakeAll()

@@ -1,6 +1,6 @@
 public import JSON
 
-/// The order of a cascade in memory: for all that falls within one transaction.
+/// A cascade queue in memory, for cascades within one transaction.
 public struct CascadeMemory: CascadeQueue {
     private struct Place: Hashable {
         let zone: Int64
@@ -17,13 +17,13 @@ public struct CascadeMemory: CascadeQueue {
     private var nextHeld = 0
     private var resting: Set<Place> = []
 
-    /// - Parameter targets: in the order in which their referrers are to fall.
+    /// - Parameter targets: in the order in which their referrers are deleted.
     public init(_ targets: [FallenTarget]) { self.targets = targets }
 
-    /// Whether records are held or rest.
+    /// True if records wait or rest.
     public var holdsRecords: Bool { !held.isEmpty }
 
-    /// All targets that still have referrers, or may have.
+    /// All targets that may still have referrers.
     public var targetsLeft: [FallenTarget] {
         let waiting = Set(held.values.map(\.target)).subtracting(targets[nextTarget...])
         return targets[nextTarget...] + waiting.sorted { $0.position < $1.position }
@@ -72,7 +72,7 @@ public struct CascadeMemory: CascadeQueue {
         }
     }
 
-    /// Takes up all that rests, in the order of their targets and names.
+    /// Moves all resting records to the waiting ones, ordered by target and name.
     mutating func wakeAll() {
         order += resting.compactMap { held[$0] }.sorted { ($0.target.position, $0.name) < ($1.target.position, $1.name) }.map { Place($0) }
         resting = []

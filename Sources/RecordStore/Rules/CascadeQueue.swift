@@ -1,9 +1,10 @@
 public import JSON
 
-/// A record that falls with a target, as soon as no other one refers to it with VALIDATE.
+/// A record to be deleted with a target as soon as no other record refers to it with VALIDATE.
 public struct HeldRecord: Sendable, Hashable {
     public let name: Name
-    /// Stands for the target: the zone, who deletes, and the position after which a save keeps the record. Its name counts only where it is told.
+    /// The target. Provides the zone, the caller and the position after which a save keeps the record. The name may
+    /// be missing.
     public let target: FallenTarget
 
     public init(_ name: Name, by target: FallenTarget) {
@@ -12,36 +13,36 @@ public struct HeldRecord: Sendable, Hashable {
     }
 }
 
-/// What a cascade still has to look at.
+/// An item of a cascade's queue.
 public enum CascadeItem: Sendable {
-    /// Its referrers are to fall.
+    /// A target whose referrers must be deleted.
     case target(FallenTarget)
-    /// It is to fall if it can by now.
+    /// A record to be deleted if that is possible now.
     case record(HeldRecord)
 }
 
-/// The order of a cascade: targets first, as they came; then the records that are held, as they came; and never those that rest, until one
-/// falls that refers to them with VALIDATE.
+/// The queue of a cascade: first targets, then waiting records, each in order of arrival. Resting records are
+/// returned only after a record that referred to them with VALIDATE was deleted.
 ///
-/// The order is the same wherever it is kept and however the work is cut into steps, so that all engines let fall in the same order.
+/// The order does not depend on the storage or the size of the steps, so all engines delete in the same order.
 public protocol CascadeQueue {
-    /// What comes next; `nil` when nothing does. It stays until it is ``finish(_:)``ed, or rests.
+    /// The next item; `nil` if there is none. It stays in the queue until ``finish(_:)`` or ``rest(_:)``.
     mutating func next() throws -> CascadeItem?
 
     mutating func finish(_ item: CascadeItem) throws
 
     mutating func add(_ target: FallenTarget) throws
 
-    /// Takes in a record behind those that are held already.
+    /// Appends a record to the waiting ones.
     mutating func hold(_ record: HeldRecord) throws
 
-    /// Whether a record is held or rests. With a target that fell later than the one that it was held for, it is held for that one, and no
-    /// longer rests: it may have been saved in between.
+    /// True if the record waits or rests. If `record` has a target deleted later than the previous one, it replaces
+    /// that target and a resting record waits again, because it may have been saved in between.
     mutating func isHeld(_ record: HeldRecord) throws -> Bool
 
-    /// Lets a record rest that ``next()`` gave, since another one still refers to it with VALIDATE.
+    /// Lets the record returned by ``next()`` rest, because another one still refers to it with VALIDATE.
     mutating func rest(_ record: HeldRecord) throws
 
-    /// Takes up those of the names that rest, behind the records that are held.
+    /// Appends the resting records with these names to the waiting ones.
     mutating func wake(_ names: [Name], in zone: Int64) throws
 }

@@ -3,17 +3,17 @@ internal import Foundation
 internal import JSON
 internal import Records
 
-/// Where a page of a query ended, as text that a client hands back.
+/// The end of a query page, as text for the client to send back.
 ///
-/// A marker belongs to one query in one area: with another it is refused, because its place would mean nothing there.
+/// A marker is valid only for one query in one area and is rejected for others.
 public struct ContinuationMarker: Sendable {
     public let place: QueryPlace
 
-    /// Reads a marker.
-    /// - Throws: `RecordError` BAD_REQUEST when it is damaged or belongs to another query.
+    /// Parses a marker.
+    /// - Throws: `RecordError` BAD_REQUEST if it is damaged or belongs to another query.
     public init(_ text: String, for query: ResolvedQuery, in area: QueryRequest.Area) throws {
         let bytes = ChangeToken(text: text).bytes
-        // Whatever can't be read of it, it is damaged.
+        // Any parse error means that the marker is damaged.
         guard case .object(let object)? = try? JSONReader.value(of: bytes),
             case .string(let name)? = object["n"], case .array(let values)? = object["v"], values.count == query.sorts.count,
             let zone = object["z"], let zoneID = try? ZoneID(zone)
@@ -26,7 +26,7 @@ public struct ContinuationMarker: Sendable {
         place = QueryPlace(values: fields.map(\.taggedValue), recordName: Name(name), zoneID: zoneID)
     }
 
-    /// The marker of the page that ends at a place.
+    /// The marker of a page that ends at `place`.
     public static func text(after place: QueryPlace, of query: ResolvedQuery, in area: QueryRequest.Area) -> String {
         var writer = JSONWriter()
         writer.object { writer in
@@ -44,7 +44,7 @@ public struct ContinuationMarker: Sendable {
         return ChangeToken(bytes: writer.bytes).text
     }
 
-    /// A short digest of what the marker belongs to.
+    /// A short digest of the query and area that the marker belongs to.
     private static func digest(_ query: ResolvedQuery, _ area: QueryRequest.Area) -> String {
         var writer = JSONWriter(capacity: 256)
         writer.array { writer in

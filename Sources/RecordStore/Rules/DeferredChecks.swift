@@ -1,21 +1,21 @@
 internal import JSON
 internal import Records
 
-/// Checks of references that wait until all operations of a batch are done.
+/// Reference checks that run after all operations of a batch.
 struct DeferredChecks {
-    /// The rule that a record has to meet.
+    /// The condition that a record must satisfy.
     enum Rule {
-        /// It is there, for a field refers to it with VALIDATE.
+        /// The record exists, because a field refers to it with VALIDATE.
         case target(field: Name)
-        /// It is there, for a record was saved with it as its parent.
+        /// The record exists, because it is the parent of a saved record.
         case parent
-        /// It is there again, or nothing refers to it with VALIDATE any more.
+        /// The record exists again, or no VALIDATE reference to it is left.
         case notValidated
     }
 
     enum Kind: Hashable { case target, parent, notValidated }
 
-    /// Equal for checks that have the same answer.
+    /// Identifies checks with the same result.
     struct Question: Hashable {
         let kind: Kind
         let zone: Int64

@@ -1,20 +1,20 @@
-/// The parts of equal width into which an outline divides a feed.
+/// Divides a feed into parts of equal width for an outline.
 public struct FeedRuler: Sendable {
-    /// Positions greater than this…
+    /// Lower bound, exclusive.
     public let after: Int64
-    /// …and up to this.
+    /// Upper bound, inclusive.
     public let through: Int64
-    /// Positions in one part; the last one can have fewer.
+    /// Number of positions per part. The last part can be shorter.
     public let width: Int64
 
     /// - Parameters:
-    ///   - unit: the width is a multiple of this, and the ends are moved outward to multiples of it, less one.
-    ///   - latest: nothing lies after it.
-    /// - Returns: `nil` when nothing lies between.
+    /// - unit: the width is a multiple of it, and the bounds are extended outward to multiples of it minus one.
+    /// - latest: the last position that exists.
+    /// - Returns: `nil` if the range is empty.
     public init?(after: Int64, through: Int64, parts: Int, unit: Int64 = 1, latest: Int64) {
         guard after < latest, through > after, latest >= 0 else { return nil }
         let unit = max(unit, 1)
-        // A unit begins with its first position, after the one before.
+        // `after` is exclusive, so it is one less than a multiple of the unit.
         let first = (max(after, -1) + 1) / unit * unit - 1
         let last = min(max(through, 0), latest)
         let end = last + min(unit - 1 - last % unit, latest - last)
@@ -28,7 +28,7 @@ public struct FeedRuler: Sendable {
 
     public var count: Int { Int((through - after + width - 1) / width) }
 
-    /// Where a part begins and ends.
+    /// The bounds of a part: `after` is exclusive, `through` inclusive.
     public func part(_ index: Int) -> (after: Int64, through: Int64) {
         let begin = after + Int64(index) * width
         return (begin, min(begin + width, through))

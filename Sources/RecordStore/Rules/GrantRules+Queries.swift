@@ -2,21 +2,21 @@ internal import JSON
 public import Records
 
 extension GrantRules {
-    /// Which records of its type a query may answer with: all, or the caller's own.
-    /// - Throws: `RecordError` ACCESS_DENIED when the caller may read none.
+    /// The records that the query may return: all, or only the caller's own.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller may read none.
     public func reach(of query: Query, _ schema: Schema) throws -> Reach {
-        // That there is no such type is for the query itself to say.
+        // A missing type is reported by the query itself.
         guard schema.types[query.recordType] != nil else { return .all }
         let reach = try reach(of: .read, in: query.recordType, schema)
         if reach == .none { throw Self.refusal(of: .read) }
         return reach
     }
 
-    /// A query that was checked, and the request that it came with, as the caller may have them answered: where READ is granted to
-    /// `_creator` alone, with one more filter for the caller's own records.
+    /// Restricts a resolved query and its request to what the caller may read. If READ is granted only to `_creator`,
+    /// a filter for the caller's own records is added.
     ///
-    /// That filter asks for no index. Where `createdUserRecordName` is QUERYABLE its index serves it; else the records of others are read
-    /// and dropped, as with any filter that finds too much.
+    /// The filter requires no index. If `createdUserRecordName` is QUERYABLE, that index is used; otherwise other
+    /// users' records are read and dropped.
     public func narrowed(
         _ query: ResolvedQuery, _ request: QueryRequest, to reach: Reach, _ schema: Schema
     ) -> (query: ResolvedQuery, request: QueryRequest) {

@@ -1,42 +1,43 @@
 public import JSON
 public import Records
 
-/// What the roles of record types let a caller do in the public database (protocol.md, section 2).
+/// Permissions of a caller in the public database according to the roles of record types (protocol.md, section 2).
 ///
-/// Nothing is asked of a caller whose access is unrestricted, nor anywhere else: in a private database the owner may do everything, and in
-/// the shared one the permission of the share holds. The answer for a type is worked out once for each request.
+/// Callers with unrestricted access need no permission. Nor do other databases: in a private database the owner may
+/// do everything, and in the shared database the share's permission applies. The result for a type is computed once
+/// per request.
 public struct GrantRules {
-    /// Which records of a type a permission is given for.
+    /// The records of a type that a permission covers.
     public enum Reach: Sendable, Hashable {
         case all
-        /// Those that the caller created.
+        /// Records that the caller created.
         case own
         case none
     }
 
     private let caller: Caller
-    /// Whether a role is asked for anything.
+    /// True if roles are checked.
     let areAsked: Bool
     private let memory: Memory
 
-    /// - Parameter roleNumbers: the numbers in the `roles` of the caller's user record. Asked for once at the most, and only where a type
-    ///   grants something to a role of the developer's own that nothing else grants to the caller.
+    /// - Parameter roleNumbers: returns the numbers in the field `roles` of the caller's user record. Called at most
+    ///   once, and only if a custom role decides about a permission.
     public init(_ address: DatabaseAddress, _ caller: Caller, roleNumbers: @escaping () throws -> Set<Int64>) {
         self.caller = caller
         areAsked = Self.areAsked(of: caller, in: address)
         memory = Memory(roleNumbers)
     }
 
-    /// Whether any role is asked for what a caller does in a database.
+    /// True if roles are checked for this caller and database.
     public static func areAsked(of caller: Caller, in address: DatabaseAddress) -> Bool {
         address.scope == .public && caller.access != .unrestricted
     }
 
-    /// What is worked out by and by during a request.
+    /// Results cached during a request.
     private final class Memory {
         let readRoleNumbers: () throws -> Set<Int64>
         private var roleNumbers: Set<Int64>?
-        /// The last answer: records of one type mostly come in a row.
+        /// The latest result, because records of one type mostly come in sequence.
         var last: (type: Name, permission: Grant.Permission, reach: Reach)?
 
         init(_ readRoleNumbers: @escaping () throws -> Set<Int64>) {
@@ -51,11 +52,11 @@ public struct GrantRules {
 
     // MARK: Types
 
-    /// Which records of a type a permission is given for.
+    /// The records of a type that a permission covers.
     public func reach(of permission: Grant.Permission, in typeName: Name, _ schema: Schema) throws -> Reach {
         if !areAsked { return .all }
         if let last = memory.last, last.permission == permission, last.type == typeName { return last.reach }
-        // A type that comes to be by the save itself has what CloudKit grants on a new type.
+        // A type created by the save itself has CloudKit's default grants.
         let reach = try reach(of: permission, by: schema.types[typeName]?.grants ?? Grant.defaults)
         memory.last = (typeName, permission, reach)
         return reach
@@ -66,7 +67,7 @@ public struct GrantRules {
         if roles.contains(Self.world) { return .all }
         guard caller.access == .signedIn else { return .none }
         if roles.contains(Self.signedIn) { return .all }
-        // Last, for it may have to be looked up.
+        // Checked last, because it may need a lookup.
         if try roles.contains(where: { try !Grant.systemRoles.contains($0) && memory.holds($0) }) { return .all }
         return roles.contains(Self.creator) ? .own : .none
     }
@@ -77,32 +78,35 @@ public struct GrantRules {
 
     // MARK: Records
 
-    /// Whether a record may be read. Users read their own record whatever is granted.
+    /// True if the caller may read the record. Users may always read their own user record.
     public func canRead(_ record: StoredRecord, _ schema: Schema) throws -> Bool {
         if !areAsked { return true }
         let isOwnUser = record.recordType == Schema.usersType && record.recordID.recordName == caller.userRecordName
         return try isOwnUser && caller.access == .signedIn || allows(.read, on: record, schema)
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED when a record may not be read.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller may not read the record.
     public func checkReading(_ record: StoredRecord, _ schema: Schema) throws {
         if try !canRead(record, schema) { throw Self.refusal(of: .read) }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED when a record may not be changed. A user's record is that user's alone to change.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller may not change the record. A user record can be changed
+    ///   only by that user.
     func checkWriting(_ record: StoredRecord, _ schema: Schema) throws {
         let isSomebodyElse = record.recordType == Schema.usersType && record.recordID.recordName != caller.userRecordName
         if try areAsked && isSomebodyElse || !allows(.write, on: record, schema) { throw Self.refusal(of: .write) }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED when a record may not be deleted. Records of the type Users are the server's to delete.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller may not delete the record. Only the server deletes records
+    ///   of type Users.
     func checkDeleting(_ record: StoredRecord, _ schema: Schema) throws {
         if record.recordType == Schema.usersType { throw Self.refusal(of: .write) }
         try checkWriting(record, schema)
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED when no record of a type may be created. Records of the type Users are the server's to create.
-    ///   CREATE for `_creator` alone allows nothing: a record that is not there has no creator.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller may not create records of the type. Only the server
+    ///   creates records of type Users. CREATE granted only to `_creator` has no effect, because a new record has no
+    ///   creator yet.
     func checkCreating(_ typeName: Name, _ schema: Schema) throws {
         if try typeName == Schema.usersType || reach(of: .create, in: typeName, schema) != .all { throw Self.refusal(of: .create) }
     }
@@ -115,14 +119,14 @@ public struct GrantRules {
         }
     }
 
-    /// What CloudKit answers for a record (`READ …` by analogy: only the other two were seen).
+    /// CloudKit's error for a record. `READ …` is inferred; only the other two were observed.
     public static func refusal(of permission: Grant.Permission) -> RecordError {
         RecordError(.accessDenied, "\(permission.rawValue) operation not permitted")
     }
 
     // MARK: Fields
 
-    /// The fields of a type that the caller can't set, whoever may write the record.
+    /// Fields of a type that the caller can't set, whatever the grants are.
     func closedFields(of typeName: Name) -> [Name] {
         areAsked && typeName == Schema.usersType ? [UserRecords.rolesField] : []
     }
@@ -136,15 +140,16 @@ public struct GrantRules {
 
     // MARK: Callers
 
-    /// Whose records are the caller's own.
+    /// The creator name that makes a record the caller's own.
     var creatorName: Name { caller.userRecordName }
 
-    /// - Throws: `RecordError` AUTHENTICATION_REQUIRED when an anonymous caller wants to change something.
+    /// - Throws: `RecordError` AUTHENTICATION_REQUIRED if an anonymous caller tries to change something.
     func checkSignedIn() throws {
         if caller.access == .anonymous { throw Self.signInNeeded }
     }
 
-    /// - Throws: `RecordError` AUTHENTICATION_REQUIRED when an anonymous caller asks for another database than the public one.
+    /// - Throws: `RecordError` AUTHENTICATION_REQUIRED if an anonymous caller opens a database other than the public
+    ///   one.
     public static func checkDatabase(_ address: DatabaseAddress, of caller: Caller) throws {
         if caller.access == .anonymous, address.scope != .public { throw signInNeeded }
     }

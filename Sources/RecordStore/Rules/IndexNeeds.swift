@@ -1,16 +1,16 @@
 public import JSON
 public import Records
 
-/// The indexes that a refused query lacks, as few as will do.
+/// A minimal set of indexes that a refused query lacks.
 public struct IndexNeeds: Sendable {
-    /// What to add to each field, in the order in which the query names them.
+    /// Indexes to add to each field, in the order of the query.
     public let additions: [(key: FieldKey, indexes: Indexes)]
-    /// All that stands in the way, once a type without any index no longer hides the rest.
+    /// All problems, including those hidden by a type without any index.
     public let problems: [QueryProblem]
 
     /// - Parameters:
-    ///   - problems: as ``IndexRules`` names them.
-    ///   - type: that the query is for; `nil` when there is none.
+    /// - problems: the problems reported by ``IndexRules``.
+    /// - type: the type of the query; `nil` if it does not exist.
     public init(_ problems: [QueryProblem], of query: Query, type: RecordType?, building builds: [IndexBuildProgress] = []) {
         var all = problems
         if case .noIndex? = problems.first, let type { all = IndexRules.problems(of: query, in: type, building: builds) }
@@ -20,7 +20,7 @@ public struct IndexNeeds: Sendable {
         }
         var order: [FieldKey] = []
         var chosen: [FieldKey: Indexes] = [:]
-        // Where only one index will do there is no choice; a range is then served by one that is added anyhow.
+        // Fields with only one possible index come first. Ranges then use an index that is added anyway.
         for (key, indexes) in missing {
             if !order.contains(key) { order.append(key) }
             if indexes.names.count == 1 { chosen[key, default: []].formUnion(indexes) }
@@ -31,7 +31,7 @@ public struct IndexNeeds: Sendable {
         additions = order.map { ($0, chosen[$0] ?? []) }
     }
 
-    /// What adds them to the type, whatever it has on these fields by then.
+    /// Edits that add the indexes to the type, whatever indexes it has then.
     public func edits(of type: Name) -> [SchemaEdit] {
         additions.map { key, indexes in .addIndexes(indexes, of: key, in: type) }
     }

@@ -1,11 +1,11 @@
 internal import JSON
 public import Records
 
-/// Which indexes a query needs (protocol.md, "Index rules that Skylight enforces").
+/// The indexes that a query requires (protocol.md, "Index rules that Skylight enforces").
 public enum IndexRules {
-    /// Everything that keeps a query from running, in the order in which CloudKit finds it: type, filters, sorts.
-    /// The web services answer with the first; the console shows all.
-    /// - Parameter builds: the indexes that are declared but not complete yet; a query that needs one can't run either.
+    /// All problems that keep a query from running, in CloudKit's order: type, filters, sorts. The web services
+    /// report the first, the console all.
+    /// - Parameter builds: declared indexes that are incomplete. A query that needs one can't run.
     public static func problems(of query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) -> [QueryProblem] {
         if query.recordType == Schema.usersType { return [.systemType] }
         guard let type = schema.types[query.recordType] else { return [.unknownType(query.recordType)] }
@@ -13,7 +13,7 @@ public enum IndexRules {
         return problems(of: query, in: type, building: builds)
     }
 
-    /// What is wrong with the filters and sorts of a query, also where the type has no index at all.
+    /// Problems of the filters and sorts of a query, even if the type has no index at all.
     static func problems(of query: Query, in type: RecordType, building builds: [IndexBuildProgress]) -> [QueryProblem] {
         let builds = IndexBuilds(builds, of: type)
         var problems: [QueryProblem] = []
@@ -31,7 +31,7 @@ public enum IndexRules {
         }
     }
 
-    /// Whether a comparator may be used on a field as its indexes are.
+    /// True if the field's indexes allow the comparator.
     public static func allows(_ comparator: Comparator, on definition: FieldDefinition) -> Bool {
         !definition.indexes.isDisjoint(with: comparator.requiredIndexes)
     }
@@ -51,7 +51,7 @@ public enum IndexRules {
         if allows(filter.comparator, on: definition) {
             return invalid.isEmpty ? builds.problems(of: key, definition, needing: filter.comparator.requiredIndexes) : invalid
         }
-        // No index can help a comparator that does not fit the field.
+        // If the comparator does not fit the field, no index can help.
         if !filter.comparator.requiredIndexes.isDisjoint(with: definition.allowedIndexes(of: key)) || invalid.isEmpty {
             let isSearch = filter.comparator.requiredIndexes == .searchable
             return missing(filter.comparator.requiredIndexes, of: key, in: type, as: isSearch ? "searchable" : "queryable")
@@ -77,7 +77,7 @@ public enum IndexRules {
     }
 }
 
-/// The fields of one type whose indexes are not complete yet.
+/// Incomplete indexes of one type.
 private struct IndexBuilds {
     private var building: [FieldKey: [(indexes: Indexes, percent: Int)]] = [:]
 
@@ -87,7 +87,7 @@ private struct IndexBuilds {
         }
     }
 
-    /// - Parameter indexes: any one of these would do.
+    /// - Parameter indexes: alternatives, any of which is sufficient.
     func problems(of key: FieldKey, _ definition: FieldDefinition, needing indexes: Indexes) -> [QueryProblem] {
         let declared = definition.indexes.intersection(indexes)
         let builds = building[key]?.filter { !$0.indexes.isDisjoint(with: declared) } ?? []

@@ -1,12 +1,12 @@
 public import Records
 
-/// How much of the past a store keeps of its records.
+/// Limits for the earlier versions of records kept by a store.
 public struct JournalLimits: Sendable, Hashable {
-    /// Days for which an earlier version is kept after it was replaced; 0 keeps none.
+    /// Number of days for which an earlier version is kept after it was replaced; 0 keeps none.
     public var days: Int
-    /// Earlier versions of one record.
+    /// Maximum number of earlier versions per record.
     public var versions: Int
-    /// Bytes of all earlier versions in one store. The oldest go first.
+    /// Maximum total size of earlier versions in one store, in bytes. The oldest are removed first.
     public var bytes: Int64
 
     public init(days: Int, versions: Int = 100, bytes: Int64 = 256 << 20) {
@@ -16,15 +16,15 @@ public struct JournalLimits: Sendable, Hashable {
     }
 
     public static let standard = JournalLimits(days: 30)
-    /// Keeps nothing.
+    /// Keeps no earlier versions.
     public static let off = JournalLimits(days: 0)
 
-    /// The longest time, in days: a hundred years.
+    /// Maximum number of days: a hundred years.
     public static let longest = 36_500
 
     public var isOff: Bool { days <= 0 }
 
-    /// Versions that were replaced before this moment are not kept.
+    /// Versions replaced before this time are not kept.
     public func oldest(at now: Timestamp) -> Timestamp {
         Timestamp(milliseconds: now.milliseconds.addingSaturated(-Int64(min(max(0, days), Self.longest)) * 86_400_000))
     }

@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// How saving makes schema: in development unknown types and fields come to be, in production they are refused.
+/// Schema changes by saves: in development unknown types and fields are created, in production they are refused.
 public struct JustInTimeSchema {
     public private(set) var schema: Schema
     private let environment: Environment
@@ -11,9 +11,9 @@ public struct JustInTimeSchema {
         self.environment = environment
     }
 
-    /// The fields of an operation as the schema declares them; unknown ones are declared first where that is allowed.
-    /// - Returns: the values to set, and the names to clear.
-    /// - Throws: `RecordError` naming the field and the rule.
+    /// Resolves the fields of an operation with the schema. Unknown fields are declared first if that is allowed.
+    /// - Returns: the values to set and the names to clear.
+    /// - Throws: `RecordError` with the field and the rule.
     public mutating func resolve(
         _ inputs: [Name: FieldInput], in typeName: Name
     ) throws -> (values: [Name: Field], cleared: Set<Name>) {
@@ -24,15 +24,15 @@ public struct JustInTimeSchema {
     }
 }
 
-/// The same for one type: a schema may have thousands of others, which nobody has to look at.
+/// Like ``JustInTimeSchema`` for one type, so that other types need not be examined.
 struct JustInTimeType {
     private(set) var type: RecordType
-    /// Whether a save added the type, or fields of it.
+    /// True if the save created the type or added fields.
     private(set) var hasGrown: Bool
     private let environment: Environment
 
-    /// - Parameter declared: the type as it is declared; `nil` for one that is to come to be.
-    /// - Throws: `RecordError` when a type of this name can't come to be.
+    /// - Parameter declared: the declared type; `nil` for a type to be created.
+    /// - Throws: `RecordError` if a type of this name can't be created.
     init(_ name: Name, _ declared: RecordType?, environment: Environment) throws {
         self.environment = environment
         hasGrown = declared == nil
@@ -47,13 +47,13 @@ struct JustInTimeType {
         type = RecordType(name: name)
     }
 
-    /// The fields of an operation as the type declares them.
+    /// Resolves the fields of an operation with the type.
     mutating func resolve(_ inputs: [Name: FieldInput]) throws -> (values: [Name: Field], cleared: Set<Name>) {
         var values: [Name: Field] = [:]
         var cleared: Set<Name> = []
         for (name, input) in inputs.sorted(by: { $0.key < $1.key }) {
             if case .cleared = input {
-                // An empty field makes no schema, in CloudKit too: there is nothing to guess its type from.
+                // An empty field creates no schema, as in CloudKit, because its type is unknown.
                 cleared.insert(name)
                 continue
             }
@@ -109,7 +109,7 @@ extension FieldInput {
         }
     }
 
-    /// The type as error messages name it.
+    /// The type name for error messages.
     var typeName: String {
         switch self {
         case .tagged(_, let type, _): type.wireName

@@ -1,15 +1,15 @@
 public import JSON
 internal import Records
 
-/// What names may look like.
+/// The rules for names.
 public enum NameRules {
-    /// - Throws: `RecordError` BAD_REQUEST when a record name is empty, too long or holds control characters.
+    /// - Throws: `RecordError` BAD_REQUEST if a record name is empty, too long or contains control characters.
     public static func checkRecordName(_ name: Name) throws {
         try check(name, what: "recordName", limit: RecordID.nameLimit)
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when the name of a custom zone is empty, too long, holds control characters, or starts as the
-    ///   system's own zones do.
+    /// - Throws: `RecordError` BAD_REQUEST if the name of a custom zone is empty, too long, contains control
+    ///   characters or starts with the prefix of system zones.
     public static func checkCustomZoneName(_ name: Name) throws {
         try check(name, what: "zoneName", limit: ZoneID.nameLimit)
         if name.hasPrefix("_") {
@@ -17,25 +17,26 @@ public enum NameRules {
         }
     }
 
-    /// Where a new name comes from, which decides about dots.
+    /// The source of a new name, which decides whether dots are allowed.
     public enum Source: Sendable {
-        /// A save, an imported row, a form: CloudKit makes types and fields of letters, digits and `_`.
+        /// A save, an imported row or a form. Only letters, digits and `_` are allowed, as in CloudKit.
         case save
-        /// A schema, by a file, an edit or a deployment: its language has dots in quoted names, and files in the wild use them.
+        /// A schema file, an edit or a deployment. The schema language allows dots in quoted names, and existing
+        /// files use them.
         case schema
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when a new record type can't have this name.
+    /// - Throws: `RecordError` BAD_REQUEST if the name is not allowed for a new record type.
     public static func checkTypeName(_ name: Name, from source: Source = .save) throws {
         try checkIdentifier(name, what: "recordType", limit: RecordType.nameLimit, source)
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when a new field can't have this name.
+    /// - Throws: `RecordError` BAD_REQUEST if the name is not allowed for a new field.
     public static func checkFieldName(_ name: Name, from source: Source = .save) throws {
         try checkIdentifier(name, what: "field name", limit: Field.nameLimit, source)
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when a new security role can't have this name.
+    /// - Throws: `RecordError` BAD_REQUEST if the name is not allowed for a new security role.
     static func checkRoleName(_ name: Name) throws {
         try checkIdentifier(name, what: "role", limit: RecordType.nameLimit, .schema)
     }
@@ -48,7 +49,7 @@ public enum NameRules {
         }
     }
 
-    /// How the system's own types and fields begin, such as `cloudkit.share` and `cloudkit.title`.
+    /// Prefix of system types and fields, such as `cloudkit.share` and `cloudkit.title`.
     private static let systemPrefix: Name = "cloudkit."
 
     private static func checkIdentifier(_ name: Name, what: String, limit: Int, _ source: Source) throws {

@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// Counts what goes into a page until it is full.
+/// Tracks the contents of a page until it is full.
 public struct PageFill: Sendable {
     private let limit: PageLimit
     private var records = 0
@@ -11,12 +11,13 @@ public struct PageFill: Sendable {
         self.limit = limit
     }
 
-    /// Whether the page has room for another record; if so, the record counts as in.
+    /// Adds a record to the page if it fits.
+    /// - Returns: `false` if the page is full.
     public mutating func admits(_ record: StoredRecord) -> Bool {
         admits(bytes: record.fields.bytes.count)
     }
 
-    /// The same for a record whose fields take so many bytes.
+    /// Like ``admits(_:)`` for a record with fields of this size.
     public mutating func admits(bytes size: Int) -> Bool {
         guard records == 0 || records < limit.records && bytes + size <= limit.bytes else { return false }
         records += 1
@@ -26,8 +27,8 @@ public struct PageFill: Sendable {
 }
 
 extension StoredRecord {
-    /// The record with only the fields named; `nil` leaves all.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored text is damaged.
+    /// The record with only the given fields; `nil` keeps all.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func keeping(_ desiredKeys: Set<Name>?) throws -> StoredRecord {
         guard let desiredKeys else { return self }
         var record = self

@@ -1,11 +1,11 @@
 internal import JSON
 internal import Records
 
-/// The order in which the operations of a request are run where each stands for itself: as they come, but a parent before its children.
+/// The order of operations in a non-atomic request: as given, but parents before their children.
 struct ParentOrder {
     private(set) var indices: [Int] = []
 
-    /// - Parameter zones: of each operation, the engine's key of its zone; `nil` where there is none.
+    /// - Parameter zones: the engine's zone key for each operation; `nil` if the zone does not exist.
     init(of operations: [RecordOperation], in zones: [Int64?]) {
         struct Place: Hashable {
             let zone: Int64
@@ -17,7 +17,7 @@ struct ParentOrder {
         }
         var isTaken = Array(repeating: false, count: operations.count)
         for index in operations.indices where !isTaken[index] {
-            // From the operation up to the first ancestor that is not saved here, or was.
+            // From the operation up to the first ancestor that is not saved in this request or was placed already.
             var line: [Int] = []
             var next: Int? = index
             while let current = next, !isTaken[current] {

@@ -2,7 +2,7 @@ internal import JSON
 public import Records
 
 extension Provenance {
-    /// - Throws: `RecordError` BAD_REQUEST naming the part, when it is not what a store could have written.
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid part, if no store could have written it.
     public func check() throws {
         for (signature, part) in [(created, "created"), (modified, "modified")] {
             do {

@@ -1,20 +1,20 @@
 internal import JSON
 public import Records
 
-/// A record on its way through a query: the values that decide whether it matches and where it stands.
+/// A record with the decoded values that a query compares.
 public struct QueriedRecord: Sendable {
     public let record: StoredRecord
     private let values: [Name: FieldValue]
 
     /// Decodes only the fields that the query compares.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored text is damaged.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public init(_ record: StoredRecord, for query: ResolvedQuery) throws {
         self.record = record
         let names = query.comparedFields
         values = names.isEmpty ? [:] : try record.fields.values(of: names)
     }
 
-    /// The value of a field of either kind.
+    /// The value of a custom or system field.
     public func value(of key: FieldKey) -> FieldValue? {
         switch key {
         case .custom(let name): values[name]

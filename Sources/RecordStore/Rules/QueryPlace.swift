@@ -3,9 +3,9 @@ public import Records
 
 /// A record's place in the total order of a query: its sort values, then its name, then its zone.
 ///
-/// Names are ascending whatever the direction of the sorts.
+/// Names are ascending, whatever the direction of the sorts.
 public struct QueryPlace: Sendable, Hashable {
-    /// One for each sort. For a sort by distance: metres.
+    /// One value per sort. For a sort by distance, the distance in metres.
     public let values: [FieldValue?]
     public let recordName: Name
     public let zoneID: ZoneID
@@ -23,10 +23,10 @@ extension ResolvedQuery {
             values: sorts.map { $0.value(of: record) }, recordName: record.record.recordID.recordName, zoneID: record.record.recordID.zoneID)
     }
 
-    /// Whether one place comes before another.
+    /// True if `left` sorts before `right`.
     public func precedes(_ left: QueryPlace, _ right: QueryPlace) -> Bool {
         for ((left, right), sort) in zip(zip(left.values, right.values), sorts) {
-            // A record without a place is farther than every other.
+            // A record without a location is farther away than all others.
             let order = sort.relativeLocation == nil ? ValueOrder.compare(left, right) : Self.compareDistances(left, right)
             if order != 0 { return (order < 0) == sort.ascending }
         }
@@ -48,7 +48,7 @@ extension ResolvedQuery {
 }
 
 extension ResolvedQuery.Sort {
-    /// What the sort compares; `nil` where the record has no value.
+    /// The value to sort by; `nil` if the record has none.
     func value(of record: QueriedRecord) -> FieldValue? {
         guard let relativeLocation else { return record.value(of: key) }
         guard case .location(let place)? = record.value(of: key) else { return nil }

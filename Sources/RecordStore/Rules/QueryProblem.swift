@@ -1,21 +1,21 @@
 public import JSON
 public import Records
 
-/// One thing that keeps a query from running.
+/// A problem that keeps a query from running.
 public enum QueryProblem: Sendable, Hashable {
     case systemType
     case unknownType(Name)
     /// The type has no index at all.
     case noIndex(Name)
     case unknownField(Name)
-    /// The field lacks an index: any one of these would do. Empty when no index may be put on the field.
+    /// The field lacks an index. Any of the given indexes is sufficient; empty if the field can't have an index.
     case missingIndex(FieldKey, Indexes, word: String)
-    /// The field has the index, but its entries are not all there yet. With how far it is, 0 to 100.
+    /// The index of the field is incomplete. Progress is from 0 to 100.
     case indexBeingBuilt(FieldKey, Indexes, percent: Int)
-    /// The filter or sort makes no sense on the field, whatever its indexes.
+    /// The filter or sort is invalid for the field, whatever its indexes.
     case invalid(RecordError)
 
-    /// What the web services answer.
+    /// The error reported by the web services.
     public var error: RecordError {
         switch self {
         case .systemType: RecordError(.badRequest, "Can't query system types")

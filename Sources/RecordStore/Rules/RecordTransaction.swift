@@ -1,55 +1,56 @@
 public import JSON
 public import Records
 
-/// What a batch needs of an engine while the engine's transaction is open: every engine's `modify` is ``BatchModifier`` over this.
+/// The operations of an engine's open transaction that a batch needs. Each engine implements `modify` with
+/// ``BatchModifier`` on top of this protocol.
 public protocol RecordTransaction: CascadeTransaction {
     var schema: Schema { get }
 
-    /// The zone that a request means, which must exist and be open to the caller.
+    /// The zone for a zone ID. It exists and is accessible to the caller.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zone(_ zoneID: ZoneID) throws -> TransactionZone
 
-    /// Takes a type over that is new, or has new fields.
+    /// Adopts a type that is new or has new fields.
     func grow(_ type: RecordType) throws
 
-    /// Stores a record under a new position, and returns it with the change tag of that position.
+    /// Stores a record under a new position and returns it with the matching change tag.
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord
 
-    /// Whether so much was done that what can wait is better left.
+    /// True if the transaction has taken so long that postponable work should be left.
     var hasWorkedLong: Bool { get }
 
-    /// Leaves what is still to fall for later, when the transaction is committed.
+    /// Leaves the rest of a cascade to be processed after the commit.
     func leave(_ targets: [FallenTarget]) throws
 
-    /// How many records have a DELETE_SELF reference to a name, counted no further than a limit.
+    /// Number of records with a DELETE_SELF reference to a name. Exact only below `limit`.
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int
 
-    /// Whether the store knows a user: whether anything was ever asked in the user's name.
+    /// True if the store knows the user from an earlier request or save.
     func knowsUser(_ name: Name) throws -> Bool
 
-    /// What opens the receipts of uploads.
+    /// Opens upload receipts.
     var assetTickets: AssetTickets { get }
 
-    /// Whether a file is entered in the ledger: whether its bytes are safely there.
+    /// True if the file is in the ledger, so its bytes are stored.
     func hasAsset(_ checksum: FileChecksum) throws -> Bool
 
-    /// Keeps a file from being swept until a moment.
-    /// - Returns: `false` when the file is not entered.
+    /// Keeps a file until a moment.
+    /// - Returns: `false` if the file is not in the ledger.
     func keepAsset(_ checksum: FileChecksum, inUseUntil moment: Timestamp) throws -> Bool
 
-    /// Notes that a receipt is used.
-    /// - Returns: `false` when it was used before.
+    /// Marks a receipt as used.
+    /// - Returns: `false` if it was used before.
     func spend(_ receipt: AssetReceipt) throws -> Bool
 
-    /// Runs a part of the transaction that is undone when it throws.
+    /// Runs a part of the transaction and rolls it back if it throws.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value
 }
 
-/// A zone, seen from inside a transaction.
+/// A zone within a transaction.
 public struct TransactionZone: Sendable {
-    /// How the engine names the zone to itself.
+    /// The engine's internal key of the zone.
     public let key: Int64
-    /// With its owner filled in as the caller's answers name it.
+    /// Includes the owner, as in responses to the caller.
     public let zoneID: ZoneID
     public let canWrite: Bool
 
@@ -60,7 +61,7 @@ public struct TransactionZone: Sendable {
     }
 }
 
-/// A record that is about to be saved; the engine gives it a change tag.
+/// A record to be saved. The engine assigns its change tag.
 public struct RecordDraft: Sendable {
     public let recordID: RecordID
     public let recordType: Name
@@ -69,6 +70,6 @@ public struct RecordDraft: Sendable {
     public let parent: Name?
     public let fields: [Name: Field]
     public let text: FieldsText
-    /// The fields of the record that this one replaces, decoded.
+    /// The decoded fields of the replaced record.
     public let previousFields: [Name: Field]
 }

@@ -2,16 +2,16 @@ public import Records
 internal import JSON
 
 extension ResolvedQuery {
-    /// Whether a record satisfies every filter.
+    /// True if the record satisfies all filters.
     public func matches(_ record: QueriedRecord) -> Bool {
         filters.allSatisfy { $0.matches(record.value(of: $0.key)) }
     }
 }
 
 extension ResolvedQuery.Filter {
-    /// Whether a field's value satisfies the filter.
+    /// True if the value satisfies the filter.
     ///
-    /// A field without a value satisfies no comparator that affirms, and every one that denies: NOT_X is exactly 'not X'.
+    /// A missing value satisfies no positive comparator and every negated one: NOT_X is exactly 'not X'.
     public func matches(_ value: FieldValue?) -> Bool {
         if let denied = comparator.denied { return !affirms(denied, value) }
         return affirms(comparator, value)
@@ -55,7 +55,7 @@ extension ResolvedQuery.Filter {
 }
 
 extension FieldValue {
-    /// The text that prefixes are compared in.
+    /// The text used to compare prefixes.
     fileprivate var name: Name {
         switch self {
         case .string(let string): Name(string)

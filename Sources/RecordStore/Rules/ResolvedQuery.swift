@@ -1,16 +1,17 @@
 public import JSON
 public import Records
 
-/// A query that was checked against a schema: every field exists, every value has the field's type, every index rule holds.
+/// A query validated against a schema: all fields exist, all values have the right type and all required indexes
+/// exist.
 ///
-/// All engines answer queries through this type, so that they agree on what matches and in which order.
+/// All engines answer queries through this type, so that they agree on matches and order.
 public struct ResolvedQuery: Sendable {
     public struct Filter: Sendable, Hashable {
         public enum Operand: Sendable, Hashable {
             case value(FieldValue)
             case anyOf([FieldValue])
             case tokens([String])
-            /// Within so many metres of a place.
+            /// Within a distance in metres of a place.
             case near(Location, metres: Double)
         }
 
@@ -28,22 +29,22 @@ public struct ResolvedQuery: Sendable {
     public struct Sort: Sendable, Hashable {
         public let key: FieldKey
         public let ascending: Bool
-        /// Order by the distance from here.
+        /// Sorts by the distance from here.
         public let relativeLocation: Location?
     }
 
-    /// Filters in a query, and sorts likewise.
+    /// Maximum number of filters and of sorts in a query.
     public static let clauseLimit = 50
-    /// Values, or words, that one filter may list.
+    /// Maximum number of values or words in one filter.
     public static let valueLimit = 250
 
     public let recordType: Name
     public let filters: [Filter]
     public let sorts: [Sort]
 
-    /// Checks a query.
-    /// - Throws: the first failure as `RecordError`, in the order type, filters, sorts.
-    /// - Parameter builds: the indexes that are declared but not complete yet.
+    /// Validates a query.
+    /// - Parameter builds: declared indexes that are incomplete.
+    /// - Throws: the first problem as `RecordError`, in the order type, filters, sorts.
     public init(_ query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) throws {
         if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
             throw RecordError(.badRequest, "Too many filters or sorts: a query takes up to \(Self.clauseLimit) of each")
@@ -63,12 +64,12 @@ public struct ResolvedQuery: Sendable {
         self.sorts = sorts
     }
 
-    /// The query with one more condition, which no index rule was asked about.
+    /// The query with an additional filter, for which no index is required.
     func adding(_ filter: Filter) -> ResolvedQuery {
         ResolvedQuery(recordType: recordType, filters: filters + [filter], sorts: sorts)
     }
 
-    /// The fields whose values decide whether a record matches and where it stands.
+    /// The fields that filters and sorts compare.
     public var comparedFields: Set<Name> {
         let keys = filters.map(\.key) + sorts.map(\.key)
         return Set(keys.compactMap { if case .custom(let name) = $0 { name } else { nil } })
@@ -81,7 +82,7 @@ public struct ResolvedQuery: Sendable {
     }
 }
 
-/// Reads a filter's value as the field's type and the comparator ask.
+/// Converts a filter's value to the type required by the field and comparator.
 private struct OperandReader {
     let filter: Query.Filter
     let key: FieldKey
@@ -109,7 +110,7 @@ private struct OperandReader {
         }
     }
 
-    /// Whether the comparator can be asked of a field of this type at all.
+    /// Checks that the comparator can be used with fields of this type.
     private func checkFit() throws {
         let comparator = filter.comparator.denied ?? filter.comparator
         if comparator.comparesList != type.isList {
@@ -127,7 +128,7 @@ private struct OperandReader {
         }
     }
 
-    /// Record names and user names are references by type and strings by nature.
+    /// Record and user names have type reference but behave like strings.
     private var isName: Bool {
         if case .system = key { type.valueType == .reference } else { false }
     }
@@ -145,7 +146,7 @@ private struct OperandReader {
         case .tagged(.list(let values, _), _, _): elements = values
         case .untagged(.list(let values, _), _) where filter.comparator.comparesList: elements = values
         case .untagged(.list, _):
-            // The live service refuses IN without a list tag, and so would hide a client's mistake if this did not.
+            // CloudKit refuses IN without a list tag. Accepting it would hide a mistake of the client.
             throw RecordError.unexpectedInput(
                 "The fieldValue of \(filter.comparator.rawValue) on '\(filter.fieldName)' needs a type, such as \(type.valueType.rawValue)_LIST")
         case .cleared: throw mismatch
@@ -160,7 +161,7 @@ private struct OperandReader {
         return value
     }
 
-    /// A value of a list that had no tag is still open to the field's type.
+    /// A value of an untagged list takes the field's type.
     private func guessed(_ input: FieldInput) -> FieldValue? {
         guard case .untagged = filter.value, case .tagged(let value, _, _) = input else { return nil }
         return FieldInput.untagged(value, isEncrypted: false).value(declared: FieldType(type.valueType))

@@ -3,13 +3,13 @@ public import Records
 
 extension Schema {
     /// The schema after edits.
-    /// - Throws: as ``changed(by:)``.
+    /// - Throws: like ``changed(by:)``.
     public func applying(_ edits: [SchemaEdit]) throws -> Schema {
         try changed(by: edits).after
     }
 
-    /// What edits make of this schema.
-    /// - Throws: `RecordError` BAD_REQUEST naming the type, the field and the rule; NOT_FOUND for an unknown type.
+    /// The change that edits make to this schema.
+    /// - Throws: `RecordError` BAD_REQUEST with the type, field and rule; NOT_FOUND for an unknown type.
     public func changed(by edits: [SchemaEdit]) throws -> SchemaChange {
         var editing = Editing(self)
         for edit in edits { try editing.apply(edit) }
@@ -89,7 +89,7 @@ extension Schema {
             if !removedTypes.contains(typeName), before.types[typeName]?.fields[field] != nil { removedFields[typeName, default: []].insert(field) }
         }
 
-        /// Looks at the roles at the end only, so that the order of the edits does not matter to them.
+        /// Checks roles at the end, so that the order of edits does not matter.
         func change() throws -> SchemaChange {
             for type in schema.sortedTypes {
                 for grant in type.grants where !SchemaRules.isKnown(grant.role, in: schema) {
@@ -134,7 +134,7 @@ extension Schema {
                         .badRequest,
                         "Field '\(name)' of type '\(type.name)' is \(existing.type.schemaName) already and can't become \(definition.type.schemaName)")
                 }
-                // How the schema language spells the field may change: its values stay what they are.
+                // The spelling of the type may change, because the values stay the same.
                 type.fields[name]?.type = definition.type
                 type.fields[name]?.idleIndexes = definition.idleIndexes.intersection(definition.type.possibleIdleIndexes)
                 try type.set(existing.indexes.union(definition.indexes), of: .custom(name))
@@ -166,7 +166,7 @@ extension RecordType {
         }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when the field can't carry them.
+    /// - Throws: `RecordError` BAD_REQUEST if the field can't have these indexes.
     fileprivate func check(_ indexes: Indexes, of key: FieldKey, _ definition: FieldDefinition) throws {
         let allowed = definition.allowedIndexes(of: key)
         let refused = indexes.subtracting(allowed)
@@ -177,7 +177,7 @@ extension RecordType {
                 + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
     }
 
-    /// One grant for each role, by role.
+    /// Sets one grant per role, ordered by role.
     fileprivate mutating func set(_ grants: [Grant]) throws {
         let canonical = Grant.canonical(grants)
         if canonical.isEmpty {
@@ -212,7 +212,7 @@ extension RecordType {
 }
 
 extension FieldDefinition {
-    /// The indexes that the field of a key with this definition may carry.
+    /// The indexes that a field with this definition can have.
     func allowedIndexes(of key: FieldKey) -> Indexes {
         if case .system(let field) = key { field.allowedIndexes } else { type.allowedIndexes }
     }

@@ -1,13 +1,14 @@
 public import JSON
 public import Records
 
-/// What edits make of a schema, and what goes with it from the records.
+/// A schema change, with the records and values that it removes.
 public struct SchemaChange: Sendable, Hashable {
     public let before: Schema
     public let after: Schema
-    /// Types whose records go. The schema after may have another type of the same name.
+    /// Types whose records are removed. The new schema may have another type with the same name.
     public let removedTypes: Set<Name>
-    /// Fields whose values go, by type, but for the types that go as a whole. The schema after may have another field of the same name.
+    /// Fields whose values are removed, by type, except for removed types. The new schema may have another field with
+    /// the same name.
     public let removedFields: [Name: Set<Name>]
 
     /// A change that removes nothing.
@@ -22,13 +23,13 @@ public struct SchemaChange: Sendable, Hashable {
         self.removedFields = removedFields
     }
 
-    /// Whether there is nothing to do.
+    /// True if the change does nothing.
     public var isEmpty: Bool { before == after && !removesAnything }
 
-    /// Whether records or values go with it.
+    /// True if the change removes records or values.
     public var removesAnything: Bool { !removedTypes.isEmpty || !removedFields.isEmpty }
 
-    /// A line for each change, for the history.
+    /// One line per change, for the history.
     public var lines: [String] {
         var lines = SchemaDifference(from: before, to: after).lines
         for type in removedTypes.sorted() where after.types[type] != nil { lines.append("\(type): removed with its records, and made anew") }
@@ -43,7 +44,7 @@ public struct SchemaChange: Sendable, Hashable {
         for name in Set(before.types.keys).union(after.types.keys).sorted() {
             let (was, now) = (before.types[name]?.compositeIndexes ?? [], after.types[name]?.compositeIndexes ?? [])
             lines += now.subtracting(was).map { "\(name): \($0.phrase) added" }.sorted { Name($0) < Name($1) }
-            // Those of a type or field that goes are not worth a line of their own.
+            // Composite indexes removed with their type or field get no line of their own.
             guard let type = after.types[name] else { continue }
             lines += was.subtracting(now).filter { type.definition(of: $0.filter) != nil && type.definition(of: $0.sort) != nil }
                 .map { "\(name): \($0.phrase) removed" }.sorted { Name($0) < Name($1) }
@@ -53,6 +54,6 @@ public struct SchemaChange: Sendable, Hashable {
 }
 
 extension CompositeIndex {
-    /// In words: `composite index author, year`.
+    /// A description: `composite index author, year`.
     var phrase: String { "composite index \(filter.errorName), \(sort.errorName)" }
 }

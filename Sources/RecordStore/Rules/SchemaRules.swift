@@ -1,9 +1,10 @@
 internal import JSON
 public import Records
 
-/// Where schema may be changed, and by what names roles go.
+/// The rules for changing, deploying and resetting schemas.
 public enum SchemaRules {
-    /// - Throws: `RecordError` ACCESS_DENIED in production for all but composite indexes: its schema comes from development.
+    /// - Throws: `RecordError` ACCESS_DENIED in production, except for edits of composite indexes. The rest of its
+    ///   schema comes from development.
     public static func check(_ edits: [SchemaEdit], in address: DatabaseAddress) throws {
         guard address.environment == .production else { return }
         for edit in edits {
@@ -14,7 +15,7 @@ public enum SchemaRules {
         }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST in development, which nothing is deployed to.
+    /// - Throws: `RecordError` BAD_REQUEST in development, which can't be a target of a deployment.
     public static func checkDeploying(in address: DatabaseAddress) throws {
         if address.environment != .production {
             throw RecordError(.badRequest, "A schema is deployed to production; the development schema can be edited")
@@ -26,7 +27,7 @@ public enum SchemaRules {
         if address.environment == .production { throw RecordError(.accessDenied, "Production can't be reset; only development can") }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST when a role can't have this name.
+    /// - Throws: `RecordError` BAD_REQUEST if the name is not allowed for a new role.
     static func checkNewRole(_ role: Name) throws {
         if Grant.systemRoles.contains(role) { throw RecordError(.badRequest, "The role '\(role)' is there from the start") }
         try NameRules.checkRoleName(role)
@@ -36,23 +37,23 @@ public enum SchemaRules {
         Grant.systemRoles.contains(role) || schema.roles.contains(role)
     }
 
-    /// What production's schema becomes when a development schema is deployed.
-    /// - Throws: `RecordError` BAD_REQUEST when that would remove or change a type or a field.
+    /// The production schema after deploying a development schema.
+    /// - Throws: `RecordError` BAD_REQUEST if a type or field would be removed or changed.
     public static func deploy(_ development: Schema, over production: Schema) throws -> SchemaChange {
         let plan = SchemaDeploymentPlan(from: development, to: production)
         if let refusal = plan.refusal { throw refusal }
         return try production.changed(by: plan.edits.map { edit in
             guard case .addType(var type) = edit else { return edit }
-            // Composite indexes are each environment's own.
+            // Each environment has its own composite indexes.
             type.compositeIndexes = []
             return .addType(type)
         })
     }
 
-    /// What the history says first of a reset.
+    /// First line of the history entry of a reset.
     public static let lineOfReset = "All records, zones and shares of all users removed"
 
-    /// The schema of an environment that was reset to another's.
+    /// The schema of an environment after a reset to another one.
     public static func reset(to production: Schema) -> Schema {
         var schema = production
         if schema.types[Schema.usersType] == nil { schema.types.merge(Schema.initial.types) { kept, _ in kept } }

@@ -1,11 +1,11 @@
 internal import JSON
 internal import Records
 
-/// What this version does not do with the records of a hierarchy that is shared.
+/// Rejects sharing of record hierarchies, which is not supported.
 enum SharingRules {
     private static let shareType: Name = "cloudkit.share"
 
-    /// - Throws: `RecordError` BAD_REQUEST for a save that is to share something.
+    /// - Throws: `RecordError` BAD_REQUEST for a save that shares a record.
     static func check(_ operation: RecordOperation) throws {
         let what = operation.recordType == shareType ? "recordType '\(shareType)'" : operation.createsShortGUID ? "'createShortGUID'" : nil
         guard let what else { return }

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import JSON
 
-/// Cuts a text into the words that CONTAINS_ALL_TOKENS and CONTAINS_ANY_TOKENS compare.
+/// Splits a text into the words that CONTAINS_ALL_TOKENS and CONTAINS_ANY_TOKENS compare.
 ///
-/// A word is a run of letters, digits and marks; case and accents are folded away. Chinese characters and Japanese kana,
+/// A word is a run of letters, digits and marks. Case and accents are ignored. Chinese characters and Japanese kana,
 /// which are written without spaces, are words of their own.
 public enum Tokenizer {
-    /// The distinct words in the order of their first appearance.
+    /// The distinct words in order of first appearance.
     public static func tokens(of text: String) -> [String] {
         var words = Words()
         var text = text
@@ -18,7 +18,7 @@ public enum Tokenizer {
                 if byte >= 0x80 {
                     isASCII = false
                 } else if !isWordPart(byte), index + 1 == bytes.count || bytes[index + 1] < 0x80 {
-                    // Between two characters that nothing combines with: what is on either side folds by itself.
+                    // The boundary characters don't combine with others, so both sides can be folded separately.
                     words.add(bytes[start..<index], isASCII)
                     (start, isASCII) = (index + 1, true)
                 }
@@ -35,7 +35,8 @@ public enum Tokenizer {
         mutating func add(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ isASCII: Bool) {
             if bytes.isEmpty { return }
             if isASCII {
-                // Alone between two characters that are none of a word's, it is one word: those of ASCII fold to a lower-case letter each.
+                // Between two characters that are not part of a word, an ASCII run is one word. Each of its
+                // characters folds to one lowercase character.
                 add(String(unsafeUninitializedCapacity: bytes.count) { buffer in
                     for (index, byte) in bytes.enumerated() { buffer[index] = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
                     return bytes.count
@@ -71,7 +72,7 @@ public enum Tokenizer {
         }
     }
 
-    /// The letters and digits of ASCII.
+    /// True for ASCII letters and digits.
     private static func isWordPart(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

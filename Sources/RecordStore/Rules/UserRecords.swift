@@ -1,20 +1,20 @@
 public import JSON
 public import Records
 
-/// The records of users: type Users, in the public database's default zone, under the name of the user.
+/// User records: records of type Users in the default zone of the public database, named after the user.
 ///
-/// Nobody saves the first version of one. An engine makes it when somebody asks for it by its name, for a user whom the store knows; so
-/// there are as many as were asked for, and a user who never came has none.
+/// Their first version is not saved by clients. An engine creates it when the record of a known user is requested by
+/// name. So only requested user records exist.
 public enum UserRecords {
-    /// The field that holds the numbers of the user's roles (``CustomRole``).
+    /// The field with the numbers of the user's roles (``CustomRole``).
     public static let rolesField: Name = "roles"
 
-    /// Whether a name is one that only the record of a user can have.
+    /// True if only a user record can have this name.
     public static func isReserved(_ name: Name, in zoneID: ZoneID, of scope: DatabaseScope) -> Bool {
         scope == .public && zoneID.isDefault && name.isUserRecordName
     }
 
-    /// The names that were looked up in vain and may be those of users.
+    /// Names that were not found and may be user records.
     public static func missing(_ recordIDs: [RecordID], _ found: [Result<StoredRecord, RecordError>], of scope: DatabaseScope) -> [Name] {
         guard scope == .public else { return [] }
         return zip(recordIDs, found).compactMap { recordID, result in
@@ -23,7 +23,7 @@ public enum UserRecords {
         }
     }
 
-    /// The roles' numbers that a record gives its user; none when it is no user's record.
+    /// The role numbers in a user record; none for other records.
     public static func roleNumbers(in record: StoredRecord?) throws -> Set<Int64> {
         guard let record, record.recordType == Schema.usersType, case .list(let elements, _)? = try record.fields.values(of: [rolesField])[rolesField]
         else { return [] }
@@ -32,10 +32,10 @@ public enum UserRecords {
 }
 
 extension RecordTransaction {
-    /// The record of a name, which is made when it is that of a user whom the store knows.
+    /// The record with a name. The record of a user known to the store is created if necessary.
     /// - Parameters:
-    ///   - zone: where to look.
-    ///   - scope: the database that the zone was opened through.
+    /// - zone: the zone to search.
+    /// - scope: the database through which the zone was opened.
     public func record(orUser name: Name, in zone: TransactionZone, of scope: DatabaseScope, at now: Timestamp) throws -> StoredRecord? {
         if let record = try record(named: name, in: zone.key) { return record }
         guard UserRecords.isReserved(name, in: zone.zoneID, of: scope), schema.types[Schema.usersType] != nil, try knowsUser(name) else { return nil }
@@ -46,7 +46,7 @@ extension RecordTransaction {
         return try save(draft, replacing: nil, in: zone.key)
     }
 
-    /// The roles' numbers of a user, as the public database has them.
+    /// The role numbers of a user, from the public database.
     public func roleNumbers(of user: Name) throws -> Set<Int64> {
         try UserRecords.roleNumbers(in: record(named: user, in: zone(.default).key))
     }

@@ -1,7 +1,7 @@
 public import Records
 internal import JSON
 
-/// The one order of field values, for sorts, ranges and equality on every engine.
+/// The order of field values for sorts, ranges and equality on all engines.
 ///
 /// | type | order |
 /// |---|---|
@@ -11,7 +11,8 @@ internal import JSON
 /// | REFERENCE | record name |
 /// | no value | before every value; so last in a descending sort |
 public enum ValueOrder {
-    /// -1, 0 or 1. Values of different types never meet in one field; they compare as equal.
+    /// Compares two values: -1, 0 or 1. Values of different types never occur in the same field; they compare as
+    /// equal.
     public static func compare(_ left: FieldValue?, _ right: FieldValue?) -> Int {
         switch (left, right) {
         case (nil, nil): 0
@@ -32,8 +33,9 @@ public enum ValueOrder {
         left < right ? -1 : (right < left ? 1 : 0)
     }
 
-    /// Equality as EQUALS and the list comparators mean it. References are equal when they name the same record; the zone counts
-    /// only where both say one. Locations are when they are the same place, be it written +180° or -180°.
+    /// Equality for EQUALS and the list comparators. References are equal if they name the same record; zones are
+    /// compared only if both specify one. Locations are equal if they are the same place, whether written +180° or
+    /// -180°.
     static func equal(_ left: FieldValue, _ right: FieldValue) -> Bool {
         switch (left, right) {
         case (.reference(let left), .reference(let right)):

@@ -1,9 +1,9 @@
 public import JSON
 public import Records
 
-/// Which zones may be made, removed and shared.
+/// The rules for creating, deleting and sharing zones.
 public enum ZoneRules {
-    /// - Throws: `RecordError` BAD_REQUEST or ACCESS_DENIED naming the rule.
+    /// - Throws: `RecordError` BAD_REQUEST or ACCESS_DENIED with the rule.
     public static func check(_ operation: ZoneOperation, in address: DatabaseAddress, as caller: Caller) throws {
         let zoneID = operation.zoneID
         switch address.scope {
@@ -19,7 +19,7 @@ public enum ZoneRules {
         }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST naming the rule.
+    /// - Throws: `RecordError` BAD_REQUEST with the rule.
     public static func checkSharing(
         _ zoneID: ZoneID, in address: DatabaseAddress, with userRecordName: Name, as caller: Caller
     ) throws {
@@ -33,6 +33,6 @@ public enum ZoneRules {
 
     public static let notShared = RecordError(.notFound, "The zone is not shared with this user")
 
-    /// Why there are no changes to pull.
+    /// The error for databases and zones without a change feed.
     public static let noFeed = RecordError(.badRequest, "syncToken operations supported only in SyncZone")
 }

@@ -1,15 +1,15 @@
-/// How a page of a query was found, as the engine chose it: what ``QueryExplanation`` says at length, for every query that runs.
+/// A summary of how a page of a query was found, available for every query. ``QueryExplanation`` has the details.
 public struct ChosenPlan: Sendable {
-    /// The index that found the records or gave their order; `nil` where none did.
+    /// The index that found or ordered the records; `nil` if none did.
     public var index: QueryIndex?
     private let words: @Sendable () -> String
 
-    /// - Parameter summary: what ``summary`` says, which is put into words only for those who ask.
+    /// - Parameter summary: evaluated only when ``summary`` is read.
     public init(index: QueryIndex?, summary: @escaping @autoclosure @Sendable () -> String) {
         self.index = index
         words = summary
     }
 
-    /// What was done, in one or two sentences.
+    /// Describes the plan in one or two sentences.
     public var summary: String { words() }
 }

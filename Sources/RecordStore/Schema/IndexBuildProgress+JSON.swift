@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// How far the background work on an index is (docs/services.md).
+    /// Writes the progress of background index work (docs/services.md).
     public mutating func value(_ build: IndexBuildProgress) {
         object { writer in
             writer.member("work", build.work.rawValue)

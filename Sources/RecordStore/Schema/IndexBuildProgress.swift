@@ -1,17 +1,17 @@
 public import JSON
 public import Records
 
-/// How far the background work on an index is.
+/// The progress of background work on an index.
 public struct IndexBuildProgress: Sendable, Hashable {
     public enum Work: String, Sendable, Hashable {
-        /// Existing records are entered. Saves keep their own entries up; queries don't use the index yet.
+        /// Existing records are being added. Saves update the index already, but queries don't use it yet.
         case building = "BUILDING"
-        /// The index was dropped, and its entries are being removed.
+        /// The index was dropped and its entries are being removed.
         case dropping = "DROPPING"
     }
 
     public enum Subject: Sendable, Hashable {
-        /// Of a field: one or several of its indexes.
+        /// One or several indexes of a field.
         case field(FieldKey, Indexes)
         case composite(CompositeIndex)
     }
@@ -19,9 +19,9 @@ public struct IndexBuildProgress: Sendable, Hashable {
     public var work: Work
     public var recordType: Name
     public var subject: Subject
-    /// Records, or entries, that are done.
+    /// Number of records or entries done.
     public var done: Int
-    /// Records, or entries, in all, as counted at the beginning. May be passed a little while saves go on.
+    /// Total number of records or entries, counted at the start. Saves may make `done` exceed it slightly.
     public var total: Int
 
     public init(_ work: Work, of subject: Subject, in recordType: Name, done: Int, total: Int) {
@@ -32,6 +32,6 @@ public struct IndexBuildProgress: Sendable, Hashable {
         self.total = total
     }
 
-    /// 0 to 100; 100 only when nothing is left.
+    /// From 0 to 99; 100 is never reached while work is left.
     public var percent: Int { total <= 0 ? 0 : min(99, done * 100 / total) }
 }

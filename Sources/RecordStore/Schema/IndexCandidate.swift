@@ -1,11 +1,11 @@
 internal import JSON
 public import Records
 
-/// An index and the clause of a query that it could take part in: what explanations weigh.
+/// An index and a query clause that it could serve.
 public struct IndexCandidate: Sendable, Hashable {
-    /// Parts of a query, by their numbers.
+    /// A clause of a query, identified by its index.
     public enum Clause: Sendable, Hashable {
-        /// No filter and no sort of the query's own: the records of the type in the order of their names.
+        /// A query without filters and sorts: all records of the type, ordered by name.
         case records
         case filter(Int)
         case sort(Int)
@@ -15,7 +15,7 @@ public struct IndexCandidate: Sendable, Hashable {
 
     public enum Fitness: Sendable, Hashable {
         case fits
-        /// It answers other clauses; with the reason.
+        /// The index serves other clauses; with the reason.
         case unfit(String)
         case missing(String)
         case beingBuilt(String)
@@ -25,7 +25,8 @@ public struct IndexCandidate: Sendable, Hashable {
     public let clause: Clause
     public let fitness: Fitness
 
-    /// All indexes of the fields that a query names, clause by clause, those that it lacks, and the type's composite indexes.
+    /// All indexes of the fields that the query names, clause by clause, including missing ones, and the type's
+    /// composite indexes.
     public static func all(for query: Query, in type: RecordType, problems: [QueryProblem]) -> [IndexCandidate] {
         var candidates: [IndexCandidate] = []
         if query.filters.isEmpty {
@@ -87,7 +88,7 @@ public struct IndexCandidate: Sendable, Hashable {
         return IndexCandidate(index: .composite(composite), clause: filter.map { .filterAndSort($0) } ?? .sort(0), fitness: fitness)
     }
 
-    /// The clause in words: `filter author EQUALS`, `sort year descending`.
+    /// Describes the clause: `filter author EQUALS`, `sort year descending`.
     public func words(in query: Query) -> String {
         switch clause {
         case .records: "all records"
@@ -106,8 +107,8 @@ public struct IndexCandidate: Sendable, Hashable {
         return sort.relativeLocation == nil ? "sort \(sort.fieldName) \(direction)" : "sort \(sort.fieldName) by distance, \(direction)"
     }
 
-    /// The candidate as explanations show it.
-    /// - Parameters: what became of one that fits; the reasons of the others are known.
+    /// The candidate for an explanation. The parameters apply only if the index fits the clause; otherwise the reason
+    /// is known.
     public func explained(
         in query: Query, _ standing: QueryExplanation.Standing, because reason: String, entries: Int? = nil, isCutOff: Bool = false
     ) -> QueryExplanation.Candidate {
@@ -131,10 +132,10 @@ extension QueryProblem {
 }
 
 extension QueryExplanation {
-    /// Why a query does not run: nothing was read.
+    /// Explains a query that can't run.
     public init(of query: Query, in schema: Schema, problems: [QueryProblem]) {
         let all = schema.types[query.recordType].map { IndexCandidate.all(for: query, in: $0, problems: problems) } ?? []
-        // A type without any index is one problem that hides what the query lacks.
+        // A type without any index is reported as one problem, which hides others.
         let lacking = IndexNeeds(problems, of: query, type: schema.types[query.recordType]).problems.count
         let problem = lacking == 1 ? "it lacks one thing" : "\(lacking) things stand in its way"
         self.init(

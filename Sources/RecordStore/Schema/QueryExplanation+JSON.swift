@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// The members that say how a query is answered (docs/services.md).
+    /// Writes the members of a query explanation (docs/services.md).
     public mutating func members(of explanation: QueryExplanation) {
         name("problems")
         array { writer in
@@ -52,7 +52,8 @@ extension JSONWriter {
         }
     }
 
-    /// `{"field":"year","indexes":["SORTABLE"]}`, `{"filter":"author","sort":"year"}` or `{"recordNames":true}`.
+    /// Writes `{"field":"year","indexes":["SORTABLE"]}`, `{"filter":"author","sort":"year"}` or
+    /// `{"recordNames":true}`.
     public mutating func value(_ index: QueryIndex) {
         object { writer in
             switch index {

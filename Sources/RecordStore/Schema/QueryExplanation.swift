@@ -1,18 +1,18 @@
 public import Records
 
-/// How a page of a query was answered.
+/// Explains how a page of a query was answered.
 public struct QueryExplanation: Sendable, Hashable {
-    /// An index that could have taken part.
+    /// An index that could have been used.
     public struct Candidate: Sendable, Hashable {
         public var index: QueryIndex
-        /// What it was used for, or could have been: the clause of the query in words, such as `filter author EQUALS` or `sort year descending`.
+        /// The clause it could serve, such as `filter author EQUALS` or `sort year descending`.
         public var clause: String
         public var standing: Standing
-        /// Why it was chosen, or why not: one sentence.
+        /// One sentence explaining why it was used or not.
         public var reason: String
-        /// Entries under the clause, as counted for choosing; `nil` when they were not counted.
+        /// Number of entries counted to choose a plan; `nil` if they were not counted.
         public var entries: Int?
-        /// Whether counting stopped before the last entry: `entries` or more.
+        /// True if counting stopped early, so that there are at least `entries`.
         public var isCutOff: Bool
 
         public init(index: QueryIndex, clause: String, standing: Standing, reason: String, entries: Int? = nil, isCutOff: Bool = false) {
@@ -30,30 +30,30 @@ public struct QueryExplanation: Sendable, Hashable {
         case servesFilter = "SERVES_FILTER"
         /// Gives the order.
         case servesSort = "SERVES_SORT"
-        /// Finds the records in their order: a composite index, or the record names.
+        /// Finds the records in order: a composite index, or the record names.
         case servesBoth = "SERVES_BOTH"
-        /// Drops records before they are read.
+        /// Excludes records before they are read.
         case narrows = "NARROWS"
         case passedOver = "PASSED_OVER"
         case beingBuilt = "BEING_BUILT"
         case missing = "MISSING"
     }
 
-    /// What keeps the query from running; then nothing below was done.
+    /// The problems that keep the query from running. If there are any, nothing was read.
     public var problems: [QueryProblem]
     public var candidates: [Candidate]
-    /// What was done, in one or two sentences.
+    /// Describes the plan in one or two sentences.
     public var summary: String
-    /// Index entries that were looked at.
+    /// Number of index entries read.
     public var entriesRead: Int
-    /// Records that were read and compared.
+    /// Number of records read and compared.
     public var recordsRead: Int
     public var recordsReturned: Int
     public var hasMore: Bool
     public var milliseconds: Double
-    /// The statements that were run, each with the engine's own plan; empty for an engine that has none.
+    /// The statements executed with the engine's query plans; empty for an engine without statements.
     public var statements: [Statement]
-    /// Composite indexes that would make this query cheaper.
+    /// Composite indexes that would speed up the query.
     public var advice: [CompositeIndex]
 
     public struct Statement: Sendable, Hashable {
@@ -83,11 +83,11 @@ public struct QueryExplanation: Sendable, Hashable {
     }
 }
 
-/// An index, as queries see it.
+/// An index as seen by queries.
 public enum QueryIndex: Sendable, Hashable {
     /// One index of a field: QUERYABLE, SORTABLE or SEARCHABLE.
     case field(FieldKey, Indexes)
     case composite(CompositeIndex)
-    /// The names of the type's records, which every type has.
+    /// The names of the type's records, available for every type.
     case recordNames
 }

@@ -2,20 +2,21 @@ public import JSON
 public import Records
 internal import Synchronization
 
-/// Remembers how an environment was queried since its store was opened: which indexes its queries needed, and which queries were refused.
+/// Records which indexes the queries of an environment needed and which queries were refused, since the store was
+/// opened.
 ///
-/// It is bounded, whatever is asked: shapes of refused queries by ``QueryStatistics/refusalLimit``, each of them by ``sizeLimit``, and uses
-/// by ``useLimit``.
+/// Its size is limited by ``QueryStatistics/refusalLimit`` for refused query shapes, ``sizeLimit`` for each of them,
+/// and ``useLimit`` for uses.
 public final class QueryLog: Sendable {
-    /// Indexes whose uses are counted.
+    /// Maximum number of indexes whose uses are counted.
     static let useLimit = 10_000
-    /// Bytes of the values of a refused query; one with more is not remembered.
+    /// Maximum size in bytes of the values of a refused query. Larger queries are not kept.
     static let sizeLimit = 32_768
 
     private struct State {
         var uses: [UsedIndex: Count] = [:]
         var refusals: [QueryShape: Refused] = [:]
-        /// Refusals so far, which put them in order: a clock may stand still, or go back.
+        /// Number of refusals so far, used to order them because the clock may stand still or go back.
         var refusalCount: Int64 = 0
     }
 
@@ -46,14 +47,14 @@ public final class QueryLog: Sendable {
     private let since: Timestamp
     private let state = Mutex(State())
 
-    /// - Parameter since: the present, by the clock on the wall: stores may be filled with records of other times.
+    /// - Parameter since: the current wall clock time. Stores may contain records with other dates.
     public init(since: Timestamp) {
         self.since = since
     }
 
-    /// Counts a query that ran: every index without which it would be refused, and the composite index that served it.
+    /// Counts a successful query for each index it required, and for the composite index that served it.
     ///
-    /// Where either of two indexes would do, both count: dropping both would make the query fail.
+    /// If either of two indexes is sufficient, both count, because dropping both would make the query fail.
     public func note(_ query: ResolvedQuery, in type: RecordType, servedBy composite: CompositeIndex? = nil, at now: Timestamp) {
         var used: Set<QueryIndex> = []
         func use(_ indexes: Indexes, of key: FieldKey) {
@@ -76,7 +77,7 @@ public final class QueryLog: Sendable {
         }
     }
 
-    /// Remembers a query that was refused. One that only has to wait until an index is built is none.
+    /// Records a refused query, unless it only has to wait for an index build.
     public func refuse(_ query: Query, because problems: [QueryProblem], of user: Name, at now: Timestamp) {
         let isTemporary = problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
         guard !isTemporary, Self.size(of: query) <= Self.sizeLimit else { return }
@@ -92,7 +93,8 @@ public final class QueryLog: Sendable {
         }
     }
 
-    /// What was counted, and what was refused and would be refused by this schema too. Uses of indexes that it has no more are forgotten.
+    /// The counted uses, and the refused queries that this schema would refuse too. Uses of indexes that no longer
+    /// exist are dropped.
     public func statistics(in schema: Schema, building builds: [IndexBuildProgress] = []) -> QueryStatistics {
         let state = state.withLock { state in
             state.uses = state.uses.filter { $0.key.isDeclared(in: schema) }
@@ -118,7 +120,7 @@ public final class QueryLog: Sendable {
     }
 }
 
-/// What queries that differ only in their values have in common.
+/// The common part of queries that differ only in their values.
 private struct QueryShape: Hashable {
     private let recordType: Name
     private let filters: [Filter]
@@ -143,7 +145,7 @@ private struct QueryShape: Hashable {
 }
 
 extension FieldInput {
-    /// About how many bytes the value takes.
+    /// Approximate size of the value in bytes.
     fileprivate var size: Int {
         switch self {
         case .tagged(let value, _, _), .untagged(let value, _): value.size

@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// What keeps a query from running: a word for it, what it is about, and the error that `records/query` would answer (docs/services.md).
+    /// Writes a query problem: its kind, its subject and the error that `records/query` returns (docs/services.md).
     public mutating func value(_ problem: QueryProblem) {
         object { writer in
             switch problem {

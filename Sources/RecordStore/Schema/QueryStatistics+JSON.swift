@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// What queries used and lacked (docs/services.md).
+    /// Writes query statistics (docs/services.md).
     public mutating func value(_ statistics: QueryStatistics) {
         object { writer in
             writer.member("since", statistics.since.milliseconds)

@@ -1,9 +1,9 @@
 public import JSON
 public import Records
 
-/// What the queries of an environment used and lacked.
+/// Statistics about the indexes that queries of an environment used or lacked.
 public struct QueryStatistics: Sendable, Hashable {
-    /// How often an index served queries.
+    /// The number of queries served by an index.
     public struct Use: Sendable, Hashable {
         public var recordType: Name
         public var index: QueryIndex
@@ -18,11 +18,11 @@ public struct QueryStatistics: Sendable, Hashable {
         }
     }
 
-    /// A query that was refused: queries of the same shape (fields, comparators, sorts; values aside) are one.
+    /// Refused queries of one shape: the same fields, comparators and sorts with any values.
     public struct Refusal: Sendable, Hashable {
-        /// The latest of them, with its values.
+        /// The latest query, with its values.
         public var query: Query
-        /// All that stood in the way, in the order in which CloudKit finds it.
+        /// All problems, in CloudKit's order.
         public var problems: [QueryProblem]
         public var count: Int
         public var last: Timestamp
@@ -37,10 +37,10 @@ public struct QueryStatistics: Sendable, Hashable {
         }
     }
 
-    /// Refused shapes that are remembered, at most.
+    /// Maximum number of refused query shapes kept.
     public static let refusalLimit = 100
 
-    /// Since when uses are counted.
+    /// Start of counting.
     public var since: Timestamp
     public var uses: [Use]
     /// Latest first.

@@ -1,12 +1,12 @@
 internal import JSON
 public import Records
 
-/// What deploying a development schema changes in production.
+/// The changes that deploying a development schema makes to production.
 ///
-/// Production's types and fields only grow. Roles and grants are added or changed, and roles that development lacks stay; indexes are added
-/// and dropped. Composite indexes are each environment's own.
+/// Types and fields of production are only added. Roles and grants are added or changed, and roles missing in
+/// development stay. Indexes are added and dropped. Each environment has its own composite indexes.
 public struct SchemaDeploymentPlan: Sendable, Hashable {
-    /// From production as it is to production as it would be, or with ``obstacles``, as development is.
+    /// The changes from the present to the future production schema; with ``obstacles``, to the development schema.
     public let difference: SchemaDifference
 
     public init(from development: Schema, to production: Schema) {
@@ -17,26 +17,26 @@ public struct SchemaDeploymentPlan: Sendable, Hashable {
         respellings = SchemaRespelling.all(from: production, to: development)
     }
 
-    /// Fields whose number gets development's spelling, so that both environments export it the same.
+    /// Number fields that get development's spelling, so that both environments export the same.
     public let respellings: [SchemaRespelling]
 
-    /// Types and fields that production has and development lacks, or has as another type.
+    /// Types and fields that development lacks or has with another type.
     public var obstacles: [SchemaDifference.Change] { difference.losses }
 
-    /// Fields whose indexes would be dropped: queries of clients that are out there may need them.
+    /// Fields whose indexes would be dropped. Clients in use may need them.
     public var indexLosses: [SchemaDifference.Change] { difference.changes.filter { !$0.droppedIndexes.isEmpty } }
 
     public var canRun: Bool { obstacles.isEmpty }
 
     public var isEmpty: Bool { difference.isEmpty && respellings.isEmpty }
 
-    /// A line for each change.
+    /// One line per change.
     public var lines: [String] { difference.lines + respellings.map(\.line) }
 
-    /// What brings production to what development has; only without ``obstacles``.
+    /// The edits to deploy; empty if there are ``obstacles``.
     public var edits: [SchemaEdit] { canRun ? difference.edits + respellings.map(\.edit) : [] }
 
-    /// Why nothing can be deployed: BAD_REQUEST that names what is in the way.
+    /// The error if nothing can be deployed: BAD_REQUEST with the obstacles.
     public var refusal: RecordError? {
         guard !canRun else { return nil }
         let reasons = obstacles.map { change in

@@ -2,14 +2,15 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// Changes of a schema, one for each line of the difference (docs/services.md).
+    /// Writes schema changes, one for each line of the difference (docs/services.md).
     public mutating func value(_ difference: SchemaDifference) {
         array { writer in
             for change in difference.changes { writer.value(change) }
         }
     }
 
-    /// `{"recordType":"Item","field":"rank","from":"DOUBLE","to":"NUMBER","line":"Item: field 'rank' DOUBLE is written NUMBER"}`.
+    /// Writes `{"recordType":"Item","field":"rank","from":"DOUBLE","to":"NUMBER","line":"Item: field 'rank' DOUBLE is
+    /// written NUMBER"}`.
     public mutating func value(_ respelling: SchemaRespelling) {
         object { writer in
             writer.member("recordType", respelling.recordType)
@@ -20,7 +21,8 @@ extension JSONWriter {
         }
     }
 
-    /// `{"change":"ADD_FIELD","recordType":"Item","field":"author","type":"STRING","indexes":["QUERYABLE"],"line":"Item: field 'author' STRING QUERYABLE added"}`.
+    /// Writes
+    /// `{"change":"ADD_FIELD","recordType":"Item","field":"author","type":"STRING","indexes":["QUERYABLE"],…}`.
     public mutating func value(_ change: SchemaDifference.Change) {
         object { writer in
             switch change {
@@ -78,7 +80,7 @@ extension JSONWriter {
         }
     }
 
-    /// `{"change":{…},"records":12,"line":"…"}`.
+    /// Writes `{"change":{…},"records":12,"line":"…"}`.
     public mutating func value(_ loss: SchemaLoss) {
         object { writer in
             writer.name("change")

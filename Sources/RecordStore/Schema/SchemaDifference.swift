@@ -1,10 +1,11 @@
 public import JSON
 public import Records
 
-/// What one schema has otherwise than another.
+/// The differences between two schemas.
 ///
-/// Composite indexes don't count: they are no part of what is exported and deployed. Nor do the order of grants, and whether a number is
-/// spelt NUMBER or as the type that it keeps. A schema without the `Users` type, which every container has, says nothing of it.
+/// Ignores composite indexes, which are not exported or deployed, the order of grants, and whether a number is
+/// spelled NUMBER or as its stored type. A schema without the `Users` type, which every container has, leaves that
+/// type unchanged.
 public struct SchemaDifference: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
         case addRole(Name)
@@ -13,13 +14,13 @@ public struct SchemaDifference: Sendable, Hashable {
         case removeType(RecordType)
         case addField(FieldKey, FieldDefinition, in: Name)
         case removeField(FieldKey, FieldDefinition, in: Name)
-        /// The type of a field differs, and perhaps its indexes.
+        /// The type of a field differs; its indexes may differ too.
         case changeField(FieldKey, from: FieldDefinition, to: FieldDefinition, in: Name)
         case setIndexes(FieldKey, from: Indexes, to: Indexes, in: Name)
         case setGrants(from: [Grant], to: [Grant], in: Name)
     }
 
-    /// By type, roles first.
+    /// Roles first, then ordered by type.
     public let changes: [Change]
 
     public var isEmpty: Bool { changes.isEmpty }
@@ -43,13 +44,13 @@ public struct SchemaDifference: Sendable, Hashable {
         self.changes = changes
     }
 
-    /// The changes that lose something: types and fields that go, and fields that become another type.
+    /// Changes that lose data: removed types and fields, and fields with another type.
     public var losses: [Change] { changes.filter(\.losesSomething) }
 
-    /// What brings the first schema to the second, in an order in which each edit is possible.
+    /// Edits that turn the first schema into the second, in a valid order.
     public var edits: [SchemaEdit] {
         var (first, removals, additions, settings, last): ([SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit]) = ([], [], [], [], [])
-        /// What existing types get, so that a type grows in one go.
+        /// Additions to existing types, so that each type is extended by one edit.
         var grown: [Name: RecordType] = [:]
         func grow(_ typeName: Name, by key: FieldKey, _ definition: FieldDefinition) {
             guard case .custom(let name) = key else { return }
@@ -76,7 +77,7 @@ public struct SchemaDifference: Sendable, Hashable {
         return first + removals + additions + settings + last
     }
 
-    /// What brings to any schema what the second has beyond the first; what the first has beyond the second stays.
+    /// Edits that add what the second schema has in addition, without removing anything.
     var additions: [SchemaEdit] {
         edits.compactMap { edit in
             switch edit {
@@ -97,7 +98,7 @@ public struct SchemaDifference: Sendable, Hashable {
         }
     }
 
-    /// A line for each change, as `Item: field 'author' STRING QUERYABLE added`.
+    /// One line per change, such as `Item: field 'author' STRING QUERYABLE added`.
     public var lines: [String] { changes.map(\.line) }
 
     private static func changes(from old: RecordType, to new: RecordType) -> [Change] {
@@ -123,7 +124,7 @@ public struct SchemaDifference: Sendable, Hashable {
 }
 
 extension SchemaDifference.Change {
-    /// The type that changes; `nil` for roles.
+    /// The changed type; `nil` for roles.
     public var recordType: Name? {
         switch self {
         case .addRole, .removeRole: nil
@@ -134,7 +135,7 @@ extension SchemaDifference.Change {
         }
     }
 
-    /// The field that changes.
+    /// The changed field; `nil` for other changes.
     public var field: FieldKey? {
         switch self {
         case .addField(let key, _, _), .removeField(let key, _, _), .changeField(let key, _, _, _), .setIndexes(let key, _, _, _): key
@@ -142,7 +143,7 @@ extension SchemaDifference.Change {
         }
     }
 
-    /// Whether a type or a field goes, or becomes another type.
+    /// True if a type or field is removed or gets another type.
     public var losesSomething: Bool {
         switch self {
         case .removeType, .removeField, .changeField: true
@@ -150,12 +151,12 @@ extension SchemaDifference.Change {
         }
     }
 
-    /// The indexes that an existing field loses.
+    /// Indexes that an existing field loses.
     public var droppedIndexes: Indexes {
         if case .setIndexes(_, let before, let after, _) = self { before.subtracting(after) } else { [] }
     }
 
-    /// One line: `Item: field 'author' STRING QUERYABLE added`.
+    /// A line such as `Item: field 'author' STRING QUERYABLE added`.
     public var line: String {
         switch self {
         case .addRole(let role): "Role '\(role)' added"
@@ -176,7 +177,7 @@ extension SchemaDifference.Change {
         }
     }
 
-    /// The fields that the line of a type names; a type may have hundreds.
+    /// Maximum number of fields in the line of a type, which may have hundreds.
     private static let fieldsShown = 12
 
     private static func fields(of type: RecordType) -> String {

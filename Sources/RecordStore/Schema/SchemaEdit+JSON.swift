@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// An edit as `schema/edit` takes it (docs/services.md).
+    /// Writes an edit in the format of `schema/edit` (docs/services.md).
     public mutating func value(_ edit: SchemaEdit) {
         object { writer in
             switch edit {

@@ -2,8 +2,8 @@ internal import JSON
 public import Records
 
 extension Schema {
-    /// Edits as this schema means them: a field that is called by the other name of a system field, as `recordName`, is that field, unless the
-    /// type has a field of its own by that name.
+    /// Resolves alternative names of system fields, such as `recordName`, unless the type has a custom field with
+    /// that name.
     public func resolvingNames(in edits: [SchemaEdit]) -> [SchemaEdit] {
         var own = types.mapValues { Set($0.fields.keys) }
         func key(_ key: FieldKey, in typeName: Name) -> FieldKey {

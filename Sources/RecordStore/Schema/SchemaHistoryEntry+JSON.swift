@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// A change of a schema (docs/services.md).
+    /// Writes a schema history entry (docs/services.md).
     public mutating func value(_ entry: SchemaHistoryEntry) {
         object { writer in
             writer.member("number", entry.number)

@@ -1,11 +1,11 @@
 public import JSON
 public import Records
 
-/// A change of a schema: who, when, what.
+/// An entry of the schema history.
 public struct SchemaHistoryEntry: Sendable, Hashable {
-    /// What changed the schema.
+    /// The cause of a schema change.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// Somebody edited types, fields, indexes or grants.
+        /// An edit of types, fields, indexes or grants.
         case edit = "EDIT"
         /// A schema file was imported.
         case schemaImport = "IMPORT"
@@ -13,18 +13,18 @@ public struct SchemaHistoryEntry: Sendable, Hashable {
         case deployment = "DEPLOY"
         /// The environment was reset.
         case reset = "RESET"
-        /// A save named types or fields that were not there (just-in-time schema).
+        /// A save with unknown types or fields (just-in-time schema).
         case save = "SAVE"
-        /// Records were imported or restored, or demo data made.
+        /// An import or restore of records, or the creation of demo data.
         case data = "DATA"
     }
 
-    /// Grows with every entry; not necessarily by one.
+    /// Increases with each entry, not necessarily by one.
     public var number: Int64
     public var timestamp: Timestamp
     public var userRecordName: Name
     public var reason: Reason
-    /// One line for each change, as ``SchemaDifference`` words it.
+    /// One line per change, as in ``SchemaDifference``.
     public var changes: [String]
 
     public init(number: Int64, timestamp: Timestamp, userRecordName: Name, reason: Reason, changes: [String]) {

@@ -1,51 +1,52 @@
 internal import JSON
 public import Records
 
-/// What importing a schema file changes in an environment.
+/// The changes that importing a schema file makes to an environment.
 public struct SchemaImportPlan: Sendable, Hashable {
     /// The schema after the import.
     public let target: Schema
     public let difference: SchemaDifference
 
     /// - Parameters:
-    ///   - file: what the file says.
-    ///   - current: the schema of the environment.
-    ///   - merging: whether only to add what the file has beyond the environment. Otherwise the environment gets the file's schema, as CloudKit
-    ///     does it, and what the file does not have goes. The `Users` type stays, with the roles that it grants something to, and so do composite
-    ///     indexes of fields that stay.
-    ///   - production: the schema that the development schema is deployed to; `nil` when there is none.
-    /// - Throws: `RecordError` BAD_REQUEST when something would go or become another type that production has, and in merging, when a field of
-    ///   the file is there with another type. The reason names all of it. And as ``Schema/applying(_:)`` where the rules refuse the result.
+    /// - file: the schema in the file.
+    /// - current: the schema of the environment.
+    /// - merging: `true` to only add what the environment lacks. Otherwise the environment gets the file's schema, as
+    ///   in CloudKit, and everything else is removed, except for the `Users` type with the roles it grants something
+    ///   to, and composite indexes of fields that stay.
+    /// - production: the schema that the development schema is deployed to; `nil` if there is none.
+    /// - Throws: `RecordError` BAD_REQUEST if a type or field that production has would be removed or changed, or if
+    ///   merging and a field exists with another type. The reason lists all of them. Also throws like
+    ///   ``Schema/applying(_:)`` if the result is invalid.
     public init(importing file: Schema, into current: Schema, merging: Bool, production: Schema?) throws {
         target = merging ? try Self.merging(file, into: current) : Self.replacing(current, by: file)
         difference = SchemaDifference(from: current, to: target)
         respellings = SchemaRespelling.all(from: current, to: target)
         isMerging = merging
         if let production { try Self.check(difference, against: production) }
-        // What the rules refuse is no plan.
+        // Reports invalid results now instead of when the plan is applied.
         _ = try current.applying(edits)
     }
 
-    /// Fields that get another spelling of the type that they have, such as NUMBER for DOUBLE: no difference, but in what is exported.
+    /// Fields whose type gets another spelling, such as NUMBER for DOUBLE. This changes only the exported text.
     public let respellings: [SchemaRespelling]
 
-    /// Whether it only adds.
+    /// True if the import only adds.
     private let isMerging: Bool
 
-    /// What brings the environment to ``target``. Edits of a merge only add, so they take nothing from what the environment has got since it
-    /// was read.
+    /// The edits that lead to ``target``. When merging they only add, so they keep what the environment has gained in
+    /// the meantime.
     public var edits: [SchemaEdit] {
         (isMerging ? difference.additions : difference.edits) + respellings.map(\.edit)
     }
 
-    /// Whether nothing is to be done.
+    /// True if there is nothing to do.
     public var isEmpty: Bool { difference.isEmpty && respellings.isEmpty }
 
-    /// A line for each change.
+    /// One line per change.
     public var lines: [String] { difference.lines + respellings.map(\.line) }
 
-    /// What would be lost, with the records that it would be lost from.
-    /// - Parameter database: counts them; without it nobody does.
+    /// The data that would be lost.
+    /// - Parameter database: counts the affected records; `nil` skips counting.
     public func losses(measuredBy database: (any SchemaMeasuring)?) async throws -> [SchemaLoss] {
         try await SchemaLoss.losses(of: difference.losses, measuredBy: database)
     }
@@ -107,7 +108,7 @@ public struct SchemaImportPlan: Sendable, Hashable {
         return target
     }
 
-    /// A type in a file may have the usual grants because the file says nothing; that is no wish to have them where somebody chose others.
+    /// Merges grants. Default grants in a file may be implicit, so they don't override customized ones.
     private static func merging(_ grants: [Grant], into existing: [Grant]) -> [Grant] {
         if Grant.canonical(grants) == Grant.defaults { return existing }
         let merged = Grant.canonical(existing + grants)
@@ -137,7 +138,7 @@ public struct SchemaImportPlan: Sendable, Hashable {
                     + "Bring the file in line with it first")
         }
     }
-    /// What to say of a field that production has with another type.
+    /// Describes a field that production has with another type; `nil` if there is no conflict.
     private static func otherwise(_ key: FieldKey, _ definition: FieldDefinition, than deployed: RecordType) -> String? {
         guard let type = deployed.definition(of: key)?.type, !type.holdsSameValues(as: definition.type) else { return nil }
         return "field '\(key.schemaName)' of type '\(deployed.name)' is \(type.schemaName) there, and \(definition.type.schemaName) in the file"

@@ -1,11 +1,11 @@
 internal import JSON
 internal import Records
 
-/// Something that a change of a schema takes away for good.
+/// Data that a schema change removes permanently.
 public struct SchemaLoss: Sendable, Hashable {
-    /// A type or a field that goes, or a field that becomes another type.
+    /// A removed type or field, or a field that gets another type.
     public var change: SchemaDifference.Change
-    /// Records of the type, or with a value in the field; `nil` when nobody counted.
+    /// Number of records of the type, or with a value in the field; `nil` if not counted.
     public var records: Int?
 
     public init(change: SchemaDifference.Change, records: Int?) {
@@ -13,10 +13,10 @@ public struct SchemaLoss: Sendable, Hashable {
         self.records = records
     }
 
-    /// Whether nothing but a declaration is lost.
+    /// True if no records or values are lost.
     public var isEmpty: Bool { records == 0 }
 
-    /// One line: `Item: field 'author' STRING removed; its values in 12 records go`.
+    /// A line such as `Item: field 'author' STRING removed; its values in 12 records go`.
     public var line: String {
         guard let records else { return change.line }
         let count = records == 1 ? "1 record" : "\(records) records"
@@ -29,7 +29,7 @@ public struct SchemaLoss: Sendable, Hashable {
         return "\(change.line); \(loss)"
     }
 
-    /// Counts what changes would lose, type by type.
+    /// Counts the losses of changes, by type.
     static func losses(of changes: [SchemaDifference.Change], measuredBy database: (any SchemaMeasuring)?) async throws -> [SchemaLoss] {
         let changes = changes.filter(\.losesSomething)
         guard let database else { return changes.map { SchemaLoss(change: $0, records: nil) } }

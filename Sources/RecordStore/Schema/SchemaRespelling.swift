@@ -1,21 +1,21 @@
 public import JSON
 public import Records
 
-/// A field that the schema language spells otherwise than before, such as NUMBER for DOUBLE, or with another index that no query could use: no
-/// difference, but in what is exported.
+/// A field with another spelling in the schema language, such as NUMBER for DOUBLE, or with an idle index added or
+/// removed. This changes only the exported text.
 public struct SchemaRespelling: Sendable, Hashable {
     public var recordType: Name
     public var field: Name
-    /// Without the indexes that are of use.
+    /// Without the indexes that queries can use.
     public var from: FieldDefinition
     public var to: FieldDefinition
 
-    /// One line, as ``SchemaDifference`` words its changes.
+    /// A line in the style of ``SchemaDifference``.
     public var line: String { "\(recordType): field '\(field)' \(from.schemaText) is written \(to.schemaText)" }
 
     var edit: SchemaEdit { .addType(RecordType(name: recordType, fields: [field: to])) }
 
-    /// What the second schema spells otherwise, of the fields that both have: by type, then by field.
+    /// Fields of both schemas whose spelling differs, ordered by type and field.
     public static func all(from before: Schema, to after: Schema) -> [SchemaRespelling] {
         after.sortedTypes.flatMap { type in
             type.fields.sorted { $0.key < $1.key }.compactMap { name, definition in

@@ -1,10 +1,12 @@
 public import Records
 
 extension SchemaText {
-    /// Bytes that a text may have that a server reads; schemas of hundreds of types have less than a tenth of it.
+    /// Maximum size in bytes of schema text that a server parses. Schemas of hundreds of types are less than a tenth
+    /// of it.
     public static let serverLimit = 2 << 20
 
-    /// - Throws: `RecordError` BAD_REQUEST when a text is longer than a server reads. The carriage returns that forms add don't count.
+    /// - Throws: `RecordError` BAD_REQUEST if the text is longer than ``serverLimit``. Carriage returns, which forms
+    ///   add, don't count.
     public static func checkSize(of text: String) throws {
         let size = text.utf8.count
         guard size > serverLimit, size - text.utf8.count(where: { $0 == UInt8(ascii: "\r") }) > serverLimit else { return }

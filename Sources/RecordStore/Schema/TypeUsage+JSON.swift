@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// What the records of a type hold (docs/services.md).
+    /// Writes the measurements of a type (docs/services.md).
     public mutating func value(_ usage: TypeUsage) {
         object { writer in
             writer.member("recordType", usage.recordType)
@@ -27,7 +27,7 @@ extension JSONWriter {
         }
     }
 
-    /// How many records a type has, and how many have values (docs/services.md).
+    /// Writes record and value counts (docs/services.md).
     public mutating func value(_ counts: ValueCounts) {
         object { writer in
             writer.member("records", Int64(counts.records))

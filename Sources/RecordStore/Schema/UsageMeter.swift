@@ -1,14 +1,14 @@
 internal import JSON
 public import Records
 
-/// Looks at the records of one type, one after the other, and adds up what they hold.
+/// Measures the records of one type, one after the other.
 public struct UsageMeter: Sendable {
-    /// Different values that are told apart in all fields together.
+    /// Maximum number of distinct values counted in all fields together.
     static let valueLimit = 1_000_000
 
     private struct Gauge: Sendable {
         var usage: TypeUsage.FieldUsage
-        /// Of the values seen so far: their hashes, which take less room.
+        /// Hashes of the values seen so far, which need less memory than the values.
         var values: Set<Int> = []
     }
 
@@ -17,7 +17,7 @@ public struct UsageMeter: Sendable {
     private var records = 0
     private var gauges: [FieldKey: Gauge] = [:]
     private var rememberedValues = 0
-    /// The fields of the type, by name, then the system fields.
+    /// The fields of the type by name, then the system fields.
     private let keys: [FieldKey]
 
     public init(of type: RecordType) {
@@ -31,7 +31,7 @@ public struct UsageMeter: Sendable {
         for key in keys { gauges[key] = Gauge(usage: TypeUsage.FieldUsage(key: key)) }
     }
 
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored text is damaged.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func add(_ record: StoredRecord) throws {
         records += 1
         for (name, text) in try record.fields.valueTexts() { add(text, to: .custom(name), of: record.recordID) }
@@ -58,7 +58,7 @@ public struct UsageMeter: Sendable {
         }
     }
 
-    /// The value of a system field as answers carry it.
+    /// The value of a system field in the format of responses.
     private static func text(of field: SystemField, in record: StoredRecord) -> [UInt8] {
         let text =
             switch field {
@@ -80,7 +80,7 @@ public struct UsageMeter: Sendable {
         }
     }
 
-    /// What was seen; without the room that an engine's entries take.
+    /// The measurements so far, without the size of an engine's index entries.
     public var usage: TypeUsage {
         TypeUsage(
             recordType: type.name, records: records,

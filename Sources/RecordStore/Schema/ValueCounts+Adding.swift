@@ -3,7 +3,7 @@ public import Records
 
 extension ValueCounts {
     /// Counts a record.
-    /// - Throws: `RecordError` INTERNAL_ERROR when the stored text is damaged.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func add(_ fields: FieldsText) throws {
         records += 1
         if values.isEmpty { return }

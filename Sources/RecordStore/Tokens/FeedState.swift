@@ -1,15 +1,15 @@
 public import Records
 
-/// Where a feed stands, as far as its tokens are concerned: a zone's, or that of a whole database.
+/// The state of the change feed of a zone or database, as needed for tokens.
 public struct FeedState: Sendable {
     public var scope: DatabaseScope
     public var databaseNumber: Int64
     public var subject: TokenContent.Subject
-    /// The latest change; 0 when there was none.
+    /// Position of the latest change; 0 if there is none.
     public var position: Int64
-    /// When the latest change was committed.
+    /// Commit time of the latest change.
     public var moment: Timestamp
-    /// Deletions up to here were purged: what a client that stands before does not know can't be told.
+    /// Deletions up to this position were removed, so clients with older tokens can't learn of them.
     public var floor: Int64
 
     public init(

@@ -1,23 +1,23 @@
 public import Records
 
-/// How one page of a zone's changes is read: from where, in which direction, what is shown, and what its token will be.
+/// Describes one page of a zone's changes: its range, direction, contents and token.
 public struct PullPlan: Sendable {
-    /// Positions to read: greater than the lower, at most the upper.
+    /// Range of positions to read: `after` is exclusive, `through` inclusive.
     public let after: Int64
     public let through: Int64
     public let descending: Bool
-    /// Deletions up to here are skipped.
+    /// Deletions up to this position are skipped.
     public let skipsDeletionsThrough: Int64
-    /// What the client knew when the pull began: created or modified is relative to it.
+    /// Position that the client knew when the pull began. Decides whether a record counts as created or modified.
     public let base: Int64
     private let feed: FeedState
     private let began: Int64
-    /// The moment of `began`: a reverse pull ends with its token.
+    /// Time of `began`, for the final token of a reverse pull.
     private let beganMoment: Timestamp
     private let isFirstPull: Bool
 
     /// Plans a page.
-    /// - Parameter content: the token's content, already checked against the feed; `nil` without a token.
+    /// - Parameter content: the token's content, already validated for the feed; `nil` without a token.
     public init(_ content: TokenContent?, reverse: Bool, feed: FeedState) {
         self.feed = feed
         if let content, case .reversePull = content.progress { beganMoment = content.moment } else { beganMoment = feed.moment }
@@ -35,7 +35,8 @@ public struct PullPlan: Sendable {
             (self.began, base, isFirstPull) = (since, since, false)
             skipsDeletionsThrough = 0
         case .complete?, nil:
-            // A complete token before the first change is as good as none, but only an absent one skips deletions.
+            // Reads the same range for a token before the first change and for no token, but only a missing token
+            // skips deletions.
             let since = content?.position ?? 0
             (after, through, descending) = (since, feed.position, reverse)
             (base, isFirstPull) = (since, content == nil)
@@ -44,18 +45,17 @@ public struct PullPlan: Sendable {
         }
     }
 
-    /// What happened to a record, seen from the client.
+    /// The kind of a change from the client's point of view.
     /// - Parameters:
-    ///   - position: of its latest change.
-    ///   - born: the position at which the present record of this name was created.
-    ///   - isRenewed: whether a record of the name was deleted before that.
+    /// - born: position at which the present record of this name was created.
+    /// - isRenewed: `true` if a record of the name was deleted before.
     public func kind(isDeleted: Bool, born: Int64, isRenewed: Bool) -> RecordChange.Kind {
         if isDeleted { return .deleted }
         if born <= base { return .modified }
         return isRenewed && !isFirstPull ? .recreated : .created
     }
 
-    /// The token of a page that ended at a position, with more to come.
+    /// The token of a page that is not the last one.
     public func token(at position: Int64, moment: Timestamp, from office: TokenOffice) -> ChangeToken {
         if descending {
             return office.token(of: feed, at: position, moment: beganMoment, progress: .reversePull(began: began, since: base))
@@ -64,7 +64,8 @@ public struct PullPlan: Sendable {
         return office.token(of: feed, at: position, moment: moment, progress: progress)
     }
 
-    /// The token of the last page: everything up to the zone's latest change was seen; after a reverse pull, up to where it began.
+    /// The token of the last page. It covers everything up to the latest change, or for a reverse pull up to its
+    /// start.
     public func finalToken(from office: TokenOffice) -> ChangeToken {
         descending ? office.token(of: feed, at: began, moment: beganMoment, progress: .complete) : office.current(feed)
     }

@@ -1,35 +1,35 @@
 public import Records
 
-/// What a change token says, before it is sealed.
+/// The content of a change token before sealing.
 public struct TokenContent: Sendable, Hashable {
-    /// Whose changes. Numbers, not names: a zone made anew under the same name has another number.
+    /// The feed of the token. Identified by number, because a recreated zone has the same name but another number.
     public enum Subject: Sendable, Hashable {
         case database
         case zone(Int64)
     }
 
-    /// How far a pull has come.
+    /// The progress of a pull.
     public enum Progress: Sendable, Hashable {
-        /// Everything up to the position was seen.
+        /// The client has seen everything up to the position.
         case complete
-        /// In the middle of a pull without a token, which began when the zone stood here: deletions up to there are of no interest.
+        /// Within a pull without a token that began at this position. Earlier deletions are not reported.
         case firstPull(began: Int64)
-        /// In the middle of a pull since this position: created or modified is relative to it.
+        /// Within a pull since this position, which decides whether records count as created or modified.
         case pull(since: Int64)
-        /// In the middle of a pull from new to old. It began here, goes down to `since`, and ends as a complete token for where it began.
+        /// Within a pull from new to old, from `began` down to `since`. It ends with a complete token for `began`.
         case reversePull(began: Int64, since: Int64)
     }
 
     public var scope: DatabaseScope
-    /// The number of the user whose database it is; 0 for the public one.
+    /// User number of the database's owner; 0 for the public database.
     public var databaseNumber: Int64
     public var subject: Subject
-    /// Everything up to here was seen; in a reverse pull, everything from here on.
+    /// The client has seen everything up to this position; in a reverse pull, everything from it on.
     public var position: Int64
     public var progress: Progress
-    /// The opening of the store in which the latest position that the token speaks of was committed.
+    /// Number of the epoch in which the latest position of the token was committed.
     public var incarnation: UInt32
-    /// When the position was committed.
+    /// Commit time of the position.
     public var moment: Timestamp
 
     public init(

@@ -2,11 +2,11 @@ public import JSON
 public import Records
 
 extension TokenExplanation {
-    /// Says of a token's content what an engine knows about it.
+    /// Explains a token's content.
     /// - Parameters:
-    ///   - user: whose database it is.
-    ///   - view: scope and number of the database that was asked.
-    ///   - feed: where the feed stands; `nil` when the zone is gone or can't be seen from there.
+    /// - user: the owner of the token's database.
+    /// - view: scope and number of the database being asked.
+    /// - feed: the state of the feed; `nil` if the zone does not exist or is not visible.
     public init(
         _ opened: TokenOffice.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
         office: TokenOffice, changesAfter: Int

@@ -1,9 +1,9 @@
 public import Records
 
-/// Gives out tokens and judges those that come back; the same on every engine.
+/// The token codec: issues and validates change tokens for all engines.
 public struct TokenOffice: Sendable {
     private var seal: TokenSeal
-    /// The seals before, the latest first: their tokens are known, and expired.
+    /// Earlier seals, latest first. Their tokens are recognized as expired.
     private var retiredSeals: [TokenSeal]
     private let incarnations: [Incarnation]
 
@@ -13,14 +13,14 @@ public struct TokenOffice: Sendable {
         self.incarnations = incarnations
     }
 
-    /// A token that was sealed here, once.
+    /// A token that was issued by this store.
     public struct Opened: Sendable, Hashable {
         public let content: TokenContent
-        /// Whether every token of its time was expired since.
+        /// True if the token was sealed with an earlier key and has therefore expired.
         public let isRetired: Bool
     }
 
-    /// Gives out tokens under another seal, and expires all those of before.
+    /// Issues tokens with a new seal and expires all earlier ones.
     public mutating func retire(for seal: TokenSeal) {
         retiredSeals.insert(self.seal, at: 0)
         self.seal = seal
@@ -45,15 +45,15 @@ public struct TokenOffice: Sendable {
         return seal.seal(content)
     }
 
-    /// The token of a client that knows everything up to a place in a zone's feed.
-    /// - Parameter last: the latest change up to there; `nil` when there is none.
-    /// - Returns: `nil` where what such a client lacks can't be told any more.
+    /// The token of a client that has seen everything up to a place in a zone's feed.
+    /// - Parameter last: the latest change up to there; `nil` if there is none.
+    /// - Returns: `nil` if the store can't report the changes since then any more.
     public func token(after last: (position: Int64, moment: Timestamp)?, of feed: FeedState) -> ChangeToken? {
         let (position, moment) = last ?? (0, Timestamp(milliseconds: 0))
         return position < feed.floor ? nil : token(of: feed, at: position, moment: moment, progress: .complete)
     }
 
-    /// What a token says, `nil` when this store did not make it.
+    /// The content of a token; `nil` if this store did not issue it.
     public func open(_ token: ChangeToken) -> Opened? {
         if let content = seal.open(token) { return Opened(content: content, isRetired: false) }
         for seal in retiredSeals {
@@ -62,9 +62,9 @@ public struct TokenOffice: Sendable {
         return nil
     }
 
-    /// What a token says about a feed that it must fit.
-    /// - Throws: `RecordError` BAD_REQUEST: 'Unknown sync continuation type' when the token is malformed or of another feed,
-    ///   'client knowledge differs from server knowledge' when what changed since can't be told.
+    /// The content of a token for a given feed.
+    /// - Throws: `RecordError` BAD_REQUEST: 'Unknown sync continuation type' if the token is malformed or belongs to
+    ///   another feed, 'client knowledge differs from server knowledge' if the changes since can't be reported.
     public func content(of token: ChangeToken, for feed: FeedState, hasSameName: (Int64) throws -> Bool) throws -> TokenContent {
         guard let opened = open(token) else { throw Self.foreign }
         let content = opened.content
@@ -73,7 +73,7 @@ public struct TokenOffice: Sendable {
         case (.database, .database): break
         case (.zone(let left), .zone(let right)) where left == right: break
         case (.zone(let left), .zone):
-            // The zone was deleted and made anew under its old name: the token was good once.
+            // The zone was deleted and recreated with the same name, so the token was valid before.
             throw try hasSameName(left) ? Self.expired : Self.foreign
         default: throw Self.foreign
         }
@@ -81,7 +81,7 @@ public struct TokenOffice: Sendable {
         return content
     }
 
-    /// Why a token of this feed is expired, `nil` when it is good.
+    /// The reason why a token of this feed has expired; `nil` if it is valid.
     public func reasonExpired(_ opened: Opened, _ feed: FeedState) -> String? {
         if opened.isRetired { return "all tokens that had been given out were expired" }
         let content = opened.content
@@ -94,7 +94,7 @@ public struct TokenOffice: Sendable {
 }
 
 extension TokenContent {
-    /// The latest position that the token speaks of. A store that knows it knows all the others.
+    /// The latest position in the token. If the store knows it, it knows all others.
     fileprivate var latestPosition: Int64 {
         switch progress {
         case .complete, .pull: position
@@ -102,8 +102,8 @@ extension TokenContent {
         }
     }
 
-    /// Deletions up to here were told to the client, or are nothing to it: a first pull needs none from before it began, and one from new
-    /// to old brings the deletions last that happened first.
+    /// Deletions up to this position were reported to the client or don't matter to it. A first pull does not need
+    /// earlier ones, and a reverse pull reports the oldest deletions last.
     fileprivate var deletionsKnownThrough: Int64 {
         switch progress {
         case .complete, .pull: position

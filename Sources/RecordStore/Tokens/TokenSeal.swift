@@ -1,22 +1,22 @@
 internal import Crypto
 public import Records
 
-/// Turns the content of a token into bytes under a keyed checksum, and back.
+/// Encodes token content into bytes with a keyed checksum, and decodes it.
 ///
-/// The same content always gives the same bytes. 36 bytes, 48 characters in base64; 5 bytes more in a reverse pull:
+/// Encoding is deterministic. A token has 36 bytes (48 characters in base64), and 5 more in a reverse pull:
 ///
 /// | bytes | content |
 /// |---|---|
-/// | 1 | format version, 4 bits; progress, 3 bits; whether it is a zone's, 1 bit |
+/// | 1 | format version, 4 bits; progress, 3 bits; zone token, 1 bit |
 /// | 1 | scope |
 /// | 4 | database number |
 /// | 4 | zone number |
-/// | 4 | incarnation |
+/// | 4 | epoch |
 /// | 5 | position |
-/// | 5 | where the pull began |
-/// | 6 | moment of the position, in milliseconds |
-/// | 5 | in a reverse pull: the position it goes down to |
-/// | 6 | HMAC-SHA256 of all that, cut short |
+/// | 5 | start of the pull |
+/// | 6 | time of the position, in milliseconds |
+/// | 5 | in a reverse pull: its lower bound |
+/// | 6 | truncated HMAC-SHA256 of the preceding bytes |
 public struct TokenSeal: Sendable {
     private static let version: UInt8 = 1
     private static let checksumLength = 6
@@ -28,12 +28,13 @@ public struct TokenSeal: Sendable {
         self.key = SymmetricKey(data: key)
     }
 
-    /// Fresh secret bytes for a new store.
+    /// Random secret bytes for a new store.
     public static func makeKey() -> [UInt8] {
         SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
     }
 
-    /// Secret bytes that follow from others: the same for the same purpose, and nothing to anybody who does not know those.
+    /// Derives secret bytes from a secret. The result is deterministic for each purpose and can't be computed without
+    /// the secret.
     public static func makeKey(from secret: [UInt8], for purpose: String) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8), using: SymmetricKey(data: secret)))
     }
@@ -60,7 +61,7 @@ public struct TokenSeal: Sendable {
         return ChangeToken(bytes: bytes + checksum(of: bytes))
     }
 
-    /// - Returns: `nil` when the bytes were not sealed with this key.
+    /// - Returns: `nil` if the token was not sealed with this key.
     public func open(_ token: ChangeToken) -> TokenContent? {
         guard token.bytes.count == 36 || token.bytes.count == 41 else { return nil }
         let bytes = Array(token.bytes.dropLast(Self.checksumLength))
@@ -89,7 +90,7 @@ public struct TokenSeal: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends the low bytes of an integer, the highest first.
+    /// Appends the low bytes of an integer in big-endian order.
     fileprivate mutating func append(integer: Int64, length: Int) {
         for shift in stride(from: (length - 1) * 8, through: 0, by: -8) {
             append(UInt8(truncatingIfNeeded: integer >> shift))

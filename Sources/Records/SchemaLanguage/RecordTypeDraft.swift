@@ -1,12 +1,12 @@
 internal import JSON
 
-/// A record type while its text is read.
+/// A record type while its text is being parsed.
 struct RecordTypeDraft {
     let name: Name
     var fields: [Name: FieldDefinition] = [:]
     var systemIndexes: [SystemField: Indexes] = [:]
     var grants: [Grant] = []
-    /// Where fields are declared.
+    /// Offsets of the field declarations.
     var places: [Name: Int] = [:]
 
     init(name: Name) {
@@ -15,7 +15,7 @@ struct RecordTypeDraft {
 
     var type: RecordType {
         var type = RecordType(name: name, fields: fields, systemIndexes: systemIndexes, grants: Grant.canonical(grants))
-        // Every container has this type with this field, also when a file leaves the field out.
+        // Each container has this type with these fields, even if a file omits them.
         if name == Schema.usersType { type.fields.merge(Schema.users.fields) { declared, _ in declared } }
         if grants.isEmpty { type.grants = name == Schema.usersType ? Schema.users.grants : Grant.defaults }
         return type

@@ -1,9 +1,9 @@
 extension Schema {
-    /// Reads a schema in CloudKit's schema language (.ckdb), as Apple's tools export it and as people write it.
+    /// Parses a schema in CloudKit's schema language (.ckdb), exported by Apple's tools or written by hand.
     ///
-    /// Order and comments are not kept. A type without a GRANT line has CloudKit's usual grants. What the text does not mention is not
-    /// there, the `Users` type included.
-    /// - Throws: ``SchemaTextError``, the first of the text.
+    /// Order and comments are not preserved. A type without GRANT lines has CloudKit's default grants. Anything
+    /// missing in the text is missing in the schema, including the `Users` type.
+    /// - Throws: the first ``SchemaTextError`` of the text.
     public init(text: String) throws {
         self = try SchemaText(text).schema()
     }

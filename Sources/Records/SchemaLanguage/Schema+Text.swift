@@ -1,12 +1,12 @@
 public import JSON
 
 extension Schema {
-    /// The schema in CloudKit's schema language (.ckdb), laid out as Apple's tools export it:
-    /// types by name, fields by name in aligned columns, grants by role last
-    /// (Apple: "Integrating a text-based schema into your workflow").
+    /// The schema in CloudKit's schema language (.ckdb), formatted like the export of Apple's tools: types by name,
+    /// fields by name in aligned columns, then grants by role (Apple: "Integrating a text-based schema into your
+    /// workflow").
     ///
-    /// Equal schemas have equal texts, and a text that was printed is printed again to the byte after it was read. The `Users` type, which
-    /// every container has, is always there. Composite indexes, which CloudKit does not have, are not.
+    /// Equal schemas have equal texts, and parsing and printing such a text reproduces it exactly. The `Users` type,
+    /// which each container has, is always included. Composite indexes, which CloudKit does not have, are not.
     public var text: String {
         var statements = roles.sorted().map { "    CREATE ROLE \(Self.quoted($0));\n" }
         if !statements.isEmpty { statements = [statements.joined()] }
@@ -18,10 +18,10 @@ extension Schema {
         return "DEFINE SCHEMA\n\n" + statements.joined(separator: "\n")
     }
 
-    /// The words that no name is without quotes.
+    /// Words that must be quoted when used as names.
     static let reservedWords: Set<String> = ["grant", "preferred", "queryable", "sortable", "searchable"]
 
-    /// A name as the language writes it: in double quotes unless it is a plain identifier.
+    /// A name in the schema language: in double quotes unless it is a plain identifier.
     public static func quoted(_ name: Name) -> String {
         let isPlain = name.utf8.enumerated().allSatisfy { index, byte in
             switch byte {
@@ -35,14 +35,14 @@ extension Schema {
 }
 
 extension FieldDefinition {
-    /// The declaration of a field without its name, as the schema language writes it: `STRING QUERYABLE SORTABLE`.
+    /// The declaration of a field without its name in the schema language: `STRING QUERYABLE SORTABLE`.
     public var schemaText: String {
         ([type.schemaName] + indexes.union(idleIndexes).names).joined(separator: " ")
     }
 }
 
 extension Grant {
-    /// `GRANT READ, WRITE TO "_creator"`, as the schema language writes it.
+    /// The grant in the schema language: `GRANT READ, WRITE TO "_creator"`.
     public var schemaText: String {
         let names = Permission.allCases.filter(permissions.contains).map(\.rawValue)
         return "GRANT \(names.joined(separator: ", ")) TO \(Schema.quoted(role))"
@@ -55,7 +55,7 @@ extension RecordType {
         let rows =
             fields.map { (name: $0.key, definition: $0.value) }
             + shown.compactMap { field in definition(of: .system(field)).map { (name: field.schemaName, definition: $0) } }
-        // Quotes don't count in the order: a quoted ___ name stands among the others as Apple's export has it.
+        // Quotes don't affect the order, as in Apple's export: quoted `___` names are sorted like the others.
         let cells = rows.sorted { $0.name < $1.name }.map { (name: Schema.quoted($0.name), declaration: $0.definition.schemaText) }
         let width = cells.map(\.name.utf8.count).max() ?? 0
         let fieldLines = cells.map { $0.name + String(repeating: " ", count: width - $0.name.utf8.count + 1) + $0.declaration }

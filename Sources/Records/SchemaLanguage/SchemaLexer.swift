@@ -1,8 +1,8 @@
-/// The words and signs of a schema's text, one after the other. Comments and space are skipped.
+/// Splits schema text into tokens. Comments and white space are skipped.
 struct SchemaLexer {
     struct Token {
         enum Kind: Equatable {
-            /// Letters, digits, `_` and `.`: a keyword, or a name without quotes.
+            /// Letters, digits, `_` and `.`: a keyword or an unquoted name.
             case word
             /// A name in double quotes.
             case quoted
@@ -10,12 +10,12 @@ struct SchemaLexer {
             case end
             case unclosedQuote
             case unclosedComment
-            /// A character that has no place in the language.
+            /// A character that is not part of the language.
             case stray
         }
 
         var kind: Kind
-        /// The bytes of the text, quotes included.
+        /// Byte range in the text, including quotes.
         var range: Range<Int>
     }
 
@@ -63,7 +63,7 @@ struct SchemaLexer {
         return Token(kind: kind, range: position - 1..<position)
     }
 
-    /// - Returns: a comment that is not closed.
+    /// - Returns: an unterminated comment, if any.
     private mutating func skipSpace() -> Token? {
         while position < text.count {
             switch text[position] {
@@ -94,13 +94,13 @@ struct SchemaLexer {
         byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 
-    /// Whether a line ends with this byte: a line feed, or a carriage return that none follows.
+    /// True if the byte ends a line: a line feed, or a carriage return not followed by one.
     static func endsLine(_ text: [UInt8], at index: Int) -> Bool {
         if text[index] == UInt8(ascii: "\n") { return true }
         return text[index] == UInt8(ascii: "\r") && (index + 1 == text.count || text[index + 1] != UInt8(ascii: "\n"))
     }
 
-    /// The line of a place in a text, from 1.
+    /// Line number of an offset in a text, starting at 1.
     static func line(of offset: Int, in text: [UInt8]) -> Int {
         (0..<offset).count { endsLine(text, at: $0) } + 1
     }

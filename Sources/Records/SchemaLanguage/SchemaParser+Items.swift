@@ -1,9 +1,9 @@
 internal import JSON
 
-// What stands between the parentheses of a record type.
+// Parses the items between the parentheses of a record type.
 
 extension SchemaParser {
-    /// Reads a field or a grant, up to the comma or parenthesis after it.
+    /// Parses a field or grant up to the following comma or parenthesis.
     mutating func readItem(of draft: inout RecordTypeDraft) throws(SchemaTextError) {
         if isWord("GRANT") {
             advance()

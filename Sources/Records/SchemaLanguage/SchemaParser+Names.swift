@@ -14,7 +14,7 @@ extension SchemaParser {
         }
     }
 
-    /// Reads a name, in quotes or without.
+    /// Parses a quoted or unquoted name.
     mutating func readName(of named: Named) throws(SchemaTextError) -> Name {
         let (kind, place) = (token.kind, token.range.lowerBound)
         guard kind == .word || kind == .quoted else { throw unexpected("the name of a \(named.rawValue)") }
@@ -34,7 +34,7 @@ extension SchemaParser {
         return name
     }
 
-    /// The rule that a name breaks.
+    /// The rule that a name violates; `nil` if it is valid.
     private func broken(_ name: Name, of named: Named) -> String? {
         if named == .role, name.hasPrefix("_") {
             return Grant.systemRoles.contains(name) ? nil : "of the roles that begin with _ there are \(Grant.systemRoles.sorted().map(\.string).joined(separator: ", "))"
@@ -55,7 +55,7 @@ extension SchemaParser {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
-    /// The system's own types and fields have dots.
+    /// Includes dots, which names of system types and fields contain.
     private static func isNamePart(_ byte: UInt8) -> Bool {
         isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
     }

@@ -1,23 +1,23 @@
 internal import JSON
 
-/// Reads the schema language.
+/// Parses the schema language.
 ///
-/// After an error it goes on with the next field or statement, so that all errors of a file are seen at once.
+/// After an error it continues with the next field or statement, so that all errors of a file are reported.
 struct SchemaParser {
     private(set) var errors: [SchemaTextError] = []
     private(set) var notes: [SchemaTextNote] = []
-    /// Notes beyond those that are kept.
+    /// Number of notes that were not kept.
     private(set) var moreNotes = 0
 
     private var lexer: SchemaLexer
     private(set) var token: SchemaLexer.Token
-    /// Where the token before ended.
+    /// End of the previous token.
     private(set) var previousEnd = 0
 
     private var schema = Schema()
     private var typePlaces: [Name: Int] = [:]
     private var rolePlaces: [Name: Int] = [:]
-    /// The roles that grants name, and where first.
+    /// Roles named in grants, with the offset of their first use.
     private var grantedRoles: [Name: Int] = [:]
 
     init(_ text: [UInt8]) {
@@ -25,12 +25,12 @@ struct SchemaParser {
         token = lexer.next()
     }
 
-    /// What could be read; meaningless when there are errors.
+    /// Parses the text. The result is meaningless if there are errors.
     mutating func parse() -> Schema {
         do {
             try readStart()
         } catch {
-            // Without its beginning it is probably no schema at all.
+            // A text without the start of a schema is probably not a schema at all.
             errors.append(error)
             return schema
         }
@@ -92,7 +92,7 @@ struct SchemaParser {
         var draft = RecordTypeDraft(name: try readName(of: .recordType))
         if let first = typePlaces[draft.name] { fail { $0.twice("record type", draft.name, at: place, first: first) } }
         typePlaces[draft.name] = place
-        // What could be read of a type is kept, so that only what is wrong is complained of.
+        // Keeps the valid part of a type, to avoid follow-up errors.
         defer { schema.types[draft.name] = draft.type }
         try read(.openParenthesis, expected: "'('")
         while token.kind != .closeParenthesis, canGoOn {
@@ -111,7 +111,8 @@ struct SchemaParser {
         if canGoOn { try read(.closeParenthesis, expected: "',' or ')'") }
     }
 
-    /// Goes on to the end of an item that has an error in it: a parenthesis, or a comma at the end of its line. Other commas may be within it.
+    /// Skips the rest of an invalid item up to a parenthesis or a comma at the end of a line. Other commas may be
+    /// inside the item.
     private mutating func skipItem() {
         while true {
             switch token.kind {
@@ -126,7 +127,7 @@ struct SchemaParser {
         }
     }
 
-    /// Roles may be created after they are granted something.
+    /// Checks roles at the end, because they may be created after their grants.
     private mutating func checkRoles() {
         for (role, place) in grantedRoles.sorted(by: { $0.value < $1.value })
         where canGoOn && !schema.roles.contains(role) && !Grant.systemRoles.contains(role) {
@@ -147,13 +148,13 @@ struct SchemaParser {
         token = lexer.next()
     }
 
-    /// Whether the token is the first on its line.
+    /// True if the token is the first on its line.
     var startsLine: Bool { lexer.text[previousEnd..<token.range.lowerBound].contains(where: SchemaLexer.endsLine) }
 
-    /// The bytes of the token, as text.
+    /// The text of the token.
     var tokenText: String { String(decoding: lexer.text[token.range], as: UTF8.self) }
 
-    /// Whether the token is this keyword, in capitals or not.
+    /// True if the token is this keyword, ignoring case.
     func isWord(_ keyword: String) -> Bool {
         token.kind == .word && lexer.text[token.range].elementsEqual(keyword.utf8) { $0 == $1 || $0 ^ 0x20 == $1 && $1 >= UInt8(ascii: "A") }
     }
@@ -174,7 +175,8 @@ struct SchemaParser {
         if canGoOn { errors.append(error) }
     }
 
-    /// Finding line and column takes time where texts are large: what nobody hears of is not made.
+    /// Takes a closure, because finding line and column is slow in large texts and unreported errors need not be
+    /// created.
     mutating func fail(_ error: (Self) -> SchemaTextError) {
         if canGoOn { fail(error(self)) }
     }
@@ -199,7 +201,7 @@ struct SchemaParser {
             at: place, expected: "another name", found: "'\(name)'", problem: "the \(what) '\(name)' is there twice, first in line \(line)")
     }
 
-    /// The token is none of what could stand here.
+    /// The error for a token that does not match any expectation.
     func unexpected(_ expected: String, hint: String? = nil) -> SchemaTextError {
         let place = token.range.lowerBound
         switch token.kind {
@@ -207,7 +209,7 @@ struct SchemaParser {
         case .unclosedQuote: return error(at: place, expected: "a quote at the end of the name", found: "the end of the line")
         case .unclosedComment: return error(at: place, expected: "*/ at the end of the comment", found: "the end of the text")
         case .stray:
-            // One character: as wide as it may be, its first scalar tells what it is.
+            // Uses the first scalar, since a character can have any number of them.
             let character = tokenText
             let scalar = character.unicodeScalars.first ?? "?"
             let code = String(scalar.value, radix: 16, uppercase: true)

@@ -1,10 +1,10 @@
-/// A text of the schema language, read.
+/// A parsed text in the schema language.
 public struct SchemaText: Sendable {
-    /// What is wrong, in the order of the text. Beyond ``errorLimit`` the text is not read on.
+    /// Errors in text order. Parsing stops after ``errorLimit`` errors.
     public let errors: [SchemaTextError]
-    /// What was read, but is worth a word: the first of it.
+    /// Notes on parts that were accepted but deserve attention. Only the first ones are kept.
     public let notes: [SchemaTextNote]
-    /// How much more there is than ``notes`` tell.
+    /// Number of notes beyond ``notes``.
     public let moreNotes: Int
     private let parsed: Schema
 
@@ -15,7 +15,7 @@ public struct SchemaText: Sendable {
         self.init(utf8: Array(text.utf8))
     }
 
-    /// - Parameter utf8: the bytes of a file; what is not UTF-8 is an error, except in comments.
+    /// - Parameter utf8: the bytes of a file. Invalid UTF-8 is an error, except in comments.
     public init(utf8: [UInt8]) {
         var parser = SchemaParser(utf8)
         parsed = parser.parse()
@@ -24,7 +24,8 @@ public struct SchemaText: Sendable {
         moreNotes = parser.moreNotes
     }
 
-    /// - Throws: ``SchemaTextError``, the first one.
+    /// The parsed schema.
+    /// - Throws: the first ``SchemaTextError``.
     public func schema() throws -> Schema {
         if let error = errors.first { throw error }
         return parsed

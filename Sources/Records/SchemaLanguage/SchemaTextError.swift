@@ -1,46 +1,46 @@
-/// Why a text is no schema of the schema language, and where.
+/// An error in a schema text, with its place.
 public struct SchemaTextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// From 1.
+    /// Line number, starting at 1.
     public let line: Int
-    /// In Unicode characters, from 1.
+    /// Column in Unicode characters, starting at 1.
     public let column: Int
-    /// What could stand there, such as `a field type`.
+    /// Description of what is expected, such as `a field type`.
     public let expected: String
-    /// What stands there, such as `'STRNG'` or `the end of the file`.
+    /// Description of what was found, such as `'STRNG'` or `the end of the file`.
     public let found: String
-    /// How to mend it, where that can be guessed: `did you mean STRING?`
+    /// A suggestion, if there is one: `did you mean STRING?`
     public let hint: String?
-    /// The line without its end; of a very long one, what stands around the place.
+    /// The line without its end; for a very long line, the part around the error.
     public let sourceLine: String
-    /// Characters of ``sourceLine`` before the place.
+    /// Number of characters of ``sourceLine`` before the error.
     public let caretOffset: Int
-    /// Where the words `expected` and `found` don't tell it: one sentence.
+    /// A sentence that replaces the text made of `expected` and `found`.
     private let problem: String?
 
-    /// What is wrong, without where.
+    /// The error without its place.
     public var reason: String {
         (problem ?? "expected \(expected), found \(found)") + (hint.map { "; \($0)" } ?? "")
     }
 
-    /// One line: place and reason.
+    /// Place and error in one line.
     public var message: String { "line \(line), column \(column): \(reason)" }
 
-    /// ``sourceLine`` and below it the caret, in two lines.
+    /// ``sourceLine`` and a line with a caret below it.
     public var excerpt: String {
-        // Tabs are as wide below as they are above.
+        // Tabs are repeated, so that the caret is aligned.
         let indent = sourceLine.prefix(caretOffset).map { $0 == "\t" ? "\t" : " " as Character }
         return sourceLine + "\n" + String(indent) + "^"
     }
 
     public var description: String { message + "\n" + excerpt }
 
-    /// What services answer.
+    /// The error reported by services.
     public var error: RecordError { RecordError(.badRequest, "The schema can't be read: \(message)") }
 
-    /// Longest ``sourceLine``, in characters.
+    /// Maximum length of ``sourceLine`` in characters.
     static let excerptLimit = 160
 
-    /// - Parameter offset: of the place in the text, in bytes.
+    /// - Parameter offset: offset of the error in the text, in bytes.
     init(at offset: Int, of text: [UInt8], expected: String, found: String, hint: String? = nil, problem: String? = nil) {
         let offset = min(offset, text.count)
         let markEnd = SchemaLexer.byteOrderMarkEnd(text)
@@ -48,7 +48,7 @@ public struct SchemaTextError: Error, Sendable, Hashable, CustomStringConvertibl
         let end = text[offset...].firstIndex(where: SchemaLexer.endsLine) ?? text.count
         line = SchemaLexer.line(of: start, in: text)
         column = text[start..<offset].count { !Self.continuesCharacter($0) } + 1
-        // Only as much of the line becomes text as is shown: it may be megabytes long.
+        // Only the shown part is decoded, because the line may be megabytes long.
         let shown = Self.excerptLimit / 2
         var first = max(start, offset - 4 * shown)
         while first < offset, first > start, Self.continuesCharacter(text[first]) { first += 1 }
@@ -64,7 +64,7 @@ public struct SchemaTextError: Error, Sendable, Hashable, CustomStringConvertibl
         self.problem = problem
     }
 
-    /// A text without what would do something to the terminal that it is shown on.
+    /// The text without characters that could control a terminal.
     static func printable(_ text: some StringProtocol) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -1,8 +1,8 @@
-/// Something in a schema's text that was read, but is worth a word: what Apple's tools may refuse, or what has no use here.
+/// A note on schema text that was accepted, but that Apple's tools may refuse or that has no effect here.
 public struct SchemaTextNote: Sendable, Hashable, CustomStringConvertible {
-    /// From 1.
+    /// Line number, starting at 1.
     public let line: Int
-    /// In characters, from 1.
+    /// Column in characters, starting at 1.
     public let column: Int
     /// One sentence.
     public let text: String

@@ -1,6 +1,6 @@
-/// Guesses what was meant by a word that the schema language does not know.
+/// Suggests corrections for unknown words of the schema language.
 enum Spelling {
-    /// What other systems call the types.
+    /// Names of the types in other systems.
     private static let types: [String: String] = [
         "BOOL": "INT64", "BOOLEAN": "INT64", "INT": "INT64", "INTEGER": "INT64", "INT32": "INT64", "LONG": "INT64", "FLOAT": "DOUBLE", "REAL": "DOUBLE",
         "DECIMAL": "DOUBLE", "TEXT": "STRING", "VARCHAR": "STRING", "CHAR": "STRING", "UUID": "STRING", "URL": "STRING", "DATE": "TIMESTAMP",
@@ -15,7 +15,7 @@ enum Spelling {
         return guess(word, among: ValueType.allCases.map(\.rawValue) + ["NUMBER", "ENCRYPTED", "LIST"]).map { "did you mean \($0)?" }
     }
 
-    /// The one of some words that is at most two letters away.
+    /// The known word with an edit distance of at most two; `nil` if there is none.
     static func guess(_ word: String, among known: [String]) -> String? {
         let letters = Array(word.utf8.prefix(80))
         let near = known.map { (word: $0, distance: distance(letters, Array($0.utf8))) }.min { $0.distance < $1.distance }
@@ -23,7 +23,7 @@ enum Spelling {
         return near.word
     }
 
-    /// Letters to add, drop or exchange.
+    /// Edit distance: number of letters to insert, delete or replace.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (index, letter) in left.enumerated() {

@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// What is read of containers that nobody has saved anything in: the tables of a new file, in memory, for all of them.
+/// An in-memory database with the tables of a new file. Reads of all containers without saved data use it.
 final class EmptyContainer: Sendable {
     private let made = Mutex<DatabaseQueue?>(nil)
 

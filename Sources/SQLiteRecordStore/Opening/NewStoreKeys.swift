@@ -1,11 +1,11 @@
 internal import RecordStore
 internal import Synchronization
 
-/// The keys that files will have which are not made yet.
+/// Keys for store files that do not exist yet.
 ///
-/// A container can be read before anything was saved in it. The tokens of such a read must be good after the first save, so its keys are
-/// known before there is a file to keep them in. They follow from a secret of this process, so nothing is kept for containers that are only
-/// read; a token from before the first save is foreign after a restart.
+/// A container can be read before anything is saved in it. Tokens from such a read must stay valid after the first
+/// save, so the keys are needed before the file exists. They are derived from a secret of this process, so that
+/// containers that are only read need no storage. After a restart such tokens are invalid unless a file was created.
 final class NewStoreKeys: Sendable {
     struct Keys: Sendable {
         let tokens: [UInt8]
@@ -14,7 +14,8 @@ final class NewStoreKeys: Sendable {
     }
 
     private let secret = TokenSeal.makeKey()
-    /// How often files were made: a container that was deleted and made anew gets other keys, so its old tokens are not good in it.
+    /// Number of files created for each store. A container that is deleted and created again gets new keys, which
+    /// invalidates its old tokens.
     private let made = Mutex<[StoreKey: Int]>([:])
 
     func keys(of key: StoreKey) -> Keys {
@@ -25,7 +26,7 @@ final class NewStoreKeys: Sendable {
             incarnation: max(1, number))
     }
 
-    /// Notes that a file was made, so that another one gets other keys.
+    /// Call after a file was created, so that the next one gets different keys.
     func use(of key: StoreKey) {
         made.withLock { $0[key, default: 0] += 1 }
     }

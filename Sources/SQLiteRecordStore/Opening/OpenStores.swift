@@ -2,35 +2,36 @@ internal import Logging
 internal import Records
 internal import Synchronization
 
-/// The stores of an engine that are open, and how many may be.
+/// Limits the number of open stores of an engine.
 ///
-/// Each takes memory and handles, and most containers are not used at most times: beyond a limit the one that was not used for longest is
-/// closed, and after a while without use every one.
+/// An open store uses memory and file handles, and most containers are idle most of the time. Above the limit the
+/// least recently used store is closed. Each idle store is closed after a while.
 final class OpenStores: Sendable {
     struct Limits: Sendable {
-        /// Stores that stay open although nobody uses them.
+        /// Maximum number of idle stores that stay open.
         var unused = 24
-        /// Stores that are open at all, each of which takes up to ``handlesPerStore`` handles.
+        /// Maximum number of open stores. Each one uses up to ``handlesPerStore`` file handles.
         var all: Int
-        /// How long a store that nobody uses stays open.
+        /// Time after which an idle store is closed.
         var patience = Duration.seconds(60)
-        /// Places beyond which those are forgotten that hold nothing.
+        /// Number of places above which empty ones are dropped.
         var places = 10_000
 
-        /// The file, its log, the log's index and the undo of a savepoint for the writer, and the first two for each reader. A store that was busy
-        /// once keeps all its readers.
+        /// The writer needs the file, its log, the log's index and the savepoint journal. Each reader needs the first
+        /// two. A store keeps its readers once it has opened them.
         static var handlesPerStore: Int { 4 + 2 * SQLiteStore.readerLimit }
-        /// Handles for everything else: connections, files of assets, the accounts.
+        /// File handles for everything else: connections, asset files, accounts.
         static let reserve = 64
 
-        /// As many as the system's limit of open files lets there be, with half of it for connections and files of assets.
+        /// Derives the limit from the system's limit on open files. Half of it is left for connections and asset
+        /// files.
         init(openFiles: Int = OpenFiles.limit) {
             all = max(2, (openFiles / 2 - Self.reserve / 2) / Self.handlesPerStore)
             unused = min(unused, max(1, all / 2))
         }
     }
 
-    /// How often, and after which pause, it is looked again whether one of those in use can be closed.
+    /// Number of attempts to find a store that can be closed, and the pause between them.
     private static let tries = 20
     private static let pause = Duration.milliseconds(10)
 
@@ -44,15 +45,15 @@ final class OpenStores: Sendable {
     var count: Int { open.withLock { $0.count } }
     var places: [StorePlace] { open.withLock { Array($0.values) } }
 
-    /// Makes room for a store that is about to be opened, and counts it.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER when as many are in use as there may be.
+    /// Makes room for a store about to be opened and counts it as open.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of stores is in use.
     func admit(_ place: StorePlace) async throws {
         for _ in 0..<Self.tries {
-            // Those who wait are not counted: else as many that come at once would keep one another out.
+            // Waiting stores are not counted. Otherwise many concurrent openings could block each other.
             let isIn = enter(place)
             let hasClosed = await closeUnused(besides: place)
             if isIn { return }
-            // Most are in use for a moment only.
+            // Most stores are in use only briefly.
             if !hasClosed { try? await Task.sleep(for: Self.pause) }
         }
         throw RecordError(
@@ -61,7 +62,7 @@ final class OpenStores: Sendable {
                 + "with a higher limit (ulimit -n)", retryAfter: 1)
     }
 
-    /// - Returns: whether there is room.
+    /// - Returns: `false` if there is no room.
     private func enter(_ place: StorePlace) -> Bool {
         open.withLock { open in
             guard open.count < limits.all || open[place.key] != nil else { return false }
@@ -70,8 +71,9 @@ final class OpenStores: Sendable {
         }
     }
 
-    /// Closes those that were not used for longest, until no more stay open than may be unused, with the one that is about to be opened.
-    /// - Returns: whether one was closed.
+    /// Closes the least recently used idle stores until the limit for idle stores is met, counting `place` as one of
+    /// them.
+    /// - Returns: `true` if a store was closed.
     private func closeUnused(besides place: StorePlace) async -> Bool {
         let others = places.filter { $0 !== place }
         var excess = others.count + 1 - limits.unused
@@ -88,9 +90,9 @@ final class OpenStores: Sendable {
         open.withLock { if $0[place.key] === place { $0[place.key] = nil } }
     }
 
-    /// Closes stores that nobody has used for a while, and lets go of what the others don't need, until the task is cancelled.
+    /// Closes idle stores regularly until the task is cancelled.
     func tidyRegularly() async {
-        // Cancelled when the engine is closed.
+        // The sleep throws when the engine cancels the task.
         while (try? await Task.sleep(for: limits.patience / 4)) != nil {
             let oldest = StorePlace.now - Int64(limits.patience / .nanoseconds(1))
             for place in places where place.lastUse < oldest { _ = await place.closeUnlessUsed() }

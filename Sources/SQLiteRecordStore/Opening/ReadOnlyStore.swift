@@ -6,23 +6,22 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// One container and environment in one SQLite file that can't be written to, because the disk is full or does not allow it: what was saved
-/// can still be read.
+/// A store file that can't be written to, because the disk is full or read-only. Its data can still be read.
 final class ReadOnlyStore: Sendable {
     let reader: StoreReader
-    /// The users that were entered when it was opened.
+    /// The users in the file when it was opened.
     let users: [Name: Int64]
-    /// What savers are told.
+    /// The error for writes.
     let refusal: RecordError
     private let connection: DatabaseQueue
     private let settings: StoreSettings
-    /// A look at the folder that is under way.
+    /// The running check whether the folder is writable.
     private let look = Mutex<Task<Bool, Never>?>(nil)
 
-    /// Opens a file that is there. It waits for the disk, and saves nothing.
+    /// Opens an existing file without changing it. Blocks on the disk.
     /// - Parameters:
-    ///   - last: where the store stood when this process closed it.
-    ///   - refusal: what savers are told.
+    /// - last: the state of the store when this process last closed it.
+    /// - refusal: the error for writes.
     init(_ key: StoreKey, continuing last: StoreOpening?, refusing refusal: RecordError, _ settings: StoreSettings) throws {
         let (connection, facts) = try Self.connect(to: key.file(in: settings.folder).path(percentEncoded: false), settings)
         self.connection = connection
@@ -36,22 +35,25 @@ final class ReadOnlyStore: Sendable {
         do {
             return try connect(to: path, isExclusive: true, settings)
         } catch {
-            // Without a log the file alone is the store, and nobody changes it while the folder is locked.
+            // Without a log the database file is complete, and the lock on the data folder keeps other processes from
+            // changing it.
             var status = stat()
             guard lstat(path + "-wal", &status) != 0 || status.st_size == 0 else { throw error }
             return try connect(to: immutable(path), isExclusive: false, settings)
         }
     }
 
-    /// The address of a file that SQLite takes for unchangeable: it is read without locks, without its log, and without making any file.
+    /// A URI that makes SQLite treat the file as immutable. It reads without locks or a log and creates no files.
     static func immutable(_ path: String) -> String { URL(filePath: path).absoluteString + "?immutable=1" }
 
-    /// - Parameter isExclusive: whether the index of the log is kept in memory, since it can't be written beside it. One connection alone can do so.
+    /// - Parameter isExclusive: `true` to keep the log's index in memory, because it can't be written next to the
+    ///   log. Only one connection is possible then.
     private static func connect(to path: String, isExclusive: Bool, _ settings: StoreSettings) throws -> (DatabaseQueue, StoreFacts) {
         var configuration = Configuration()
         configuration.readonly = !isExclusive
         configuration.prepareDatabase { db in
-            // First of all: the cache's size looks at the file, and with the first look the index of the log is where it stays.
+            // Must come first: setting the cache size reads the file, and the first read decides where the log's
+            // index is kept.
             if isExclusive { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON") }
             try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0")
         }
@@ -59,7 +61,8 @@ final class ReadOnlyStore: Sendable {
         return (connection, try connection.read { try StoreFacts($0, journal: settings.journal) })
     }
 
-    /// Whether it looks as if the store could be written to again. Reads go on meanwhile, and savers who ask at the same time share one look.
+    /// Checks whether the store can probably be written to again. Reads continue meanwhile, and concurrent callers
+    /// share one check.
     func looksWritable() async -> Bool {
         let task = look.withLock { look in
             if let look { return look }
@@ -75,7 +78,7 @@ final class ReadOnlyStore: Sendable {
         return await task.value
     }
 
-    /// Closes the file, when those who read it are done. What a log held is moved into the file then, where the disk lets it.
+    /// Closes the file after its readers are done. SQLite then copies the log into the file if the disk allows it.
     func close() async {
         await reader.gate.shut()
         do {

@@ -4,23 +4,23 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What a file says of itself when it is opened.
+/// The data that is read from a file when it is opened.
 struct StoreFacts: Sendable {
     let tokenKey: [UInt8]
     let assetKey: [UInt8]
     let retiredKeys: [[UInt8]]
-    /// As the file has them: the last one is open.
+    /// As stored in the file. The last one is open.
     let incarnations: [Incarnation]
     let position: Int64
     var catalog: SchemaCatalog
     let users: [Name: Int64]
     let journal: JournalLimits
     let journalBytes: Int64
-    /// Deleted records whose referrers are still to fall.
+    /// Number of rows in `cascades`.
     let cascades: Int
 
-    /// Reads them, and writes nothing.
-    /// - Throws: ``DamagedRow``, and SQLite's errors.
+    /// Reads the file without changing it.
+    /// - Throws: ``DamagedRow`` or a SQLite error.
     init(_ db: Database, journal: JournalLimits?) throws {
         position = try Self.position(db)
         incarnations = try Row.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
@@ -32,7 +32,7 @@ struct StoreFacts: Sendable {
         var users: [Name: Int64] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT name, number FROM users") {
             let number: Int64 = try row.value("number", in: "users")
-            // 0 owns the public database.
+            // The number 0 is reserved for the owner of the public database.
             if number <= 0 { throw DamagedRow(in: "users", "has a user of the number \(number)") }
             users[Name(try row.value("name", in: "users") as String)] = number
         }
@@ -47,7 +47,7 @@ struct StoreFacts: Sendable {
         cascades = try CascadeRows.count(db)
     }
 
-    /// The last position given out; 0 in a file without a change.
+    /// The last assigned position; 0 if the file has no changes.
     private static func position(_ db: Database) throws -> Int64 {
         let row = try Row.fetchOne(db, sql: "SELECT (SELECT max(position) FROM zones) AS zones, (SELECT max(position) FROM shares) AS shares")
         let (zones, shares): (Int64?, Int64?) = (try row?.value("zones", in: "zones"), try row?.value("shares", in: "shares"))
@@ -63,13 +63,13 @@ struct StoreFacts: Sendable {
         return Array(key)
     }
 
-    /// For how many days the file was told to keep earlier versions.
+    /// The number of days stored in the file for keeping earlier versions.
     private static func journalLimits(_ db: Database) throws -> JournalLimits {
         guard let row = try Row.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'") else { return .standard }
         return JournalLimits(days: try row.value("value", in: "facts"))
     }
 
-    /// Writes what an older file lacks, and for how long earlier versions are kept from now on. Mostly that is nothing.
+    /// Adds keys that older files lack, and stores the journal setting. Usually there is nothing to write.
     static func complete(_ pool: DatabasePool, journal: JournalLimits?) throws {
         let (names, days) = try pool.read { db in
             (Set(try String.fetchAll(db, sql: "SELECT name FROM facts")), try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'"))

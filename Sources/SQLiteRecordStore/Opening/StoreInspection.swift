@@ -3,15 +3,15 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Looks at the files of a store without opening them.
+/// Checks the files of a store without opening them.
 enum StoreInspection {
     enum Finding {
-        /// There is none: nobody saved anything.
+        /// There is no file, because nothing was saved.
         case nothing
         case file
     }
 
-    /// - Throws: `RecordError` INTERNAL_ERROR for what can't be a store, or must not be taken for one.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the path is not a usable store file.
     static func look(at key: StoreKey, in data: URL) throws -> Finding {
         switch try kind(of: key.folder(in: data)) {
         case .missing: return .nothing
@@ -39,7 +39,7 @@ enum StoreInspection {
         return .file
     }
 
-    /// Why a store can't be opened, as far as that shows from outside.
+    /// The reason why a store can't be opened, as far as the files show it.
     static func problem(of key: StoreKey, in data: URL) -> RecordError? {
         do {
             _ = try look(at: key, in: data)
@@ -49,7 +49,7 @@ enum StoreInspection {
         }
     }
 
-    /// Bytes of the file and its log, and when something was last written to them; `nil` when there is no file.
+    /// Size in bytes of the file and its log, and the time of the last write; `nil` if there is no file.
     static func extent(of key: StoreKey, in data: URL) -> (bytes: Int64, lastSave: Timestamp)? {
         let path = key.file(in: data).path(percentEncoded: false)
         var status = stat()
@@ -63,7 +63,7 @@ enum StoreInspection {
 
     private static func kind(of url: URL) throws -> Kind {
         var status = stat()
-        // Not with its last slash, which would follow a link.
+        // A trailing slash would make lstat follow a link.
         var path = url.path(percentEncoded: false)
         if path.hasSuffix("/") { path.removeLast() }
         guard lstat(path, &status) == 0 else {
@@ -78,7 +78,7 @@ enum StoreInspection {
         }
     }
 
-    /// - Returns: `nil` when there is no such file.
+    /// - Returns: `nil` if there is no such file.
     private static func size(of path: String) throws -> Int64? {
         var status = stat()
         return lstat(path, &status) == 0 ? Int64(status.st_size) : nil

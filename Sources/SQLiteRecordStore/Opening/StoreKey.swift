@@ -2,12 +2,12 @@ internal import Foundation
 internal import RecordStore
 internal import Records
 
-/// A container's environment: what one file holds.
+/// A container and environment. Each one has its own file.
 struct StoreKey: Hashable, Sendable, CustomStringConvertible {
     let container: ContainerID
     let environment: Records.Environment
 
-    /// The file's path below the data folder.
+    /// Path of the file, relative to the data folder.
     var description: String { "\(container)/\(fileName)" }
     var fileName: String { "\(environment.rawValue).sqlite" }
 

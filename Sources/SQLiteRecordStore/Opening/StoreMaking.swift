@@ -3,18 +3,18 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-/// Makes the file of a new store. It is made under another name and gets its own when it is whole: so an empty or half-made file is always one
-/// that something else did.
+/// Creates the file of a new store under a temporary name and renames it when it is complete. An empty or partial
+/// file under the final name therefore never comes from Skylight.
 enum StoreMaking {
-    /// Waits for the disk.
-    /// - Throws: SQLite's and the file system's errors; no file is left behind then.
+    /// Creates the file. Blocks on the disk.
+    /// - Throws: SQLite and file system errors. No file is left behind.
     static func make(_ key: StoreKey, _ keys: NewStoreKeys.Keys, _ settings: StoreSettings) throws {
         try checkCase(of: key.container, in: settings.folder)
         let folder = key.folder(in: settings.folder)
         try FileManager.default.createDurableDirectory(at: folder)
         let draft = folder.appending(path: ".new-\(key.fileName)").path(percentEncoded: false)
         let remove = { for end in ["", "-journal", "-wal", "-shm"] { unlink(draft + end) } }
-        // Left by a process that was killed.
+        // Left behind by a process that was killed.
         remove()
         do {
             try fill(draft, keys, settings)
@@ -29,7 +29,7 @@ enum StoreMaking {
 
     private static func fill(_ path: String, _ keys: NewStoreKeys.Keys, _ settings: StoreSettings) throws {
         var configuration = Configuration()
-        // Whatever ends the process, the draft is not taken up: one sync at the end will do.
+        // An unfinished file is never used, so one sync at the end is enough.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF") }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try StoreMigrations.migrator.migrate(queue)
@@ -51,7 +51,7 @@ enum StoreMaking {
         guard fsync(descriptor) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     }
 
-    /// Many file systems don't tell `iCloud.A` from `iCloud.a`: two stores would then share one file.
+    /// Many file systems ignore case. There `iCloud.A` and `iCloud.a` would share one file.
     private static func checkCase(of container: ContainerID, in folder: URL) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
         let name = container.description

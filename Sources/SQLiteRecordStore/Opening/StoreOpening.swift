@@ -2,17 +2,17 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-/// One opening of a file: which incarnation the positions belong to that are given out in it.
+/// One opening of a file, with the epoch of the positions assigned during it.
 ///
-/// It is written with the first save, so a file that is only read is not changed, and can be read on a full disk. A store that was closed
-/// because nobody used it goes on in the incarnation it had, as long as nobody put another file in its place.
+/// The epoch is written with the first save. A file that is only read stays unchanged and can be read on a full disk.
+/// A store closed for inactivity keeps its epoch when it is reopened, unless the file was replaced.
 struct StoreOpening: Sendable, Equatable {
-    /// The incarnations in the file; the last one has no end.
+    /// The epochs in the file. The last one is open.
     private(set) var stored: [Incarnation]
     let current: Incarnation
-    /// Whether the file has ``current``.
+    /// True if ``current`` is stored in the file.
     private(set) var isBegun: Bool
-    /// The last position given out.
+    /// The last assigned position.
     private(set) var position: Int64
 
     init(_ facts: StoreFacts, continuing last: StoreOpening?) {
@@ -25,13 +25,13 @@ struct StoreOpening: Sendable, Equatable {
         }
     }
 
-    /// That of a file which is made with its first incarnation.
+    /// The opening of a newly created file, which already contains its first epoch.
     init(making keys: NewStoreKeys.Keys) {
         current = Incarnation(number: keys.incarnation, after: 0)
         (stored, isBegun, position) = ([current], true, 0)
     }
 
-    /// As tokens are judged by.
+    /// The epochs used to validate tokens.
     var incarnations: [Incarnation] {
         if isBegun { return stored }
         return ended + [current]
@@ -45,15 +45,15 @@ struct StoreOpening: Sendable, Equatable {
         }
     }
 
-    /// Writes that the positions from now on belong to this opening, within the transaction of the first save.
+    /// Stores the start of this epoch in the transaction of the first save.
     static func begin(_ current: Incarnation, _ db: Database) throws {
         try db.execute(sql: "UPDATE incarnations SET through = ? WHERE through IS NULL", arguments: [current.after])
         try db.execute(sql: "INSERT INTO incarnations (number, after) VALUES (?, ?)", arguments: [Int64(current.number), current.after])
-        // What was done after the last place that was written is done again.
+        // Work after the last stored place is lost and is done again.
         try db.execute(sql: "UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
     }
 
-    /// Where the store stands when it is closed.
+    /// The opening as it is when the store is closed.
     func closed(at position: Int64, isBegun: Bool) -> StoreOpening {
         var closed = self
         closed.position = position

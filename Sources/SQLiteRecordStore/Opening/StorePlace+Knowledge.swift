@@ -4,14 +4,14 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-// What is known of a place without opening its file.
+// Information that does not require opening the file.
 
 extension StorePlace {
     var office: TokenOffice { get throws { try lastReader.office } }
     var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
     var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
 
-    /// The schema as far as it is known without a look: good for a guess.
+    /// The last known schema. It may be outdated, so use it only as a hint.
     var latestSchema: Schema { state.withLock { $0.reader }?.catalog.schema ?? Schema() }
 
     private var lastReader: StoreReader {
@@ -21,30 +21,30 @@ extension StorePlace {
         }
     }
 
-    /// Remembers who came, without writing anything.
+    /// Remembers a user in memory only.
     func greet(_ name: Name) {
         state.withLock { state in
             if !state.users.knows(name) { state.users.greet(name) }
         }
     }
 
-    /// Whether a user was ever entered, or came of late.
+    /// True if the user is in the file or was remembered by ``greet(_:)``.
     func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }
-    /// The number of a user who was entered.
+    /// The number of a user with a row in `users`.
     func knownNumber(of name: Name) -> Int64? { state.withLock { $0.users.knownNumber(of: name) } }
-    /// The number that a user has, or will have after the first save.
+    /// The number that the user has, or will get with the first save.
     func userNumber(of name: Name) -> Int64 { state.withLock { $0.users.number(of: name) } }
 
-    /// The name of a user, `nil` for a number never given out.
+    /// The name of a user; `nil` for an unassigned number.
     func userName(of number: Int64, in db: Database) throws -> Name? {
         if let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM users WHERE number = ?", [number]) { return Name(name) }
         return state.withLock { $0.users.visitors[number] }
     }
 
-    /// A signal after each commit.
+    /// Yields after each commit.
     func commits() -> AsyncStream<Void> { signals.listen() }
 
-    /// How the store is; `nil` for one that is not open, and of which nothing bad is known.
+    /// The health of the store; `nil` if it is not open and no problem is known.
     var health: StoreHealth? {
         state.withLock { state in
             var health = StoreHealth(container: key.container, environment: key.environment)
@@ -58,7 +58,7 @@ extension StorePlace {
         }
     }
 
-    /// What the zones hold, without opening the store for it; `nil` where that is not known.
+    /// The amounts per zone and type, without opening the store; `nil` if unknown.
     func amounts() async -> [ZoneTypeAmount]? {
         guard let store = openStore else { return state.withLock { $0.amounts } }
         do {
@@ -66,12 +66,12 @@ extension StorePlace {
             state.withLock { $0.amounts = amounts }
             return amounts
         } catch {
-            // The reader has logged why. The answer tells of the other stores.
+            // The reader has logged the error. The answer still covers the other stores.
             return nil
         }
     }
 
-    /// Whether it holds nothing that a new one would lack.
+    /// True if a new place would hold the same information.
     var isForgettable: Bool {
         state.withLock { state in
             switch state.phase {

@@ -7,13 +7,13 @@ internal import Synchronization
 
 extension StorePlace {
     /// - Parameters:
-    ///   - makes: whether the file is made where there is none.
-    ///   - isRetry: whether it could only be read before, so that trying at once again leads to nothing.
+    /// - makes: `true` to create a missing file.
+    /// - isRetry: `true` if the store was read-only before. The time is noted to avoid immediate further attempts.
     func openFile(makes: Bool, isRetry: Bool = false) async throws {
         do {
             let last = state.withLock { $0.last }
             used.store(Self.now, ordering: .relaxed)
-            // A name under which nobody saved anything closes no other store.
+            // Opening a container without data must not close other stores.
             let isThere = try await DiskThreads.run { [key, settings] in try StoreInspection.look(at: key, in: settings.folder) == .file }
             if isThere || makes { try await open.admit(self) }
             let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
@@ -28,7 +28,7 @@ extension StorePlace {
         } catch {
             let problem = StoreProblem(error, reading: key)
             let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(error)")
-            // Being one too many says nothing of the file.
+            // Too many open stores is not a problem of the file.
             let isTrouble = refusal.code == .internalError
             if isTrouble, messages.isNew(refusal.reason) {
                 settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
@@ -42,7 +42,7 @@ extension StorePlace {
         }
     }
 
-    /// Waits for the disk.
+    /// Blocks on the disk.
     private func openNow(makes: Bool, continuing last: StoreOpening?) throws -> Phase {
         let keys = settings.newKeys.keys(of: key)
         var last = last
@@ -64,7 +64,7 @@ extension StorePlace {
                 tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
                 return .readOnly(store)
             } catch let another {
-                // It is the first error that says why.
+                // The first error is the cause.
                 tell("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))", .error)
                 throw error
             }
@@ -75,8 +75,8 @@ extension StorePlace {
         if messages.isNew(message) { settings.logger.log(level: level, "\(message)") }
     }
 
-    /// Closes the store unless somebody uses it or it has work to do.
-    /// - Returns: whether it is closed.
+    /// Closes the store unless it is in use or has work to do.
+    /// - Returns: `true` if it was closed.
     func closeUnlessUsed() async -> Bool {
         let task = state.withLock { state -> Task<Void, any Error>? in
             guard let reader = state.phase.reader else { return nil }
@@ -89,7 +89,7 @@ extension StorePlace {
             }
         }
         guard let task else { return false }
-        // Closing reports what goes wrong in the log.
+        // Closing logs its own errors.
         _ = await task.result
         return true
     }
@@ -99,7 +99,7 @@ extension StorePlace {
         switch phase {
         case .open(let store):
             if state.withLock({ $0.amounts != nil }) {
-                // Where they can't be read, those of before stay.
+                // If reading fails, the previous amounts are kept.
                 let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
                 if let amounts { state.withLock { $0.amounts = amounts } }
             }
@@ -112,12 +112,12 @@ extension StorePlace {
         let damage = phase.reader?.damage
         state.withLock { state in
             state.last = last ?? state.last
-            // Known until the file is opened again.
+            // Kept until the file is opened again.
             state.trouble = state.trouble ?? damage
         }
     }
 
-    /// Closes the store for good, when those who use it are done.
+    /// Closes the store permanently after its users are done.
     func end() async {
         while true {
             let (phase, task) = state.withLock { state -> (Phase?, Task<Void, any Error>?) in

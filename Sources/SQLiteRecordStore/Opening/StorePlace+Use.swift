@@ -5,19 +5,19 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-// Reading and writing: whoever comes in opens the store, and keeps it open until they leave.
+// Each caller opens the store if necessary and keeps it open while it uses it.
 
 extension StorePlace {
     // MARK: Reading
 
-    /// Runs a short read on a snapshot: no reader may wait for a client inside.
+    /// Runs a short read on a snapshot. It must not wait for a client.
     func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
         let reader = try await enter()
         defer { leave(reader) }
         return try await reader.read(body)
     }
 
-    /// The same for a read that may look at very much, on a thread that other requests don't need.
+    /// Like ``read(_:)`` for a potentially long read. Runs on a thread that other requests don't need.
     func readAtLength<Value: Sendable>(
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value
     ) async throws -> Value {
@@ -26,7 +26,7 @@ extension StorePlace {
         return try await reader.readAtLength(for: purpose, body)
     }
 
-    /// How far the work on indexes is.
+    /// The progress of index work.
     func indexBuilds(_ catalog: SchemaCatalog, _ db: Database) throws -> [IndexBuildProgress] {
         if let store = openStore { return try store.indexBuilds(catalog, db) }
         return try IndexWork.progress(catalog, db, inHand: [:])
@@ -34,8 +34,8 @@ extension StorePlace {
 
     // MARK: Writing
 
-    /// Waits until a change is on disk. The file is made where there is none.
-    /// - Parameter isAlone: whether it is committed without others, as what touches very much must be.
+    /// Runs a write and returns once it is on disk. Creates a missing file.
+    /// - Parameter isAlone: `true` to commit it without other writes, as large writes require.
     func write<Value: Sendable>(
         isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
@@ -44,7 +44,7 @@ extension StorePlace {
         return try await store.write(isAlone: isAlone, body)
     }
 
-    /// Notes the number of a user who was entered with a save.
+    /// Stores the number of a user that a save added.
     func note(_ number: Int64, of name: Name) { state.withLock { $0.users.note(number, of: name) } }
 
     func expireTokens() async throws {
@@ -59,8 +59,8 @@ extension StorePlace {
         try await store.waitForIndexes(works)
     }
 
-    /// Removes the records and values that a change of the schema takes away, as far as they are too many for one transaction.
-    /// - Returns: by type, the position up to which saves have lost the values of the fields that go.
+    /// Removes records and values dropped by a schema change, if they are too many for one transaction.
+    /// - Returns: by type, the position up to which records have lost the values of the dropped fields.
     func removeBefore(_ change: SchemaChange, by caller: Caller) async throws -> [Name: Int64] {
         let store = try await enterForWriting()
         defer { leave(store.reader) }
@@ -69,19 +69,19 @@ extension StorePlace {
 
     func sweep() { openStore?.sweep() }
 
-    /// The store while it is open for writing.
+    /// The store, if it is open for writing.
     var openStore: SQLiteStore? {
         state.withLock { if case .open(let store) = $0.phase { store } else { nil } }
     }
 
     // MARK: Coming in
 
-    /// Opens the store, or finds out that there is nothing to open, so that keys and users are known.
+    /// Opens the store, or finds that there is no file. Afterwards keys and users are known.
     func prepare() async throws {
         try await enter().gate.leave()
     }
 
-    /// Whoever came in must ``leave(_:)``.
+    /// Keeps the store open until the caller calls ``leave(_:)``, opening it if necessary.
     func enter() async throws -> StoreReader {
         while true {
             var isAbsent = false
@@ -117,10 +117,10 @@ extension StorePlace {
         reader.gate.leave()
     }
 
-    /// What a saver finds.
+    /// How a write can proceed.
     private enum WayIn {
         case inside(SQLiteStore)
-        /// It is about to be closed.
+        /// The store is about to be closed.
         case shut
         case after(Task<Void, any Error>)
         case readOnly(ReadOnlyStore)
@@ -146,17 +146,17 @@ extension StorePlace {
             case .shut: await Task.yield()
             case .after(let task): try await task.value
             case .readOnly(let store):
-                // Opening it anew shuts out those who read: only when the disk seems to have room again.
+                // Reopening blocks all readers, so check first whether the disk has room again.
                 guard await store.looksWritable() else { throw store.refusal }
                 try await reopen(store)?.value
             }
         }
     }
 
-    /// Nanoseconds between two openings of a store that can only be read.
+    /// Minimum time in nanoseconds between two attempts to reopen a read-only store.
     private static let retryPause: Int64 = 1_000_000_000
 
-    /// Opens a store anew that could only be read, unless another saver does so already.
+    /// Reopens a read-only store, unless another write already does so.
     private func reopen(_ store: ReadOnlyStore) -> Task<Void, any Error>? {
         state.withLock { state in
             guard case .readOnly(let held) = state.phase, held === store else { return nil }
@@ -167,7 +167,7 @@ extension StorePlace {
         }
     }
 
-    /// Whether somebody put a file where there was none.
+    /// True if a file was created externally where there was none.
     private var hasAppeared: Bool {
         access(key.file(in: settings.folder).path(percentEncoded: false), F_OK) == 0
     }

@@ -4,15 +4,15 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Where a container's environment is kept. It lasts as long as the engine; the file behind it is opened when somebody asks for something, and
-/// closed when nobody does.
+/// The place of a container and environment. It exists as long as the engine. Its file is opened on demand and closed
+/// when idle.
 final class StorePlace: Sendable {
     let key: StoreKey
     let queries = QueryLog(since: Timestamp.now())
-    /// Sent after each commit, whichever opening it was in.
+    /// Sent after each commit. Survives closing and reopening.
     let signals = CommitSignals()
     var clock: @Sendable () -> Timestamp { settings.clock }
-    /// Records that fall with those that a request deletes in its own transaction.
+    /// Maximum number of cascaded deletions in the transaction of a request.
     var cascadeLimit: Int { settings.cascadeLimits.recordsInRequest }
 
     let settings: StoreSettings
@@ -23,7 +23,7 @@ final class StorePlace: Sendable {
 
     enum Phase {
         case closed
-        /// It is being opened or closed.
+        /// The store is being opened or closed.
         case changing(Task<Void, any Error>)
         case open(SQLiteStore)
         case readOnly(ReadOnlyStore)
@@ -40,7 +40,7 @@ final class StorePlace: Sendable {
             }
         }
 
-        /// The users that the file has; `nil` where that is not known now.
+        /// The users in the file; `nil` if unknown at present.
         var users: [Name: Int64]? {
             switch self {
             case .open(let store): store.users
@@ -53,16 +53,16 @@ final class StorePlace: Sendable {
 
     struct State {
         var phase = Phase.closed
-        /// Where the file stood when it was closed.
+        /// The state of the file when it was closed.
         var last: StoreOpening?
         var users = UserNumbers()
-        /// When it was opened in vain for a save that it could not take, on the clock of ``StorePlace/now``.
+        /// Time of the last attempt to reopen a read-only store, on the clock of ``StorePlace/now``.
         var lastRetry: Int64?
-        /// What was last read through: its keys are good while the store is closed.
+        /// The last reader. Its keys stay usable while the store is closed.
         var reader: StoreReader?
-        /// Why it could not be opened.
+        /// The reason why the store could not be opened.
         var trouble: StoreTrouble?
-        /// What its zones held when it was closed, where somebody ever asked.
+        /// The amounts per zone when the store was closed, if they were ever requested.
         var amounts: [ZoneTypeAmount]?
     }
 
@@ -72,11 +72,11 @@ final class StorePlace: Sendable {
         self.open = open
     }
 
-    /// Nanoseconds of a clock that only goes forward, for telling which store was used last.
+    /// Monotonic time in nanoseconds, used to find the least recently used store.
     static var now: Int64 { Int64(DispatchTime.now().uptimeNanoseconds) }
     var lastUse: Int64 { used.load(ordering: .relaxed) }
 
-    /// Begins to open or close the store; whoever comes meanwhile waits for that.
+    /// Starts opening or closing the store. Callers that arrive meanwhile wait for the task.
     func change(_ state: inout State, _ work: @escaping @Sendable (StorePlace) async throws -> Void) -> Task<Void, any Error> {
         let task = Task.detached { [self] in try await work(self) }
         state.phase = .changing(task)

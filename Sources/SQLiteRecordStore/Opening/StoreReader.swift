@@ -5,9 +5,9 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// What an open store is read through, whether or not it can be written to.
+/// The read side of an open store, writable or not.
 final class StoreReader: Sendable {
-    /// Short reads after which a task makes way for others.
+    /// Number of short reads after which the task yields.
     private static let readsInTurn = 8
 
     let key: StoreKey
@@ -17,13 +17,13 @@ final class StoreReader: Sendable {
     let longReads = LongReadTurns()
     let catalog: LatestCatalog
     var office: TokenOffice { tokens.withLock { $0 } }
-    /// Why the file is not to be trusted, since something in it could not be read.
+    /// Damage found while reading the file.
     var damage: StoreTrouble? { found.withLock { $0 } }
 
     private let connections: any DatabaseReader
     private let settings: StoreSettings
     private let reads = Atomic<Int>(0)
-    /// Where there is one connection alone, those who read wait for it here: none of them holds a thread meanwhile.
+    /// Serializes reads if there is only one connection, without blocking threads.
     private let turn: AsyncSemaphore?
     private let tokens: Mutex<TokenOffice>
     private let found = Mutex<StoreTrouble?>(nil)
@@ -41,13 +41,13 @@ final class StoreReader: Sendable {
         catalog = LatestCatalog(facts.catalog)
     }
 
-    /// For a container that has no file yet.
+    /// Creates a reader for a container without a file.
     init(of key: StoreKey, _ keys: NewStoreKeys.Keys, _ settings: StoreSettings) throws {
         let empty = try settings.empty.connection()
         connections = empty
         self.key = key
         self.settings = settings
-        // Its tables are empty: no read takes long.
+        // All tables are empty, so no read takes long.
         turn = nil
         journalLimits = settings.journal ?? .standard
         assetTickets = AssetTickets(key: keys.assets)
@@ -55,12 +55,13 @@ final class StoreReader: Sendable {
         catalog = LatestCatalog(try empty.read { try SchemaCatalog($0) })
     }
 
-    /// Runs a short read on a snapshot: no reader may wait for a client inside.
+    /// Runs a short read on a snapshot. It must not wait for a client.
     ///
-    /// It runs on the caller's own thread. Handing it to another and back costs more than a lookup itself. Whoever calls is inside of ``gate``.
-    /// - Throws: `CancellationError` when the task is cancelled while it waits for the only connection.
+    /// It runs on the caller's thread, because switching threads costs more than a lookup. The caller must have
+    /// entered ``gate``.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits for the only connection.
     func read<Value: Sendable>(_ body: (Database, SchemaCatalog) throws -> Value) async throws -> Value {
-        // A task that does nothing but read would otherwise never make way for others.
+        // A task that only reads would otherwise never yield.
         if reads.add(1, ordering: .relaxed).newValue % Self.readsInTurn == 0 { await Task.yield() }
         do {
             guard let turn else { return try readNow(body) }
@@ -74,8 +75,9 @@ final class StoreReader: Sendable {
         try connections.read { db in try body(db, try catalog.catalog(of: db)) }
     }
 
-    /// The same for a read that may look at very much, on a thread that other requests don't need, when its turn comes.
-    /// - Throws: `CancellationError` when the task is cancelled before that.
+    /// Like ``read(_:)`` for a potentially long read. It waits for its turn and runs on a thread that other requests
+    /// don't need.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits.
     func readAtLength<Value: Sendable>(
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value
     ) async throws -> Value {
@@ -93,8 +95,8 @@ final class StoreReader: Sendable {
         try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
     }
 
-    /// Logs an error, and remembers damage that it shows.
-    /// - Returns: what is said to whoever asked; `nil` for an error that is not about the store.
+    /// Logs an error and remembers damage.
+    /// - Returns: the error for the client; `nil` if the error does not concern the store.
     func refusal(after error: any Error) -> RecordError? {
         guard let problem = StoreProblem(error, reading: key) else { return nil }
         if problem.isDamage { found.withLock { $0 = $0 ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
@@ -102,6 +104,6 @@ final class StoreReader: Sendable {
         return problem.refusal
     }
 
-    /// Seals tokens with another key from now on.
+    /// Seals new tokens with another key from now on.
     func retireTokens(for seal: TokenSeal) { tokens.withLock { $0.retire(for: seal) } }
 }

@@ -4,13 +4,13 @@ internal import Logging
 internal import RecordStore
 internal import Records
 
-/// What the stores of an engine have in common.
+/// Settings shared by all stores of an engine.
 struct StoreSettings: Sendable {
     /// The data folder.
     let folder: URL
-    /// How long deletions are remembered; `nil` for ever.
+    /// Time for which deletions are kept; `nil` means forever.
     var tokenLifetime: Duration?
-    /// What is kept of earlier versions of records; `nil` for what the file was opened with before.
+    /// Limits for earlier versions of records; `nil` means the setting stored in the file.
     var journal: JournalLimits?
     var logLimits = WriteAheadLogLimits()
     var indexLimits = IndexLimits()

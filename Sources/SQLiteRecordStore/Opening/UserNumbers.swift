@@ -3,16 +3,16 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The numbers of users in a store.
+/// Numbers of the users in a store.
 ///
-/// A user is entered with the first save, not by reading. Until then the number is the one that follows from the name, so tokens that were
-/// given out before are good afterwards.
+/// A user gets a row with the first save, not by reading. Until then the number is derived from the name, so tokens
+/// issued before the first save stay valid.
 struct UserNumbers: Sendable {
     private var numbers: [Name: Int64]
     private var taken: Set<Int64>
-    /// Those who came since the engine was made and saved nothing, by the numbers that they will have.
+    /// Users who called since the engine was created but saved nothing yet, by their future number.
     private(set) var visitors: [Int64: Name]
-    /// Visitors beyond which later ones are not remembered.
+    /// Maximum number of remembered visitors.
     private static let visitorLimit = 10_000
 
     init(_ users: [Name: Int64] = [:], visitors: [Int64: Name] = [:]) {
@@ -21,17 +21,17 @@ struct UserNumbers: Sendable {
         self.visitors = visitors
     }
 
-    /// Whether the user was entered, or came of late.
+    /// True if the user has a row or is a remembered visitor.
     func knows(_ name: Name) -> Bool { numbers[name] != nil || visitors[number(of: name)] == name }
 
-    /// Remembers who came, without writing anything.
+    /// Remembers a user in memory only.
     mutating func greet(_ name: Name) {
         if numbers[name] == nil, visitors.count < Self.visitorLimit { visitors[number(of: name)] = name }
     }
 
     func knownNumber(of name: Name) -> Int64? { numbers[name] }
 
-    /// The number that a user has, or will have. It is never 0, which owns the public database.
+    /// The number that the user has or will get. Never 0, which is reserved for the owner of the public database.
     func number(of name: Name) -> Int64 {
         if let number = numbers[name] { return number }
         var number = Self.proposal(for: name)
@@ -44,7 +44,8 @@ struct UserNumbers: Sendable {
         taken.insert(number)
     }
 
-    /// Enters a user within the transaction of a save, unless that was done before.
+    /// Adds a row for the user in the transaction of a save, unless one exists.
+    /// - Returns: the user's number.
     static func enter(_ name: Name, _ db: Database) throws -> Int64 {
         if let row = try Row.fetchOne(db, cachedSQL: "SELECT number FROM users WHERE name = ?", [name.string]) {
             return try row.value("number", in: "users")
@@ -55,7 +56,8 @@ struct UserNumbers: Sendable {
         return number
     }
 
-    /// What tokens have room for: 32 bits. Few users share one, and then the later gets the next.
+    /// Hashes the name to 32 bits, which is what tokens have room for. On the rare collision the later user gets the
+    /// next free number.
     private static func proposal(for name: Name) -> Int64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -1,16 +1,16 @@
 internal import GRDB
 internal import Records
 
-/// Index entries of one zone that stand in the order of a value, then of the record names: those of a field, or those of a composite index
-/// under one value of its filter.
+/// Index entries of one zone, ordered by a value and then by record name: the entries of a field, or those of a
+/// composite index with one filter value.
 struct EntryRange {
     let table: String
-    /// The column that holds the value.
+    /// The column with the value.
     let column: String
-    /// Conditions on the other columns of the table, which is `e`.
+    /// Conditions on the other columns of the table, whose alias is `e`.
     let condition: String
     let arguments: [DatabaseValue]
-    /// The field that is walked, whose entries need no look-up.
+    /// The field whose entries are walked. Its filters need no lookup.
     let field: Int64?
 
     /// The entries of a field.
@@ -20,7 +20,7 @@ struct EntryRange {
             field: number)
     }
 
-    /// Those of a composite index under one value.
+    /// The entries of a composite index with one filter value.
     static func composite(_ number: Int64, under value: DatabaseValue, zone: Int64) -> EntryRange {
         EntryRange(
             table: "compositeEntries", column: "sort", condition: "e.composite = ? AND e.zone = ? AND e.filter = ?",

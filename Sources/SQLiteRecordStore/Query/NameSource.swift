@@ -4,31 +4,33 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A piece of SQL that finds the names of the records that may satisfy a filter, in one zone: all of those that do, perhaps some more.
+/// SQL that selects names of records that may match a filter in one zone. It finds every matching record and possibly
+/// others.
 struct NameSource {
-    /// Conditions on the columns of `table`, after field and zone: a name satisfies one of them, and only one.
+    /// Conditions on the columns of `table` besides field and zone. Each name meets exactly one of them.
     let conditions: [String]
-    /// For the conditions in turn.
+    /// Arguments of all conditions, in order.
     let arguments: [DatabaseValue]
     let table: Table
     let field: Int64
-    /// Which of the query's filters this is of.
+    /// Index of the filter in the query.
     let filter: Int
-    /// Whether a name can come up more than once.
+    /// True if a name can occur more than once.
     let repeats: Bool
-    /// Whether every name has one and the same value, so that names come in order.
+    /// True if all entries have the same value, so that names come in order.
     let isSingleValue: Bool
 
     enum Table: String {
         case entries
         case tokens
 
-        /// The column that the index orders by.
+        /// The column by which the index is ordered.
         var column: String { self == .tokens ? "token" : "value" }
     }
 
-    /// The sources of a filter, each of which alone would do: none when the filter's index can't narrow the search, because the
-    /// filter denies or the field has no such index; one for each of the words or elements that must all be there.
+    /// The sources of a filter, each sufficient by itself. Filters that require several words or elements give one
+    /// source for each. Empty if no index can narrow the search, because the filter is negated or the field is not
+    /// indexed.
     static func sources(of filter: ResolvedQuery.Filter, number: Int, of type: RecordType, catalog: SchemaCatalog) -> [NameSource] {
         guard filter.comparator.denied == nil, filter.key != .system(.recordID), let definition = type.definition(of: filter.key),
             let field = catalog.fieldNumber(filter.key, of: type.name)
@@ -43,9 +45,9 @@ struct NameSource {
         }
     }
 
-    /// The names, each once.
+    /// A statement that selects each name once.
     func sql(in query: ZoneQuery) -> String {
-        // A union of ranges, because SQLite does not look a disjunction up in an index that is the table itself.
+        // A union of ranges, because SQLite does not use a WITHOUT ROWID table's key for OR conditions.
         conditions.map { condition in
             "SELECT \(repeats ? "DISTINCT " : "")name FROM \(table.rawValue) WHERE field = ? AND zone = ? AND \(condition)\(query.counting("name"))"
         }.joined(separator: " UNION ALL ")
@@ -57,12 +59,12 @@ struct NameSource {
             conditions.indices.flatMap { [field.databaseValue, zone.databaseValue] + arguments[($0 * each)..<(($0 + 1) * each)] })
     }
 
-    /// How many names there are, counted no further than a limit.
+    /// Counts the names, at most up to `limit`.
     func count(upTo limit: Int, in query: ZoneQuery) throws -> Int {
         let sql = "SELECT count(*) FROM (\(sql(in: query)) LIMIT \(limit))"
         let arguments = arguments(zone: query.zone.number)
         query.recorder?.note(sql, arguments)
-        // Not kept compiled: the text varies with the number of values.
+        // Not cached, because the text varies with the number of values.
         return try Int.fetchOne(query.db, sql: sql, arguments: arguments) ?? 0
     }
 
@@ -84,12 +86,13 @@ struct NameSource {
             }
             let listed = candidates.map { EntryValue.values(equalTo: $0) }
             let values = listed.compactMap(\.self).flatMap(\.self)
-            // One that can't be listed leaves nothing to narrow.
+            // If one value's entries can't be listed, the index can't narrow the search.
             if listed.contains(nil) { return [] }
             return values.isEmpty ? [(["0"], [], false)] : [(["value IN (\(placeholders(values.count)))"], values, false)]
         case .value(.location(let location)):
             if let values = EntryValue.values(equalTo: .location(location)) { return [equality(with: values)] }
-            // A list may name a pole at two longitudes, and each condition would find it.
+            // Only for EQUALS: a list may contain a pole at two longitudes, and then several conditions would find
+            // the same name.
             return filter.comparator == .equals ? [near(location, 0)] : []
         case .value(let operand):
             return EntryValue.value(operand).flatMap { comparison(filter.comparator, $0) }.map { [$0] } ?? []
@@ -103,7 +106,8 @@ struct NameSource {
     private static func comparison(_ comparator: Comparator, _ value: DatabaseValue) -> Clause? {
         switch comparator {
         case .equals, .listContains: equality(with: [value])
-        // An entry may hold only the beginning of its value, so the ends of an interval are compared again in full.
+        // An entry may hold only a prefix of its value, so the bounds are inclusive here and values are compared in
+        // full later.
         case .lessThan, .lessThanOrEquals: (["value > ? AND value <= ?"], [EntryValue.missing, value], false)
         case .greaterThan, .greaterThanOrEquals: (["value >= ?"], [value], false)
         case .beginsWith, .listMemberBeginsWith: prefix(value)
@@ -117,7 +121,7 @@ struct NameSource {
         return (["value >= ? AND value < ?"], [value, Data(end).databaseValue], false)
     }
 
-    /// The first bytes that come after everything with this prefix.
+    /// The shortest byte string that sorts after everything with this prefix.
     private static func successor(of prefix: [UInt8]) -> [UInt8]? {
         guard let last = prefix.lastIndex(where: { $0 < 0xFF }) else { return nil }
         return Array(prefix[..<last]) + [prefix[last] + 1]

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A query that was checked, with the zones that it is asked in and the place where its page begins.
+/// A validated query with its zones and the start of its page.
 struct PreparedQuery {
     let query: ResolvedQuery
     let type: RecordType
@@ -12,7 +12,7 @@ struct PreparedQuery {
     private let area: QueryRequest.Area
     private let after: QueryPlace?
 
-    /// - Throws: `RecordError` ZONE_NOT_FOUND, BAD_REQUEST for a marker of another query.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND, or BAD_REQUEST for a marker of another query.
     init(_ query: ResolvedQuery, _ request: QueryRequest, _ view: DatabaseView, _ catalog: SchemaCatalog, _ db: Database) throws {
         guard let type = catalog.schema.types[query.recordType] else { throw RecordError.recordNotFound }
         self.query = query
@@ -24,15 +24,15 @@ struct PreparedQuery {
             area = .allZones
         case .zone(let zoneID):
             zones = try view.zoneUnlessDefault(zoneID, db).map { [$0] } ?? []
-            // With the owner filled in, so that a marker fits however the client names the zone.
+            // The zone ID includes the owner, so that a marker stays valid however the client names the zone.
             area = .zone(zones.first?.zoneID ?? .default)
         }
         after = try request.continuationMarker.map { [area] in try ContinuationMarker($0, for: query, in: area).place }
     }
 
-    /// The page that follows. Zones are asked one after the other, and what is held are two pages at most, however many zones there are.
-    /// - Parameter recorder: watches the query being answered.
-    /// - Returns: also how each zone was searched.
+    /// Returns the next page. Zones are searched one after the other, and at most about two pages are held in memory.
+    /// - Parameter recorder: records how the query runs.
+    /// - Returns: the page and the plan of each zone.
     func page(_ catalog: SchemaCatalog, _ db: Database, recorder: QueryRecorder? = nil) throws -> (page: QueryPage, plans: [ZonePlan]) {
         let sources = query.filters.enumerated().flatMap { NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog) }
         var top = TopPlaces(query, limit: request.limit)

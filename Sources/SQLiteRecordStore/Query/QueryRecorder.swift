@@ -3,23 +3,23 @@ internal import GRDB
 internal import RecordStore
 internal import Synchronization
 
-/// Watches a query being answered: counts the index entries and records that are looked at, and keeps the statements.
+/// Counts the index entries and records that a query reads, and keeps its statements.
 ///
-/// A query that nobody watches has none, and runs its statements as they are.
+/// Used only for explained queries. Other queries run their statements unchanged.
 final class QueryRecorder {
-    /// Counts the rows that SQLite comes by, those that a later condition of the statement drops included.
+    /// Counts all rows SQLite visits, including those that a later condition drops.
     private final class Counter: Sendable {
         let count = Atomic<Int>(0)
     }
 
     private static let function = "skylight_seen"
-    /// Statements that are kept; the later ones of a search are like those before.
+    /// Maximum number of kept statements. Further ones of a search are similar.
     private static let statementLimit = 12
 
     private let counter = Counter()
     private let counting: DatabaseFunction
     var recordsRead = 0
-    /// Entries that were counted to choose a way, and are among the entries read.
+    /// Entries read to choose a plan. They are included in the entries read.
     var entriesCounted = 0
     private var statements: [(text: String, arguments: StatementArguments)] = []
 
@@ -32,14 +32,14 @@ final class QueryRecorder {
 
     var entriesRead: Int { counter.count.load(ordering: .relaxed) }
 
-    /// Runs a query that is watched.
+    /// Runs a query with counting enabled.
     func watch<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
         db.add(function: counting)
         defer { db.remove(function: counting) }
         return try body()
     }
 
-    /// A condition that counts the rows of an index.
+    /// An SQL condition that counts the index rows visited.
     static func condition(on name: String) -> String { " AND \(function)(\(name))" }
 
     func note(_ sql: String, _ arguments: StatementArguments) {
@@ -47,7 +47,7 @@ final class QueryRecorder {
         if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) { statements.append((text, arguments)) }
     }
 
-    /// The statements with SQLite's own plans.
+    /// The statements with SQLite's query plans.
     func explained(_ db: Database) throws -> [QueryExplanation.Statement] {
         try statements.map { text, arguments in
             var depths: [Int: Int] = [:]

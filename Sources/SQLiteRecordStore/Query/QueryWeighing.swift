@@ -2,17 +2,17 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Says of every index that could have taken part in a query what became of it, and why.
+/// Explains for each index that could have served a query whether it was used and why.
 struct QueryWeighing {
-    /// As it was asked, which is how clauses are worded.
+    /// The query as requested. Explanations quote its clauses.
     let query: Query
     let resolved: ResolvedQuery
     let type: RecordType
     let catalog: SchemaCatalog
-    /// One for each zone that was looked at.
+    /// One plan for each searched zone.
     let plans: [ZonePlan]
 
-    /// A verdict on one index in one zone.
+    /// The role of an index in one zone.
     private struct Verdict {
         var standing: QueryExplanation.Standing
         var reason: String
@@ -26,7 +26,7 @@ struct QueryWeighing {
             guard let first = verdicts.first else {
                 return candidate.explained(in: query, .passedOver, because: "Nothing was saved there yet")
             }
-            // What an index did in any zone counts.
+            // The most useful role in any zone wins.
             let decisive = verdicts.min { Self.rank($0.standing) < Self.rank($1.standing) } ?? first
             let share = verdicts.filter { $0.standing == decisive.standing }.count
             let reason = share < verdicts.count ? "\(decisive.reason) (in \(share) of \(verdicts.count) zones)" : decisive.reason
@@ -54,7 +54,8 @@ struct QueryWeighing {
         return (min(count, plan.bound), count > plan.bound)
     }
 
-    /// QUERYABLE and SORTABLE of a field stand on the same entries: the first tells of them.
+    /// True for the SORTABLE index of a field that is also QUERYABLE. Both share their entries, which the QUERYABLE
+    /// index reports.
     private func isSecondName(_ candidate: IndexCandidate) -> Bool {
         guard case .filter = candidate.clause, case .field(let key, .sortable) = candidate.index else { return false }
         return type.definition(of: key)?.indexes.contains(.queryable) ?? false
@@ -107,7 +108,7 @@ struct QueryWeighing {
         return "It finds the fewest records: all are read" + order
     }
 
-    /// Why a filter was not even counted.
+    /// The reason why the filter's entries were not counted.
     private func reasonNotToCount(_ filter: ResolvedQuery.Filter, _ plan: ZonePlan) -> String {
         if filter.comparator.denied != nil {
             return "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
@@ -176,8 +177,8 @@ struct QueryWeighing {
 
     // MARK: Summary
 
-    /// What was done, in one or two sentences.
-    /// - Parameter hasMore: whether the page was filled before all was read.
+    /// Describes the plan in one or two sentences.
+    /// - Parameter hasMore: `true` if the page was full before all records were read.
     func summary(entriesCounted: Int, hasMore: Bool) -> String {
         guard let plan = plans.first else { return "Nothing was saved there yet." }
         let narrowing = plan.probes.map { name(of: $0) }
@@ -205,7 +206,7 @@ struct QueryWeighing {
         }
     }
 
-    /// With the field as the query names it.
+    /// The index of a source, with the field name as the query spells it.
     private func name(of source: NameSource) -> String {
         let field = query.filters.indices.contains(source.filter) ? query.filters[source.filter].fieldName : ""
         guard case .field(_, let indexes)? = index(of: source) else { return field.string }
@@ -214,7 +215,7 @@ struct QueryWeighing {
 
     // MARK: The plan
 
-    /// The index that did the work in the first zone, and the summary.
+    /// The index used in the first zone, and the summary.
     func plan(hasMore: Bool) -> ChosenPlan {
         ChosenPlan(index: plans.first.flatMap { index(of: $0) }, summary: self.summary(entriesCounted: 0, hasMore: hasMore))
     }
@@ -230,7 +231,7 @@ struct QueryWeighing {
         }
     }
 
-    /// As the schema declares it.
+    /// The index as the schema declares it.
     private func index(of source: NameSource) -> QueryIndex? {
         guard resolved.filters.indices.contains(source.filter) else { return nil }
         let key = resolved.filters[source.filter].key
@@ -240,10 +241,11 @@ struct QueryWeighing {
 
     // MARK: Advice
 
-    /// The composite index that would have read much less: of the EQUALS filter that finds the fewest, and the first sort.
+    /// Composite indexes that would have read far fewer records: at most one, for the most selective EQUALS filter
+    /// and the first sort.
     func advice(for explanation: QueryExplanation) -> [CompositeIndex] {
         guard let sort = resolved.sorts.first, sort.relativeLocation == nil, isScalar(sort.key), sort.key != .system(.recordID) else { return [] }
-        // A composite index reads the page, and one entry and one record beyond.
+        // A composite index would read the page plus one entry and one record more.
         let ideal = 2 * (explanation.recordsReturned + 1)
         guard explanation.entriesRead + explanation.recordsRead > 2 * ideal + 20 else { return [] }
         let filters = resolved.filters.enumerated().filter { _, filter in

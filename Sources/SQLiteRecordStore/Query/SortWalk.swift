@@ -4,12 +4,14 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Walks entries in the order of a query's first sort until a page is full.
+/// Walks index entries in the order of a query's first sort until a page is full.
 ///
-/// Names under one value come in ascending order whatever the direction. Where the value alone does not decide the order
-/// (further sorts, or a value too long for its entry), the records under one value are put in order among themselves.
+/// Records with the same value are returned in ascending order of their names, whatever the direction. If the value
+/// alone does not determine the order (because of further sorts or a value longer than its entry), records with the
+/// same value are sorted.
 ///
-/// Entries are read some at a time: a value whose entries have all been read is done at once, one that has more is walked by itself.
+/// Entries are read in batches. A value whose entries are all in the batch is finished at once; a value with more
+/// entries is walked separately.
 struct SortWalk {
     private static let largestBatch = 1024
 
@@ -20,7 +22,7 @@ struct SortWalk {
     private var fill: PageFill
     private var isFull = false
 
-    /// - Parameter sources: other filters' sources, to look names up in.
+    /// - Parameter sources: the sources of other filters, used to look up names.
     init(_ zoneQuery: ZoneQuery, _ range: EntryRange, also sources: [NameSource]) throws {
         self.zoneQuery = zoneQuery
         self.range = range
@@ -29,7 +31,7 @@ struct SortWalk {
         fill = PageFill(zoneQuery.limit)
     }
 
-    /// The entries of one value that were read together, by name in the direction of the walk.
+    /// Entries of one value from one batch, ordered by name in the direction of the walk.
     private struct Group {
         let value: DatabaseValue
         var names: [Name]
@@ -42,7 +44,7 @@ struct SortWalk {
             try finish(last, from: after.recordName, into: &page)
             bound = (beyond, last)
         }
-        // A full page, the record that tells of another, and the entry that tells that a value is done.
+        // Room for a full page, one record that shows there is more, and one entry that shows a value is finished.
         var size = min(zoneQuery.limit.records + 2, Self.largestBatch)
         while !isFull {
             let (groups, isLast) = try batch(bound, limit: size)
@@ -60,15 +62,15 @@ struct SortWalk {
 
     private var beyond: String { zoneQuery.isAscending ? ">" : "<" }
 
-    /// Whether all records under a value stand in the order of their names.
+    /// True if the records with a value are ordered by name alone.
     private func isDecided(_ value: DatabaseValue) -> Bool {
         zoneQuery.query.sorts.count == 1 && !EntryValue.isCut(value)
     }
 
     // MARK: Entries
 
-    /// The next entries of the walk, by value.
-    /// - Returns: also whether there are no more.
+    /// Reads the next batch of entries, grouped by value.
+    /// - Returns: the groups, and `true` if no entries are left.
     private func batch(_ bound: (comparison: String, value: DatabaseValue)?, limit: Int) throws -> (groups: [Group], isLast: Bool) {
         let direction = zoneQuery.isAscending ? "ASC" : "DESC"
         let sql = """
@@ -103,7 +105,7 @@ struct SortWalk {
 
     // MARK: Records
 
-    /// Takes the records of a value whose names are all known.
+    /// Adds the records of a value whose entries are all in the group.
     private mutating func finish(_ group: Group, into page: inout TopPlaces) throws {
         zoneQuery.recorder?.note(NameLookup.sql, [zoneQuery.zone.number, group.names.first?.string])
         var top = isDecided(group.value) ? nil : TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
@@ -119,7 +121,8 @@ struct SortWalk {
         for match in top?.finish() ?? [] where !isFull { add(match, to: &page) }
     }
 
-    /// Takes the records of a value however many there are: from a name on where that is their order, else all.
+    /// Adds the records of a value with any number of entries. Starts at `name` if the records are ordered by name,
+    /// else reads them all.
     private mutating func finish(_ value: DatabaseValue, from name: Name?, into page: inout TopPlaces) throws {
         let (zoneQuery, isDecided) = (zoneQuery, isDecided(value))
         var top = TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
@@ -141,7 +144,7 @@ struct SortWalk {
         for match in top.finish() where !isFull { add(match, to: &page) }
     }
 
-    /// Offers a record to the page. Those that follow stand behind it.
+    /// Adds a record to the page. Records must come in query order.
     private mutating func add(_ match: ZoneQuery.Found, to page: inout TopPlaces) {
         if page.excludes(match.place) {
             isFull = true

@@ -3,41 +3,41 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// How a page of a query is found in one zone, and what was weighed.
+/// The plan for a page of a query in one zone, and the alternatives considered.
 struct ZonePlan {
     enum Way {
-        /// A filter lists the names.
+        /// A filter lists the record names.
         case lookUp([Name])
-        /// The names under one indexed value, in their order.
+        /// Walks the names with one indexed value, in order.
         case names(under: NameSource)
-        /// All members of the type, in the order of their names.
+        /// Walks all records of the type in order of their names.
         case members
-        /// What one filter finds, put in order.
+        /// Reads all records found by one filter and sorts them.
         case collect(NameSource)
-        /// Growing circles.
+        /// Searches growing circles around a location.
         case nearest(Location)
-        /// The entries of the first sort.
+        /// Walks the index entries of the first sort.
         case sort(field: Int64)
-        /// The entries of a composite index under the value of a filter.
+        /// Walks a composite index at the value of a filter.
         case composite(SchemaCatalog.Composite, under: DatabaseValue, filter: Int)
-        /// All members of the type, put in order.
+        /// Reads all records of the type and sorts them.
         case collectMembers
     }
 
-    /// A source of names with how many it finds.
+    /// A source and the number of names it finds.
     struct Counted {
         let source: NameSource
-        /// Not counted beyond ``ZonePlan/bound``.
+        /// At most ``ZonePlan/bound`` + 1.
         let count: Int
     }
 
     let way: Way
-    /// What filters find, the fewest first; empty when there was nothing to choose.
+    /// Counted sources, the most selective first. Empty if there was no choice.
     var sources: [Counted] = []
-    /// Up to so many names, collecting them all costs less than walking an order until a page is full.
+    /// Number of names up to which collecting them costs less than walking in order until the page is full.
     var bound = 0
 
-    /// The sources whose index a walk looks names up in, besides the one that it walks: those it would find again.
+    /// Other sources in which a walk looks up each name, to avoid reading records that don't match.
     var probes: [NameSource] {
         let others: [NameSource] =
             switch way {
@@ -51,11 +51,11 @@ struct ZonePlan {
 }
 
 extension ZoneQuery {
-    /// Chooses the way that reads the least.
+    /// Chooses the plan that reads the least.
     func plan() throws -> ZonePlan {
         if let namedRecords { return ZonePlan(way: .lookUp(namedRecords)) }
         let composites = composites
-        // Where nothing could be more telling, nothing has to be counted.
+        // Without alternatives nothing has to be counted.
         if let first = composites.first, query.filters.count == 1 { return ZonePlan(way: first) }
         if isOrderedByName, sources.count == 1, let only = sources.first, only.isSingleValue { return ZonePlan(way: .names(under: only)) }
         let (counted, bound) = try ranked(sources)
@@ -84,16 +84,16 @@ extension ZoneQuery {
         query.sorts.first.map { $0.key == .system(.recordID) } ?? true
     }
 
-    /// Names beyond which none are counted, whatever the file says of the type.
+    /// Upper limit of the bound, whatever count the file contains for the type.
     private static let greatestBound = 1e9
 
-    /// The sources, those with the fewest names first, and how many names are few.
+    /// The counted sources, the most selective first, and the bound.
     private func ranked(_ sources: [NameSource]) throws -> ([ZonePlan.Counted], Int) {
         if sources.isEmpty { return ([], 0) }
         let typeNumber = try catalog.typeNumber(of: type.name)
         let total = try Int.fetchOne(db, cachedSQL: "SELECT count FROM typeCounts WHERE zone = ? AND type = ?", [zone.number, typeNumber]) ?? 0
-        // With n of N records found, a page of k is full after walking N/n·k; collecting takes n.
-        // A damaged file may count any number.
+        // With n of N records matching, a page of k is full after walking N/n·k records; collecting reads n.
+        // A damaged file may contain any count, so it is clamped.
         let bound = Int(max(1000, min((Double(max(0, total)) * Double(limit.records)).squareRoot(), Self.greatestBound)))
         let counted = try sources.map { ZonePlan.Counted(source: $0, count: try $0.count(upTo: bound + 1, in: self)) }
         recorder?.entriesCounted += counted.reduce(0) { $0 + $1.count }
@@ -122,7 +122,7 @@ extension ZoneQuery {
 
     // MARK: Composite indexes
 
-    /// The composite indexes that serve a filter of the query and its first sort, in the order of the filters.
+    /// Composite indexes that serve a filter and the first sort, in the order of the filters.
     private var composites: [ZonePlan.Way] {
         guard let all = catalog.composites[type.name], !all.isEmpty, let sort = query.sorts.first, sort.relativeLocation == nil else { return [] }
         return query.filters.enumerated().compactMap { number, filter in
@@ -133,7 +133,7 @@ extension ZoneQuery {
         }
     }
 
-    /// The one whose filter finds the fewest.
+    /// The composite index with the most selective filter.
     private func bestComposite(_ composites: [ZonePlan.Way], _ sources: [ZonePlan.Counted]) -> ZonePlan.Way? {
         composites.min { rank($0, in: sources) < rank($1, in: sources) }
     }

@@ -4,30 +4,30 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Answers one page of a query within one zone.
+/// Finds one page of a query in one zone.
 ///
-/// What it finds it offers to the page that all zones share, and it stops where the page has no use for more: a zone holds nothing by itself.
+/// It offers its results to the page shared by all zones and stops when the page needs no more.
 ///
-/// All ways (``ZonePlan/Way``) check every filter against the record itself, so an index only has to find enough. ``plan()`` chooses between
-/// them.
+/// All plans (``ZonePlan/Way``) check every filter against the record itself, so an index may find too many records
+/// but not too few.
 struct ZoneQuery {
     let db: Database
     let catalog: SchemaCatalog
     let query: ResolvedQuery
     let type: RecordType
-    /// What could narrow the search down, the same for all zones.
+    /// Sources that can narrow the search; the same for all zones.
     let sources: [NameSource]
     let zone: ZoneRow
-    /// Where the page before ended.
+    /// The end of the previous page.
     let after: QueryPlace?
-    /// What one page may hold; one record more is found, which tells that there is another page.
+    /// Limit of the page. One more record is searched for, to know whether there is a next page.
     let limit: PageLimit
-    /// `nil` unless the query is explained.
+    /// `nil` unless the query is being explained.
     var recorder: QueryRecorder?
 
     typealias Found = (place: QueryPlace, record: StoredRecord)
 
-    /// Offers what the zone has to a page.
+    /// Runs the plan and offers the zone's records to the page.
     func run(_ plan: ZonePlan, into page: inout TopPlaces) throws {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return }
         switch plan.way {
@@ -44,7 +44,7 @@ struct ZoneQuery {
         page.cut()
     }
 
-    /// Whether the first sort, or the names where there is none, go up.
+    /// True if the first sort is ascending, or if there is no sort.
     var isAscending: Bool { query.sorts.first?.ascending ?? true }
 
     // MARK: Ways
@@ -87,7 +87,7 @@ struct ZoneQuery {
         try walk.run(into: &page)
     }
 
-    /// Offers records that come in the query's order, until the page has no use for more.
+    /// Offers records in query order until the page needs no more.
     private func walk(sql: String, _ arguments: StatementArguments, into page: inout TopPlaces) throws {
         var fill = PageFill(limit)
         try eachRow(sql, arguments) { row in
@@ -119,7 +119,7 @@ struct ZoneQuery {
         }
     }
 
-    /// Searches growing circles until one holds a full page, or all that the page has room for.
+    /// Searches growing circles until one contains a full page or everything that the page has room for.
     private func nearest(to location: Location, _ members: Int64, into page: inout TopPlaces) throws {
         guard let sort = query.sorts.first else { return }
         var metres = 500.0
@@ -128,12 +128,13 @@ struct ZoneQuery {
             let circle = ResolvedQuery.Filter(key: sort.key, comparator: .near, operand: .near(location, metres: metres))
             guard let source = NameSource.sources(of: circle, number: -1, of: type, catalog: catalog).first else { break }
             let isLast = page.reach.map { $0 <= metres } ?? false
-            // Counting reads the index alone, so the first circles cost next to nothing.
+            // Counting reads only the index, so the small circles are cheap.
             if try isLast || source.count(upTo: limit.records + 1, in: self) > limit.records {
                 var count = 0
                 var circled = TopPlaces(query, limit: limit)
                 try collect(source, into: &circled) { place in
-                    // What lies in the corners of the cover, beyond the circle, may have nearer rivals outside.
+                    // The cover extends beyond the circle. Records outside the circle could be farther than others
+                    // not found yet.
                     guard case .double(let distance)?? = place.values.first, distance <= metres else { return false }
                     count += 1
                     return true
@@ -148,7 +149,7 @@ struct ZoneQuery {
         try collectMembers(members, into: &page)
     }
 
-    /// The record, if it satisfies every filter and comes after the page before.
+    /// The record and its place if it matches every filter and comes after the previous page.
     func match(_ record: StoredRecord) throws -> Found? {
         recorder?.recordsRead += 1
         let queried = try QueriedRecord(record, for: query)
@@ -168,7 +169,7 @@ struct ZoneQuery {
         try db.eachRow(sql, arguments, zone: zone.zoneID, catalog: catalog, isCached: isCached && recorder == nil, body)
     }
 
-    /// What counts the rows of an index when the query is explained.
+    /// An SQL condition that counts index rows while the query is being explained; otherwise empty.
     func counting(_ name: String) -> String {
         recorder == nil ? "" : QueryRecorder.condition(on: name)
     }
@@ -176,15 +177,15 @@ struct ZoneQuery {
     private var direction: String { isAscending ? "ASC" : "DESC" }
 }
 
-/// Conditions that look a name up in the indexes of other filters, so that fewer records are read only to be dropped.
+/// SQL conditions that look up a name in the indexes of other filters, so that fewer non-matching records are read.
 struct Probes {
-    /// More would cost more than they save.
+    /// More lookups would cost more than they save.
     private static let limit = 2
 
     private(set) var sql = ""
     private(set) var arguments: [DatabaseValue] = []
 
-    /// Those of the sources that are looked up: with one value, the most telling first.
+    /// The sources to look up: those with a single value, the most selective first.
     static func chosen(of sources: some Sequence<NameSource>) -> [NameSource] {
         Array(sources.filter(\.isSingleValue).prefix(limit))
     }
@@ -200,13 +201,14 @@ struct Probes {
     }
 }
 
-/// Conditions on the names of a walk in name order: where the page before ended, and what filters on recordName say.
+/// SQL conditions for a walk in name order, from the end of the previous page and from filters on recordName.
 struct NameBounds {
     private(set) var sql = ""
     private(set) var arguments: [DatabaseValue] = []
 
     init(_ query: ResolvedQuery, after: QueryPlace?, ascending: Bool) {
-        // The record that ended the page before is found again and dropped: another zone may have one of its name.
+        // Inclusive, because another zone may have a record of the same name. `match` drops the last record of the
+        // previous page.
         if let after { add(ascending ? ">=" : "<=", after.recordName) }
         for filter in query.filters where filter.key == .system(.recordID) {
             guard case .value(.reference(let reference)) = filter.operand else { continue }
@@ -214,7 +216,8 @@ struct NameBounds {
             case .greaterThan, .greaterThanOrEquals: add(">=", reference.recordName)
             case .beginsWith:
                 add(">=", reference.recordName)
-                // After every name with the prefix: no name is long enough to hold so many of the last character.
+                // Sorts after every name with the prefix, because no name is long enough to contain that many of the
+                // last character.
                 let last = String(repeating: "\u{10FFFF}", count: RecordID.nameLimit / 4 + 1)
                 add("<=", Name(reference.recordName.string + last))
             case .lessThan, .lessThanOrEquals: add("<=", reference.recordName)
