@@ -28,6 +28,18 @@ def resident(pid):
     return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
 
+async def lines(reader):
+    """The lines of a chunked body. A line may be in several chunks."""
+    while (await reader.readline()).strip():
+        pass
+    rest = b""
+    while size := int((await asyncio.wait_for(reader.readline(), 60)).strip() or b"0", 16):
+        rest += (await asyncio.wait_for(reader.readexactly(size + 2), 60))[:-2]
+        *whole, rest = rest.split(b"\n")
+        for line in whole:
+            yield line
+
+
 class Follower:
     """Reads events until it has seen all changes. An unsteady client reads slowly and disconnects now and then."""
 
@@ -52,11 +64,7 @@ class Follower:
         assert b" 200 " in await reader.readline()
         hangs_up_after = self.random.randint(1, 4) if self.is_unsteady else None
         data, events = None, 0
-        while True:
-            line = await asyncio.wait_for(reader.readline(), 60)
-            if not line:
-                break
-            # The body is chunked. Event lines are distinguished from chunk sizes by their names.
+        async for line in lines(reader):
             if line.startswith(b"id: "):
                 token = line[4:].decode().strip()
             elif line.startswith(b"data: "):
