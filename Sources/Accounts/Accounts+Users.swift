@@ -125,7 +125,7 @@ extension Accounts {
         if credentials.withLock({ $0.unwritten.contains(.user(user.userRecordName)) }) { try await writeUses() }
     }
 
-    /// What a newly added user replaced.
+    /// The user that a new user replaces.
     private enum Replaced {
         case nobody
         case user(User)

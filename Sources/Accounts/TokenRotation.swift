@@ -43,7 +43,7 @@ struct TokenRotation {
         } else {
             uses.append(Use(issue: issue, firstUse: now, start: now))
         }
-        // Of the entries past the grace period one is enough, because it invalidates all older tokens.
+        // Keep one entry past the grace period. It invalidates all older tokens.
         while uses.count > 1, uses[1].firstUse.addingSaturated(grace) < now { uses.removeFirst() }
     }
 }

@@ -18,7 +18,7 @@ extension Console {
         }
         router.post(Self.signInPath) { request, context in
             do {
-                // Where credentials are required, this page is also open to unknown clients, so sign-in attempts are rate-limited.
+                // In required mode, unknown clients can reach this page. So sign-in attempts are rate-limited.
                 if access.mode == .required { try accounts.admitSignIn(from: context.peer) }
                 let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
                 return try signInResponse(try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))

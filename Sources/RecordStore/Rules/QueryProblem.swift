@@ -10,7 +10,7 @@ public enum QueryProblem: Sendable, Hashable {
     case unknownField(Name)
     /// The field lacks an index. Any of the given indexes is sufficient; empty if the field can't have an index.
     case missingIndex(FieldKey, Indexes, word: String)
-    /// The index of the field is incomplete. Progress is from 0 to 100.
+    /// The index of the field is incomplete. Progress is from 0 to 99.
     case indexBeingBuilt(FieldKey, Indexes, percent: Int)
     /// The filter or sort is invalid for the field, whatever its indexes.
     case invalid(RecordError)

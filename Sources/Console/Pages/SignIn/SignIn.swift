@@ -37,7 +37,7 @@ enum SignIn {
             return .page(SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
         }
         do {
-            // Where credentials are required, unknown clients can reach this page, so sign-ins are rate-limited.
+            // In required mode, unknown clients can reach this page. So sign-ins are rate-limited.
             let signIn = access.mode == .required ? UserSignIn(apiTokenID: request.apiTokenID, peer: peer) : nil
             let user = try await isForNewUsers(request, by: access) ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
             let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
