@@ -49,10 +49,11 @@ public struct ResolvedQuery: Sendable {
         if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
             throw RecordError(.badRequest, "Too many filters or sorts: a query takes up to \(Self.clauseLimit) of each")
         }
-        if let problem = IndexRules.problems(of: query, in: schema, building: builds).first { throw problem.error }
+        let (problems, filters) = IndexRules.examine(query, in: schema, building: builds)
+        if let problem = problems.first { throw problem.error }
         guard let type = schema.types[query.recordType] else { throw QueryProblem.unknownType(query.recordType).error }
         recordType = type.name
-        filters = try query.filters.map { try Self.resolve($0, in: type) }
+        self.filters = filters
         sorts = query.sorts.map {
             Sort(key: type.key(named: $0.fieldName), ascending: $0.ascending, relativeLocation: $0.relativeLocation)
         }
