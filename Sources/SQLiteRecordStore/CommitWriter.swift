@@ -176,7 +176,7 @@ final class CommitWriter: Sendable {
             let after = try pool.writeWithoutTransaction { db in
                 var state = before
                 state.logEstimate = 0
-                try db.inTransaction(.immediate) {
+                try db.writing {
                     if !before.isBegun {
                         try begin(db)
                         state.isBegun = true

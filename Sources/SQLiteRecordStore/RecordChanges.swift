@@ -66,8 +66,7 @@ class RecordChanges: CascadeTransaction {
     /// The zone ID for a zone number.
     private func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
-        let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
-        guard let zoneID = try row.map({ try ZoneRow($0).zoneID }) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        guard let zoneID = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone])?.zoneID else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
         zoneIDs[zone] = zoneID
         return zoneID
     }

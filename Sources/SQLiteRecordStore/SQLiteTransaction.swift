@@ -76,18 +76,20 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             version = version.addingSaturated(versionBefore)
             try trimJournal(after: version, at: position, in: zone)
         }
-        try db.run(
-            """
-            INSERT INTO records
-            (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
-                draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
-                draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
-                draft.parent?.string, Data(draft.text.bytes), request, version,
-            ])
+        try draft.text.bytes.withUnsafeBytes { fields in
+            try db.run(
+                """
+                INSERT INTO records
+                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
+                    draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
+                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
+                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version,
+                ])
+        }
         let catalog = kept.state.catalog
         if let previous {
             let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
