@@ -18,7 +18,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         super.init(db, state: state, now: now, request: RequestMark.value(of: requestID), words: words)
     }
 
-    /// Writes the collected counts and the schema changes of the batch.
+    /// Writes the schema changes of the batch, and leaves its counts to the commit.
     /// - Returns: the state for the next write.
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
@@ -53,6 +53,8 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
 
     func grow(_ type: RecordType) throws {
         if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
+        // Records of the type are counted, to decide how its indexes are built.
+        try kept.state.tally.flush(db)
         try kept.state.catalog.grow(type, in: db)
     }
 
