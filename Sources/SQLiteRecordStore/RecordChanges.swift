@@ -39,14 +39,15 @@ class RecordChanges: CascadeTransaction {
         kept = Kept(state: state)
     }
 
-    /// Writes the collected counts and zone positions.
+    /// Leaves the collected counts and zone positions to the commit, which writes them for all its batches.
     /// - Returns: the state for the next write.
     func finish() throws -> CommitWriter.State {
         let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(kept.state.journalLimits.bytes)
         // Removes up to twice as many rows as were added, so that a journal above its limit shrinks.
         if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
         kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
-        try kept.tally.write(db, now: now)
+        kept.state.tally.add(kept.tally, at: now)
+        kept.tally = ChangeTally()
         return kept.state
     }
 
@@ -66,8 +67,7 @@ class RecordChanges: CascadeTransaction {
     /// The zone ID for a zone number.
     private func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
-        let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
-        guard let zoneID = try row.map({ try ZoneRow($0).zoneID }) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        guard let zoneID = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone])?.zoneID else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
         zoneIDs[zone] = zoneID
         return zoneID
     }

@@ -156,12 +156,9 @@ extension SchemaEditor {
         let members = try catalog.members(of: type)
         var numbers: [Int64] = []
         while let zone = try IndexChunk.zone(after: IndexChunk.Place(zone: (numbers.last ?? -1) + 1), members: members, db) { numbers.append(zone.number) }
-        return try Row.fetchAll(
-            db,
-            cachedSQL: """
-                SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number IN (SELECT value FROM json_each(?)) ORDER BY coalesce(u.name, ''), z.name
-                """, ["[\(numbers.map(String.init).joined(separator: ","))]"]
-        ).map { try ZoneRow($0) }
+        return try ZoneRow.fetchAll(
+            db, ZoneRow.sql("WHERE z.number IN (SELECT value FROM json_each(?)) ORDER BY coalesce(u.name, ''), z.name"),
+            ["[\(numbers.map(String.init).joined(separator: ","))]"])
     }
 
     /// The next records of a type after a place, in one zone; `nil` if there are none.

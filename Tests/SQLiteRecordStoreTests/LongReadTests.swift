@@ -68,4 +68,39 @@ import Testing
         }
         await engine.close()
     }
+
+    @Test("A query that reads little needs no turn; one that reads much waits for its own, and finds the same")
+    func onlyLongQueriesNeedTurns() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        for start in stride(from: 0, to: 3000, by: 200) {
+            let operations = (start..<(start + 200)).map { number in
+                RecordOperation(
+                    .create, recordName: Name("r\(number)"), recordType: "Item", fields: ["number": FieldInput(.int64(Int64(number))), "same": FieldInput(.int64(1))])
+            }
+            for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
+        }
+        let store = try #require(database as? SQLiteDatabase).store
+        let turns = try #require(store.openStore).reader.longReads[.query]
+        let held = Held()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<LongReadTurns.limit { group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } } }
+            try await Self.eventually { turns.waitingCount > 0 && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit }
+            let waiting = turns.waitingCount
+            let short = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))])
+            #expect(try await database.query(QueryRequest(short)).records.map(\.recordID.recordName) == ["r7"])
+            // It excludes all records, and no index can tell.
+            let long = Query(recordType: "Item", filters: [Query.Filter("same", .notEquals, FieldInput(.int64(1)))])
+            async let none = database.query(QueryRequest(long))
+            try await Self.eventually { turns.waitingCount == waiting + 1 }
+            for _ in 0..<LongReadTurns.limit { held.end.signal() }
+            #expect(try await none.records.isEmpty)
+            try await group.waitForAll()
+        }
+        // A connection keeps no limit.
+        let all = Query(recordType: "Item", filters: [Query.Filter("same", .equals, FieldInput(.int64(1)))], sorts: [Query.Sort("number")])
+        #expect(try await database.all(all).count == 3000)
+        await engine.close()
+    }
 }
