@@ -52,8 +52,9 @@ def check(document):
 
 def operations(document):
     for path, item in document["paths"].items():
-        for method, operation in item.items():
-            yield path, method, operation
+        assert item.keys() <= METHODS | {"parameters"}, path
+        for method in METHODS & item.keys():
+            yield path, method, item[method]
 
 
 def test_it_is_openapi_3_1(server):
@@ -86,12 +87,12 @@ def test_each_operation_has_a_name_of_its_own_and_says_what_it_is(document):
     identifiers = [operation["operationId"] for _, _, operation in operations(document)]
     assert len(identifiers) == len(set(identifiers)) > 90
     for path, method, operation in operations(document):
-        assert method in METHODS
         assert operation["summary"] and not operation["summary"].endswith("."), path
         in_path = {part[1:-1] for part in path.split("/") if part.startswith("{")}
-        resolved = [document["components"]["parameters"][p["$ref"].split("/")[-1]] if "$ref" in p else p for p in operation.get("parameters", [])]
+        parameters = document["paths"][path].get("parameters", []) + operation.get("parameters", [])
+        resolved = [document["components"]["parameters"][p["$ref"].split("/")[-1]] if "$ref" in p else p for p in parameters]
         assert {p["name"] for p in resolved if p["in"] == "path"} == in_path, path
-        assert {scheme for way in operation["security"] for scheme in way} <= set(document["components"]["securitySchemes"])
+        assert {scheme for way in operation.get("security", document["security"]) for scheme in way} <= set(document["components"]["securitySchemes"])
 
 
 def test_pages_of_this_machine_may_read_it(server):
