@@ -40,7 +40,7 @@ def test_what_changed_between_two_tokens(open_page, stage, scripts):
     expect(changes.locator("tbody th")).to_have_text([f"between{number}" for number in range(8) if number != 3] + ["early7"])
     expect(page.locator(".aside").first).to_contain_text("3 records changed after the second token")
     expect(page.locator(".aside").first).to_contain_text("1 changed between the two as well, 2 only later")
-    again = page.get_by_role("region", name="Changed again since")
+    again = page.get_by_role("region", name="Changed again later")
     expect(again.locator("tbody th")).to_have_text(["between3"])
     expect(again.locator("tbody td").nth(1)).to_contain_text("created at")
     expect(again.locator("tbody td").nth(2)).to_contain_text("modified at")
@@ -83,7 +83,7 @@ def test_the_timeline_shows_the_tokens_and_leads_into_the_feed(open_page, stage)
     zoomed = drawing.locator("line.mark").evaluate_all("lines => lines.map(line => line.getBoundingClientRect().x)")
     assert zoomed[1] - zoomed[0] > 3 * (where[1] - where[0])
     page.get_by_role("link", name="Show the whole zone").click()
-    page.get_by_text("Stretch by stretch").click()
+    page.get_by_text("As a table").click()
     stretch = page.locator(".stretches li").first
     positions = stretch.get_by_role("link").inner_text()
     count = int(stretch.locator("span").first.inner_text().split()[0])
@@ -100,7 +100,7 @@ def test_a_click_leads_to_the_stretch_under_it_where_the_last_is_narrower(open_p
     # 61 positions in stretches of two, the last of one.
     server.save(container, "Notes", *[note(f"r{number}") for number in range(61)])
     page = open_page(f"/c/{container}/development/private/changes?zone=Notes")
-    page.get_by_text("Stretch by stretch").click()
+    page.get_by_text("As a table").click()
     stretches = page.locator(".stretches li")
     expect(stretches).to_have_count(31)
     expect(stretches.last.locator("span").first).to_have_text("1 change")
@@ -115,10 +115,10 @@ def test_a_click_leads_to_the_stretch_under_it_where_the_last_is_narrower(open_p
 def test_axe_finds_nothing_between_tokens(open_page, stage):
     there, first, second = stage
     page = open_page(f"{there}/changes?zone=Notes&since=1&token={first}&upto={second}")
-    page.get_by_text("Stretch by stretch").click()
+    page.get_by_text("As a table").click()
     check_looks(page, widths=(1440, 380))
     page.goto(f"{there}/changes?zone=Notes&since=1&token={first}&upto={second}&again=")
-    expect(page.get_by_role("link", name="Back to what lies between")).to_be_visible()
+    expect(page.get_by_role("link", name="Back to the changes between the tokens")).to_be_visible()
     check_looks(page, widths=(1440, 380))
 
 
@@ -130,7 +130,7 @@ def test_zones_say_what_sets_them_apart(open_page, server):
     server.ask(f"/{container}/development/private/zones/modify", {"operations": [{"operationType": "delete", "zone": {"zoneID": {"zoneName": "Lost"}}}]})
     page = open_page(f"{there}/changes?zone=")
     page.get_by_role("link", name="1 zone is gone").click()
-    row = page.get_by_role("region", name="Zones that are gone").locator("tbody tr")
+    row = page.get_by_role("region", name="Deleted zones").locator("tbody tr")
     expect(row).to_contain_text("Lost")
     expect(row).to_contain_text("deleted")
     default = page.get_by_role("region", name="Zones of the database").locator("tr", has_text="_defaultZone")

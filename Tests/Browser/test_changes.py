@@ -62,7 +62,7 @@ def test_zones_since_a_database_token(open_page, server):
     server.save(container, "Lost", {"recordType": "Note", "fields": {}})
     page = open_page(there + "/changes")
     expect(page.locator("tbody tr")).to_have_count(3)
-    page.get_by_role("link", name="Fetch again since it").click()
+    page.get_by_role("link", name="Fetch changes since this token").click()
     expect(page.get_by_text("No zone has changed since the token.")).to_be_visible()
     again = page.url
     page.goto(there + "/zone?zone=Lost")
@@ -144,7 +144,7 @@ def test_a_zone_is_shared_seen_and_taken_away(open_page, server):
     expect(page.get_by_role("status")).to_contain_text("no longer shared")
     page.goto(there.replace("private", "shared") + "/zones?user=grace")
     expect(page.get_by_role("region", name="Zones of the database")).to_have_count(0)
-    expect(page.get_by_role("region", name="Zones that are gone").locator("tbody tr")).to_contain_text("no longer shared")
+    expect(page.get_by_role("region", name="Deleted zones").locator("tbody tr")).to_contain_text("no longer shared")
 
 
 def test_a_zone_is_played_back_as_one_stream(open_page):

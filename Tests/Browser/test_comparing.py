@@ -43,7 +43,7 @@ def test_a_record_is_found_to_compare_with(open_page):
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("link", name="Person/mary").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general and Person/mary")
-    page.get_by_role("link", name="Exchange sides").click()
+    page.get_by_role("link", name="Swap sides").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
 
 

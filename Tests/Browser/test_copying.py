@@ -15,7 +15,7 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     page.get_by_label("New user").fill("copyist")
     page.get_by_role("button", name="Add").click()
     page.goto(f"{place}/record?zone=Notes&name=papers")
-    page.get_by_role("link", name="Copy…").click()
+    page.get_by_role("link", name="Copy to…").click()
     page.get_by_label("User").select_option("copyist")
     page.get_by_label("zone", exact=True).fill("Elsewhere")
     page.get_by_role("button", name="Preview").click()
@@ -47,7 +47,7 @@ def test_ticked_records_are_copied_without_scripts(open_page, server):
     server.save(container, "Copies", {"recordType": "Note", "recordName": "note1", "fields": {"rank": {"value": 99}}})
     for number in (0, 1, 2):
         page.get_by_label(f"Pick note{number}").check()
-    page.get_by_role("button", name="Copy…").click()
+    page.get_by_role("button", name="Copy to…").click()
     page.get_by_label("zone", exact=True).fill("Copies")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("status")).to_contain_text("2 records are copied. 1 is there already and is left as it is.")

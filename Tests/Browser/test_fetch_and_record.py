@@ -27,7 +27,7 @@ def test_too_many_names_are_refused(open_page):
 
 def test_a_first_visit_offers_names(open_page):
     page = open_page(CHAT + "/fetch")
-    page.get_by_role("link", name="All of these at once").click()
+    page.get_by_role("link", name="Fetch all of these").click()
     expect(page.locator("tbody tr")).to_have_count(4)
     expect(page.locator("tr.missing")).to_have_count(0)
 
@@ -93,7 +93,7 @@ def test_a_record_is_deleted_after_a_question(open_page, server):
     page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete the record").click()
     expect(page.locator("main")).to_contain_text("NOT_FOUND")
-    page.get_by_role("link", name="See what happened in the zone").click()
+    page.get_by_role("link", name="See the changes of the zone").click()
     expect(page.get_by_text("The zone has no records.")).to_be_visible()
 
 

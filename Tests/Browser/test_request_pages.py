@@ -135,7 +135,7 @@ def test_a_write_is_replayed_only_after_a_question(open_page, watched):
     page.get_by_role("button", name="Send it again").click()
     # What was made is there already.
     expect(page.locator("main")).to_contain_text("Another answer:")
-    expect(page.get_by_label("Both answers")).to_contain_text("CONFLICT")
+    expect(page.get_by_label("Both responses", exact=True)).to_contain_text("CONFLICT")
 
 
 def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
@@ -174,7 +174,7 @@ def test_polling_by_the_clock_is_pointed_out(open_page, watched):
         filters = [{"fieldName": "modifiedTimestamp", "comparator": "GREATER_THAN", "fieldValue": {"value": 1, "type": "TIMESTAMP"}}]
         client.ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}}, status=400)
     page = open_page(f"{THERE}/requests?remarks=1&client=clockwork", at=watched)
-    expect(page.get_by_role("list", name="Remarks on these requests")).to_contain_text("Pull changes with a token instead")
+    expect(page.get_by_role("list", name="Warnings about these requests")).to_contain_text("Pull changes with a token instead")
     expect(rows(page).first).to_contain_text("polls by clock")
 
 
@@ -316,5 +316,5 @@ def test_the_page_of_one_request_is_accessible_and_fits(open_page, watched):
         page.get_by_role("link", name=operation).first.click()
         if operation == "changes/zone":
             page.get_by_role("button", name="Replay").click()
-            page.get_by_text("Both answers side by side").click()
+            page.get_by_text("Both responses side by side").click()
         check_looks(page, widths=(1600, 380))

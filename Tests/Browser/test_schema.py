@@ -89,7 +89,7 @@ def test_usage_shows_what_is_never_filled(open_here, there):
     page.get_by_role("button", name="Add the field").click()
     page.get_by_role("link", name="Measure usage").click()
     expect(page.locator("main")).to_contain_text("12 records of this type")
-    expect(page.locator("main")).to_contain_text("No record has anything in: forgotten.")
+    expect(page.locator("main")).to_contain_text("No record has a value in: forgotten.")
     title = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="title"))
     expect(title.locator("td.num").nth(0)).to_have_text("12 all")
     expect(title.locator("td.num").nth(1)).to_have_text("12")

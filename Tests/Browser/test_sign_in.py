@@ -92,7 +92,7 @@ def make_token(page, name, callback="", origins=""):
     making.get_by_label("Name", exact=True).fill(name)
     making.get_by_label("Allowed origins").fill(origins)
     making.get_by_label("Sign-in callback").fill(callback)
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     token = page.get_by_label("The API token", exact=True).text_content().strip()
     assert len(token) == 64
     return token

@@ -29,7 +29,7 @@ import Traffic
             #expect(page.contains("The &lt;target&gt; differs.") && page.contains("Sign the query, too.") && page.contains("proved:"))
             #expect(page.contains("<code>/database/1/a<mark>?x=&lt;1&gt;</mark></code>") && page.contains("<code>/database/1/a<mark></mark></code>"))
             #expect(page.contains("part same") && page.contains("part unknown") && page.contains("part differs"))
-            #expect(page.contains("2026-11-22T06:00:00Z:47DEQpj8:/database/1/a?x=&lt;1&gt;"), "the whole message that should have been signed")
+            #expect(page.contains("2026-11-22T06:00:00Z:47DEQpj8:/database/1/a?x=&lt;1&gt;"), "the full message to sign")
             #expect(page.contains("signature of the key") && page.contains("0a0a0a0a0a0a…") && page.contains("/keys\""))
             #expect(try await stage.page("requests").contains("title=\"The &lt;target&gt; differs.\">signature: signed date</span>"))
             #expect(try await stage.page("requests?text=signedDate").contains(request.id))

@@ -32,7 +32,7 @@ import Testing
             #expect(verdicts(differing).prefix(3) == ["title: differs", "tags: only left", "due: only right"])
             #expect(!differing.contains("weight") && !verdicts(differing).contains("recordType: equal"))
             // With the sides exchanged.
-            let exchanged = try #require(page.firstMatch(of: /href="([^"]*)">Exchange sides/)?.output.1).replacing("&amp;", with: "&")
+            let exchanged = try #require(page.firstMatch(of: /href="([^"]*)">Swap sides/)?.output.1).replacing("&amp;", with: "&")
             #expect(verdicts(try await stage.page(String(exchanged))).contains("tags: only right"))
         }
     }

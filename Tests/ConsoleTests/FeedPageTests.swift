@@ -86,11 +86,11 @@ import Traffic
             while let path = next, count < 5 {
                 page = try await stage.page(path)
                 again += Self.names(page, isAgain: true)
-                next = Self.link("Look up the next ones ›", in: page)
+                next = Self.link("Look up more ›", in: page)
                 count += 1
             }
             #expect(again == ["between2", "between5"] && count == 2)
-            #expect(try #require(Self.link("Back to what lies between", in: page)).contains("upto="))
+            #expect(try #require(Self.link("Back to the changes between the tokens", in: page)).contains("upto="))
         }
     }
 
@@ -105,7 +105,7 @@ import Traffic
             try await Self.delete("brief", stage)
             let page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
             #expect(page.contains("0 changed between the two as well, 1 only later, of 1 nothing is kept from then"))
-            #expect(Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">nothing is kept from then</span>"))
+            #expect(Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">not kept</span>"))
         }
     }
 

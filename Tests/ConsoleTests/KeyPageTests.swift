@@ -166,7 +166,7 @@ import Testing
             let session = stage.accounts.openConsoleSession()
             let page = try await stage.client.execute(
                 uri: "\(KeyStage.there)/keys", method: .get, headers: [.cookie: "skylight-80=\(session.token)"]) { $0 }
-            #expect(String(buffer: page.body).contains("asks every request for credentials"))
+            #expect(String(buffer: page.body).contains("Every request needs credentials"))
             // A user of an app is not an administrator.
             #expect(try await stage.get("/sign-in?ticket=\(EditStage.encoded(stage.ticket()))").status == .ok)
             let ending = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "Nora New")])

@@ -111,12 +111,12 @@ import Testing
             let path = "record/copy?zone=Notes&name=next&name=firm&name=loose&name=room"
             let shown = try await preview(stage, path, ["environment": "production"])
             #expect(shown.contains("1 record is copied. 3 can’t be copied.") && shown.contains("&#39;room&#39; is neither copied nor there"))
-            #expect(shown.contains("References to records that are not there") && shown.contains("points to nothing there"))
+            #expect(shown.contains("References to missing records") && shown.contains("points to nothing there"))
             let done = EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))
             #expect(Set(outcomes(done)) == ["loose: copied", "next: not copied", "firm: not copied", "room: not copied"])
             // All of them are copied if the type may be added.
             let all = try await preview(stage, path, ["zoneName": "Other"])
-            #expect(all.contains("4 records are copied.") && !all.contains("References to records that are not there"))
+            #expect(all.contains("4 records are copied.") && !all.contains("References to missing records"))
         }
     }
 
@@ -180,7 +180,7 @@ import Testing
             #expect(alone.contains("Nothing is copied. 1 can’t be copied.") && !sends(alone))
             // Together with its target, in any order.
             let both = try await preview(stage, "record/copy?zone=Notes&name=note&name=room", ["zoneName": "Other"])
-            #expect(!both.contains("References to records that are not there"))
+            #expect(!both.contains("References to missing records"))
             #expect(outcomes(EditStage.text(try await stage.send("record/copy", of: both, button: Self.copy))) == ["note: copied", "room: copied"])
             guard case .reference(let reference)? = try await stage.values("note", in: Self.other)["room"] else {
                 Issue.record("no reference")

@@ -108,7 +108,7 @@ import Testing
         try await withNotes { stage in
             for (path, status, words) in [
                 ("query.csv?type=Note&filter1=rank&is1=EQUALS&value1=x", HTTPResponse.Status.badRequest, "no whole number"),
-                ("query.json?type=Nothing", .notFound, "Did not find record type"), ("fetch.json", .badRequest, "Name the records"),
+                ("query.json?type=Nothing", .notFound, "Did not find record type"), ("fetch.json", .badRequest, "Enter record names"),
                 ("query.ndjson?type=Note&zone=nowhere&all=1", .notFound, "Zone does not exist"),
             ] {
                 let (answered, text, _) = try await stage.get(path)

@@ -10,7 +10,7 @@ import Traffic
 @Suite struct TelemetryPageTests {
     @Test func numbersAreThoseOfTheRequests() async throws {
         try await RequestStage.with { stage in
-            #expect(try await stage.page("telemetry").contains("Nothing was asked yet"))
+            #expect(try await stage.page("telemetry").contains("No requests yet"))
             for number in 0..<20 {
                 var request = stage.request("records/query")
                 request.milliseconds = Double(number)

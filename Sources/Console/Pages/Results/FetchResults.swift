@@ -15,7 +15,7 @@ struct FetchResults {
     func response() async throws -> Response {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
         let names = FetchView.names(in: visit.fields)
-        if names.isEmpty { throw RecordError(.badRequest, "Name the records: one a line in 'names'") }
+        if names.isEmpty { throw RecordError(.badRequest, "Enter record names in 'names', one per line") }
         return try await response(names.map { RecordID(recordName: Name($0), zoneID: zoneID) }, keys: visit.fields["return"] == "system" ? [] : nil)
     }
 
