@@ -25,7 +25,7 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     page.get_by_label("zone", exact=True).press("Enter")
     expect(page.get_by_role("status")).to_contain_text("zone Copies")
     expect(page.get_by_role("status")).to_contain_text("1 record is copied with its files.")
-    expect(page.get_by_role("status")).to_contain_text("The zone is made.")
+    expect(page.get_by_role("status")).to_contain_text("Creates the zone.")
     assert not problems(page)
     page.get_by_role("button", name="Copy 1 record").click()
     expect(page.get_by_role("status")).to_contain_text("1 copied")

@@ -55,7 +55,7 @@ def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
     expect(note).to_contain_text("1 field with values")
     expect(note).to_contain_text("in 1 record go")
     assert not scripts or not problems(page)
-    page.get_by_label("This is meant").check()
+    page.get_by_label("Delete for good").check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("status").first).to_contain_text("The schema file is imported")
     with page.expect_download() as download:

@@ -41,7 +41,7 @@ def test_rehearsals_are_started_and_stopped(open_page, stage, scripts):
     page.get_by_role("button", name="Start Pages of one").click()
     banner = page.get_by_role("region", name="Active rehearsals")
     expect(banner).to_contain_text("Pages of one everywhere")
-    expect(page.get_by_role("status")).to_contain_text("The rehearsal is on")
+    expect(page.get_by_role("status")).to_contain_text("The rehearsal is active")
     page.get_by_label("Rehearse", exact=True).select_option(label="iCloud.com.example.Chat, development, private database, zone Chats")
     page.get_by_label("The next").fill("3")
     page.get_by_role("button", name="Start THROTTLED").click()

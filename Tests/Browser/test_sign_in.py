@@ -172,7 +172,7 @@ def test_the_window_that_asked_is_told_and_closes(window, stage, app, administra
         with page.expect_popup() as opened:
             page.get_by_role("button").click()
         popup = opened.value
-        expect(popup.get_by_text(f"Then this window tells {app}")).to_be_visible()
+        expect(popup.get_by_text(f"Then this window sends the token to {app}")).to_be_visible()
         with popup.expect_event("close"):
             popup.get_by_role("button", name=ending).click()
         page.wait_for_function("window.told !== undefined")

@@ -88,7 +88,7 @@ def test_long_archives_are_pasted_too(open_page):
     page = open_page(CHAT + "/token")
     paste(page, FORMS["base64"](defaults))
     expect(page.get_by_role("region", name="The tokens found").locator("tbody tr")).to_have_count(20)
-    expect(page.locator("main")).to_contain_text("not given out by this environment")
+    expect(page.locator("main")).to_contain_text("not from this environment")
     assert page.url.endswith("/token")
 
 
@@ -120,11 +120,11 @@ def notes(server):
 def test_a_database_token_is_told_from_a_zone_token(open_page, notes):
     page = open_page(notes["there"] + "/token")
     paste(page, notes["new"]["zones"][0]["syncToken"])
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("main")).to_contain_text("zone token")
     expect(page.locator("main")).to_contain_text("it is the current one")
     paste(page, FORMS["Xcode's dump <…>"](base64.urlsafe_b64decode(notes["database"]["syncToken"] + "==")))
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("dl.facts").first).to_contain_text("database token")
 
 
@@ -138,9 +138,9 @@ def test_tokens_of_an_answer_are_listed_with_their_places(open_page, notes):
     expect(rows).to_have_count(3)
     expect(rows.nth(0)).to_contain_text("zones[0].syncToken")
     expect(rows.nth(0)).to_contain_text("zone token of Notes")
-    expect(rows.nth(2)).to_contain_text("of another zone than the one beside it")
+    expect(rows.nth(2)).to_contain_text("belongs to another zone than the named one")
     rows.nth(1).get_by_role("link").click()
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
 
 
 def test_two_tokens_are_compared(open_page, notes):
@@ -155,19 +155,19 @@ def test_two_tokens_are_compared(open_page, notes):
     page.go_back()
     page.get_by_label("The other one").fill(notes["new"]["zones"][1]["syncToken"])
     page.get_by_role("button", name="Explain").click()
-    expect(page.locator(".compared")).to_contain_text("They are of two zones")
+    expect(page.locator(".compared")).to_contain_text("They belong to different zones")
 
 
 def test_a_token_of_another_place_leads_there(open_page, notes):
     page = open_page(CHAT + "/token")
     paste(page, notes["new"]["zones"][0]["syncToken"])
-    page.get_by_role("link", name="look at it there").click()
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    page.get_by_role("link", name="explain it there").click()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     assert "Workbench" in page.url
     page.goto(notes["there"] + "/token?user=grace&token=" + notes["new"]["zones"][0]["syncToken"])
     expect(page.get_by_text("This token is not for this database")).to_be_visible()
-    page.get_by_role("link", name="Look at it where it belongs").click()
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    page.get_by_role("link", name="Explain it in its database").click()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
 
 
 def test_the_example_of_a_new_device_runs(open_page, notes, server):

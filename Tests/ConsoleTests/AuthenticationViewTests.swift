@@ -57,7 +57,7 @@ import Traffic
     }
 
     @Test(arguments: [
-        (Authentication.Way.open, "no credentials", "this server needs none"), (.nothing, "no credentials", ""), (.apiToken, "API token", "not known here"),
+        (Authentication.Way.open, "no credentials", "this server requires none"), (.nothing, "no credentials", ""), (.apiToken, "API token", "unknown"),
         (.webAuth, "web auth token", ""), (.serverKey, "signature of the key", "without a key ID"), (.mixed, "a token and a signature", "only one of them"),
         (.administrator, "the administrator", ""),
     ])
@@ -67,7 +67,7 @@ import Traffic
             request.authentication = Authentication(way: way)
             stage.note(request)
             let page = try await stage.page("requests?id=\(request.id)")
-            #expect(page.contains("<dt>let in by</dt>") && page.contains(words) && page.contains(note))
+            #expect(page.contains("<dt>authenticated by</dt>") && page.contains(words) && page.contains(note))
             #expect(!page.contains("Why it was refused"))
         }
     }

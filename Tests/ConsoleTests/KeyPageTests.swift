@@ -62,7 +62,7 @@ import Testing
             let page = try await stage.page("zone?zone=Notes")
             #expect(page.contains("<option value=\"grace\"") && !page.contains("<option value=\"\(user.handle)\""))
             let refused = try await stage.post("zone/share?zone=Notes", [("with", user.handle), ("permission", "READ_ONLY")])
-            #expect(refused.status == .badRequest && EditStage.text(refused).contains("which has no shared database; name a person"))
+            #expect(refused.status == .badRequest && EditStage.text(refused).contains("which has no shared database; choose another user"))
             #expect(try await stage.post("zone/share?zone=Notes", [("with", "grace"), ("permission", "READ_ONLY")]).status == .seeOther)
         }
     }
@@ -108,7 +108,7 @@ import Testing
             #expect(try await stage.post("keys/revoke", [("session", session.id)]).status == .seeOther)
             #expect(stage.accounts.webAuthSessions().first?.revoked != nil)
             #expect(try await stage.page("keys").contains("signed out <time"))
-            #expect(try await stage.page("keys/revoke?session=none", .notFound).contains("nothing of this name"))
+            #expect(try await stage.page("keys/revoke?session=none", .notFound).contains("There is no such token, key or session"))
             // Credentials of another environment are not found.
             let production = KeyStage.there.replacing("development", with: "production")
             #expect(try await stage.post("\(production)/keys/revoke", [("token", apiToken.id)]).status == .notFound)
@@ -153,7 +153,7 @@ import Testing
         try await KeyStage.run { stage in
             for number in 0..<101 { _ = try await stage.token(named: "Token \(number)") }
             let list = try await stage.page("keys")
-            #expect(list.contains("Shown are 100 of 101") && list.contains("skylight token list") && !list.contains("skylight key list"))
+            #expect(list.contains("The list shows 100 of 101") && list.contains("skylight token list") && !list.contains("skylight key list"))
             // Valid credentials come first.
             _ = try await stage.accounts.revokeAPIToken(try #require(stage.accounts.apiTokens().first { $0.name == "Token 100" }).id)
             let later = try await stage.page("keys")

@@ -24,7 +24,7 @@ struct FetchResults {
     func response(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {
         guard recordIDs.count <= FetchView.nameLimit else {
             throw RecordError(
-                .badRequest, "A request may name \(FetchView.nameLimit) records, and these are \(Digits.grouped(recordIDs.count)); ask in several steps")
+                .badRequest, "A request may have \(FetchView.nameLimit) record names, and this one has \(Digits.grouped(recordIDs.count)); send several requests")
         }
         return try await RequestMemory.makeAnswer { try await file(recordIDs, keys: keys) }
     }
