@@ -46,7 +46,7 @@ def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
 
     page.get_by_label("or a file").set_input_files(file)
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("status")).to_contain_text("There is nothing to do")
+    expect(page.get_by_role("status")).to_contain_text("Nothing to import")
 
     file.write_text(text.replace("        rank ", "        points DOUBLE SORTABLE,\n        runk "))
     page.get_by_label("or a file").set_input_files(file)

@@ -243,7 +243,7 @@ def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp
     # A column of numbers and one word becomes text. Nothing is lost, and the preview shows it.
     expect(page.get_by_role("region", name="Fields and columns").locator("tr", has_text="elevation")).to_contain_text("STRING")
     page.get_by_label("record names").select_option("iata")
-    page.get_by_role("button", name="Show it again").click()
+    page.get_by_role("button", name="Update the preview").click()
     expect(page.get_by_role("region", name="The first records")).to_contain_text("SEA")
     if scripts:
         check(page, "import preview")

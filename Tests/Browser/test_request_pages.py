@@ -132,7 +132,7 @@ def test_a_write_is_replayed_only_after_a_question(open_page, watched):
     expect(page.get_by_role("heading", name="Send records/modify again?")).to_be_visible()
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("link", name="Replay…").click()
-    page.get_by_role("button", name="Send it again").click()
+    page.get_by_role("button", name="Replay").click()
     # What was made is there already.
     expect(page.locator("main")).to_contain_text("Different response:")
     expect(page.get_by_label("Both responses", exact=True)).to_contain_text("CONFLICT")
@@ -157,7 +157,7 @@ def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
     expect(row("hasty-client")).to_contain_text("no")
     expect(row("hasty-client")).to_contain_text("the response had moreComing true")
     expect(row("never-client")).to_contain_text("It never pulled")
-    expect(row("late-client")).to_contain_text("Not pulled since")
+    expect(row("late-client")).to_contain_text("It has not pulled since")
     row("hasty-client").get_by_role("link", name="hasty-client").click()
     section = page.get_by_role("region", name="hasty-client as Developer", exact=True)
     expect(section).to_contain_text("more pages to fetch")

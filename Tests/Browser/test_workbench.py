@@ -146,14 +146,14 @@ def test_tokens_of_an_answer_are_listed_with_their_places(open_page, notes):
 def test_two_tokens_are_compared(open_page, notes):
     page = open_page(notes["there"] + "/token")
     page.get_by_text("Compare with another token").click()
-    page.get_by_label("The other one").fill(notes["old"]["zones"][0]["syncToken"])
+    page.get_by_label("The other token").fill(notes["old"]["zones"][0]["syncToken"])
     paste(page, notes["new"]["zones"][0]["syncToken"])
     expect(page.get_by_text("The second is older")).to_be_visible()
     expect(page.locator(".compared")).to_contain_text("2 records changed last between them, and 0 after the newer one")
     page.get_by_role("link", name="Fetch changes since the older one").click()
     expect(page.locator("tbody tr")).to_have_count(2)
     page.go_back()
-    page.get_by_label("The other one").fill(notes["new"]["zones"][1]["syncToken"])
+    page.get_by_label("The other token").fill(notes["new"]["zones"][1]["syncToken"])
     page.get_by_role("button", name="Explain").click()
     expect(page.locator(".compared")).to_contain_text("They belong to different zones")
 

@@ -18,7 +18,7 @@ import Testing
     @Test func anAPITokenIsMadeShownOnceAndRevoked() async throws {
         try await KeyStage.run { stage in
             let empty = try await stage.page("keys")
-            #expect(empty.contains("There is none yet") && empty.contains("This server is open") && empty.contains("Nobody has signed in yet"))
+            #expect(empty.contains("None yet") && empty.contains("This server is open") && empty.contains("Nobody has signed in yet"))
             let made = try await stage.post(
                 "keys/token", [("name", "Web <app>"), ("origins", "https://app.example.com\r\nhttp://localhost:3000"), ("callback", "https://app.example.com/back")])
             let page = EditStage.text(made)
