@@ -204,7 +204,7 @@ class AssetField {
     const [reason, code, remedy] = ['reason', 'code', 'remedy'].map(name => this.#trouble.querySelector(`[data-${name}]`))
     const isConflict = error.code === 'CONFLICT'
     reason.textContent = isConflict ? 'The record was saved by someone else meanwhile; nothing is changed.' : error instanceof Refusal ? error.message : `The server can't be reached: ${error.message}`
-    code.textContent = error.code ? `${error.code} · as the API answers it` : ''
+    code.textContent = error.code ? `${error.code} · as the API returns it` : ''
     remedy.replaceChildren()
     if (isConflict) {
       const button = document.createElement('button')

@@ -34,7 +34,7 @@ public struct KnownReason: Sendable, Hashable {
             "Pull the zone without a token, take all that comes, then delete locally what did not come."
         ),
         (
-            ["unknown sync continuation type"], "The token is damaged, or was given out for another zone, database or user. A database token is no zone token.",
+            ["unknown sync continuation type"], "The token is damaged, or belongs to another zone, database or user. A database token is no zone token.",
             "Keep one token for each zone and one for the database, and send each back as it came. The page Tokens says which one it is."
         ),
         (

@@ -81,7 +81,7 @@ def test_a_file_is_chosen_replaced_and_removed(open_page, stage):
     page.get_by_role("button", name="Remove second.txt").click()
     assert "file" in lookup(stage, "chosen")
     page.get_by_role("button", name="Really remove second.txt").click()
-    expect(page.get_by_role("status").first).to_contain_text("without the file")
+    expect(page.get_by_role("status").first).to_contain_text("The file is removed from the record")
     expect(field).to_contain_text("No file.")
     assert "file" not in lookup(stage, "chosen")
 
@@ -208,7 +208,7 @@ def test_who_refers_to_the_same_bytes(open_page, stage):
         stage.attach(CONTAINER, "Files", f"same {name}", (f"{name}.txt", b"the same bytes"))
     page = open_page(f"{THERE}/record?zone=Files&name=same%20first", at=stage)
     facts = page.locator(".file .facts")
-    expect(facts).to_contain_text("3 fields, the bytes are kept once")
+    expect(facts).to_contain_text("3 fields, stored once")
     expect(facts).to_contain_text("this record")
     facts.get_by_role("link", name="same third").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("same third")

@@ -20,7 +20,7 @@ def test_two_ticked_records_are_compared(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/ada and Person/grace")
     expect(page.locator(".compared tr.unlike").first).to_contain_text("differs")
     assert not problems(page)
-    page.get_by_role("link", name="Only what differs").click()
+    page.get_by_role("link", name="Only differences").click()
     expect(page.locator(".compared tbody tr:not(.unlike)")).to_have_count(0)
 
 
@@ -43,7 +43,7 @@ def test_a_record_is_found_to_compare_with(open_page):
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("link", name="Person/mary").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general and Person/mary")
-    page.get_by_role("link", name="Exchange sides").click()
+    page.get_by_role("link", name="Swap sides").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
 
 

@@ -104,7 +104,7 @@ def test_an_expired_token_from_the_error_to_a_pull_from_nothing(open_page, serve
     assert phone.records == {"d", "e"}
     page.goto(there + "/token")
     paste(page, "Token, archive, dump or JSON", phone.token)
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("main")).to_contain_text("it is the current one")
     page.goto(there + "/clients")
     expect(page.get_by_role("region", name="Phone as Developer", exact=True)).to_contain_text("up to date")
@@ -127,7 +127,7 @@ def test_a_token_of_another_zone_is_told_from_the_right_one(open_page, server):
     # The token is fine, but was sent to the wrong zone.
     page.goto(there + "/token")
     paste(page, "Token, archive, dump or JSON", wrong)
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("dl.facts").first).to_contain_text("Other")
     page.goto(there + "/clients")
     expect(page.get_by_role("region", name="Phone as Developer", exact=True)).to_contain_text("token of another zone")
@@ -316,7 +316,7 @@ def test_the_main_ways(open_page, server, screen):
     look("no changes")
     page.goto(f"/c/{container}/development/private/token")
     paste(page, "Token, archive, dump or JSON", token)
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     look("token")
     page.get_by_role("link", name="Requests", exact=True).click()
     expect(page.locator("tbody tr").filter(has_text="records/modify").first).to_be_visible()

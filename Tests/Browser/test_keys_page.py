@@ -70,7 +70,7 @@ def test_a_token_is_made_shown_once_and_revoked(open_page, scripts):
     making.get_by_label("Name", exact=True).fill(name)
     making.get_by_label("Allowed origins").fill("https://app.example.com\nhttp://localhost:3000")
     making.get_by_label("Sign-in callback").fill("com.example.app:/signed-in")
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     secret = page.get_by_label("The API token", exact=True).text_content().strip()
     assert len(secret) == 64 and secret not in page.url
     if scripts:
@@ -98,7 +98,7 @@ def test_a_key_is_pasted_chosen_or_dropped(open_page, tmp_path):
         if way == "pasted":
             making.get_by_label("Public key").fill(key.public.read_text())
         elif way == "chosen":
-            making.get_by_label("or its file").set_input_files(key.public)
+            making.get_by_label("or choose or drop its file").set_input_files(key.public)
         else:
             page.evaluate(
                 """text => { const data = new DataTransfer(); data.items.add(new File([text], 'eckey.pub.pem'));
@@ -131,7 +131,7 @@ def test_what_was_made_is_accessible_and_fits(open_page, tmp_path):
     making.get_by_label("Name", exact=True).fill(long)
     making.get_by_label("Allowed origins").fill("https://app.example.com\nhttps://a-rather-long-name-of-a-host.staging.example.com:8443")
     making.get_by_label("Sign-in callback").fill("https://a-rather-long-name-of-a-host.staging.example.com:8443/signed-in")
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     expect(page.get_by_label("The API token", exact=True)).to_be_visible()
     look("token made")
     page.goto(CHAT + "/keys")

@@ -107,7 +107,7 @@ def test_a_place_is_found_by_its_distance(open_page):
 
 def test_a_value_that_cannot_be_read_is_explained_at_its_row(open_page):
     page = open_page(CHAT + "/query?type=Message&filter1=sentAt&is1=GREATER_THAN&value1=yesterday")
-    expect(page.locator(".row", has=page.get_by_label("Value of filter 1"))).to_contain_text("‘yesterday’ is no moment")
+    expect(page.locator(".row", has=page.get_by_label("Value of filter 1"))).to_contain_text("‘yesterday’ is not a time")
     expect(page.locator("tbody")).to_have_count(0)
 
 

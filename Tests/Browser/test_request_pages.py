@@ -98,7 +98,7 @@ def test_a_request_appears_within_a_second_with_its_item_errors(open_page, watch
     expect(page.get_by_role("heading", level=1)).to_contain_text("records/modify")
     main = page.locator("main")
     expect(main).to_contain_text("record to insert already exists")
-    expect(main).to_contain_text("The answer has status 200 all the same")
+    expect(main).to_contain_text("The response has status 200")
     # Values of records are asked for.
     expect(main).not_to_contain_text("my own words")
     page.get_by_role("link", name="Show values").click()
@@ -117,7 +117,7 @@ def test_a_replay_gives_the_same_answer(open_page, watched, scripts):
     # The stored data has changed.
     watched.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": "note-1", "fields": {"title": {"value": "changed"}, "more": {"value": scripts}}})
     page.get_by_role("button", name="Replay").click()
-    expect(page.locator("main")).to_contain_text("Another answer:")
+    expect(page.locator("main")).to_contain_text("Different response:")
     expect(page.locator(".side-changed, .side-added").first).to_be_visible()
 
 
@@ -132,10 +132,10 @@ def test_a_write_is_replayed_only_after_a_question(open_page, watched):
     expect(page.get_by_role("heading", name="Send records/modify again?")).to_be_visible()
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("link", name="Replay…").click()
-    page.get_by_role("button", name="Send it again").click()
+    page.get_by_role("button", name="Replay").click()
     # What was made is there already.
-    expect(page.locator("main")).to_contain_text("Another answer:")
-    expect(page.get_by_label("Both answers")).to_contain_text("CONFLICT")
+    expect(page.locator("main")).to_contain_text("Different response:")
+    expect(page.get_by_label("Both responses", exact=True)).to_contain_text("CONFLICT")
 
 
 def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
@@ -155,9 +155,9 @@ def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
 
     expect(row("good-client")).to_contain_text("yes")
     expect(row("hasty-client")).to_contain_text("no")
-    expect(row("hasty-client")).to_contain_text("the answer said moreComing, and it did not go on")
+    expect(row("hasty-client")).to_contain_text("the response had moreComing true")
     expect(row("never-client")).to_contain_text("It never pulled")
-    expect(row("late-client")).to_contain_text("Not pulled since")
+    expect(row("late-client")).to_contain_text("It has not pulled since")
     row("hasty-client").get_by_role("link", name="hasty-client").click()
     section = page.get_by_role("region", name="hasty-client as Developer", exact=True)
     expect(section).to_contain_text("more pages to fetch")
@@ -174,7 +174,7 @@ def test_polling_by_the_clock_is_pointed_out(open_page, watched):
         filters = [{"fieldName": "modifiedTimestamp", "comparator": "GREATER_THAN", "fieldValue": {"value": 1, "type": "TIMESTAMP"}}]
         client.ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}}, status=400)
     page = open_page(f"{THERE}/requests?remarks=1&client=clockwork", at=watched)
-    expect(page.get_by_role("list", name="Remarks on these requests")).to_contain_text("Pull changes with a token instead")
+    expect(page.get_by_role("list", name="Warnings about these requests")).to_contain_text("Pull changes with a token instead")
     expect(rows(page).first).to_contain_text("polls by clock")
 
 
@@ -316,5 +316,5 @@ def test_the_page_of_one_request_is_accessible_and_fits(open_page, watched):
         page.get_by_role("link", name=operation).first.click()
         if operation == "changes/zone":
             page.get_by_role("button", name="Replay").click()
-            page.get_by_text("Both answers side by side").click()
+            page.get_by_text("Both responses side by side").click()
         check_looks(page, widths=(1600, 380))

@@ -107,7 +107,7 @@ def test_the_way_back_stays_in_the_console(open_page, server):
 
 def test_an_empty_server_says_how_to_begin(open_page, empty_server):
     page = open_page("/", at=empty_server, java_script_enabled=False)
-    expect(page.get_by_role("heading", name="No container yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No containers yet")).to_be_visible()
     page.get_by_label("New container").fill("iCloud.com.example.Fresh")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()

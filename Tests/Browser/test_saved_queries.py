@@ -16,7 +16,7 @@ def test_queries_are_saved_and_remembered(open_page, server):
     page.goto("/c/iCloud.com.example.Saved/development/private/query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=3")
     page.locator("summary", has_text="Saved queries").click()
     menu = page.locator(".saved .menu")
-    expect(menu).to_contain_text("Asked in this browser")
+    expect(menu).to_contain_text("Recent queries in this browser")
     expect(menu.locator("[data-recent-list] a").first).to_have_attribute("href", first)
     assert not problems(page)
     page.get_by_role("link", name="All <of> them").click()

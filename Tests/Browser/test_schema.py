@@ -46,7 +46,7 @@ def test_a_type_gets_fields_and_indexes_and_goes(open_here, there, scripts):
     page.get_by_label("New type").fill("Song")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="Song", exact=True)).to_be_visible()
-    expect(page.get_by_role("status").first).to_contain_text("The record type is made.")
+    expect(page.get_by_role("status").first).to_contain_text("The record type is created.")
     page.get_by_label("New field", exact=True).fill("verses")
     page.get_by_label("Type of the new field").select_option("LIST<STRING>")
     page.get_by_role("checkbox", name="QUERYABLE").check()
@@ -65,8 +65,8 @@ def test_a_type_gets_fields_and_indexes_and_goes(open_here, there, scripts):
     page.get_by_role("link", name="Remove…", exact=True).click()
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("link", name="Remove…", exact=True).click()
-    page.get_by_role("button", name="Remove the type").click()
-    expect(page.get_by_role("status").first).to_contain_text("The record type is removed")
+    page.get_by_role("button", name="Delete the type").click()
+    expect(page.get_by_role("status").first).to_contain_text("The record type and its records are deleted")
     expect(page.get_by_role("link", name="Song")).to_have_count(0)
 
 
@@ -78,7 +78,7 @@ def test_what_is_lost_is_counted_before(open_here, there):
     expect(page.locator(".fields")).not_to_contain_text("Milk")
     page.goto(there + "/type/remove?type=Note")
     expect(page.locator("main")).to_contain_text("12 records of this type")
-    page.get_by_role("button", name="Remove the type").click()
+    page.get_by_role("button", name="Delete the type").click()
     page.goto(there + "/zone?zone=Notes")
     expect(page.locator("main")).to_contain_text("0 records")
 
@@ -89,7 +89,7 @@ def test_usage_shows_what_is_never_filled(open_here, there):
     page.get_by_role("button", name="Add the field").click()
     page.get_by_role("link", name="Measure usage").click()
     expect(page.locator("main")).to_contain_text("12 records of this type")
-    expect(page.locator("main")).to_contain_text("No record has anything in: forgotten.")
+    expect(page.locator("main")).to_contain_text("No record has a value in: forgotten.")
     title = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="title"))
     expect(title.locator("td.num").nth(0)).to_have_text("12 all")
     expect(title.locator("td.num").nth(1)).to_have_text("12")

@@ -92,7 +92,7 @@ def make_token(page, name, callback="", origins=""):
     making.get_by_label("Name", exact=True).fill(name)
     making.get_by_label("Allowed origins").fill(origins)
     making.get_by_label("Sign-in callback").fill(callback)
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     token = page.get_by_label("The API token", exact=True).text_content().strip()
     assert len(token) == 64
     return token
@@ -172,7 +172,7 @@ def test_the_window_that_asked_is_told_and_closes(window, stage, app, administra
         with page.expect_popup() as opened:
             page.get_by_role("button").click()
         popup = opened.value
-        expect(popup.get_by_text(f"Then this window tells {app}")).to_be_visible()
+        expect(popup.get_by_text(f"Then this window sends the token to {app}")).to_be_visible()
         with popup.expect_event("close"):
             popup.get_by_role("button", name=ending).click()
         page.wait_for_function("window.told !== undefined")

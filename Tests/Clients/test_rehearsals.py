@@ -728,7 +728,7 @@ def test_the_console_and_the_service_itself_never_fail(server):
     for _ in range(3):
         page = urllib.request.urlopen(f"{server}/c/{CONTAINER}/development/private/changes?zone=Shown").read().decode()
         assert page.count("<b>3") or "3 changes" in page
-        assert "Rehearsals that are on" in page
+        assert "Active rehearsals" in page
         assert len(rehearsals(server)["on"]) == 5
     urllib.request.urlopen(f"{server}/skylight/1/health").read()
     assert len(rehearsals(server)["on"]) == 5

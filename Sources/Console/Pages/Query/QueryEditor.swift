@@ -228,7 +228,7 @@ private struct QueryEditorBuilder {
     private func pill(_ field: QueryField, _ indexes: Indexes) -> Pill {
         let present = field.definition.indexes.intersection(indexes)
         if !present.isEmpty {
-            return Pill(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that answers this")
+            return Pill(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
         }
         let possible = indexes.intersection(field.allowedIndexes)
         if possible.isEmpty {

@@ -47,8 +47,8 @@ extension IndexCell {
             let isThere = field.definition.indexes.contains(index)
             let isPossible = field.allowedIndexes.contains(index)
             let button = Button(
-                verb: isThere ? "drop" : "add", value: "\(typeName)/\(field.key.schemaName):\(name)",
-                label: isThere ? "Drop \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
+                verb: isThere ? "remove" : "add", value: "\(typeName)/\(field.key.schemaName):\(name)",
+                label: isThere ? "Remove \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
             return IndexCell(
                 index: name, isThere: isThere, isPossible: isPossible, work: works.words(of: index, on: field.key, in: typeName),
                 button: canEdit && isPossible ? button : nil)
