@@ -13,7 +13,7 @@ extension FieldValue {
                 end += 1
                 while end < text.count, text[end] != UInt8(ascii: "\""), text[end] != UInt8(ascii: "\\"), text[end] >= 0x20 { end += 1 }
                 guard Self.stringTail.ends(text, at: end) else { return nil }
-                return String(validating: text[(head + 1)..<end], as: UTF8.self).map { .string($0) }
+                return String(validating: UnsafeRawBufferPointer(rebasing: text[(head + 1)..<end]), as: UTF8.self).map { .string($0) }
             }
             while end < text.count, text[end] != UInt8(ascii: ",") { end += 1 }
             let number = text[head..<end]

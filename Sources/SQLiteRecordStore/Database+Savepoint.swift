@@ -19,16 +19,16 @@ extension Database {
     ///
     /// Every write needs one, as for ``writing(_:)``.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {
-        try cachedStatement(sql: "SAVEPOINT attempt").execute()
+        try run("SAVEPOINT attempt", [])
         do {
             let value = try body()
-            try cachedStatement(sql: "RELEASE attempt").execute()
+            try run("RELEASE attempt", [])
             return value
         } catch {
             // After some errors, such as a full disk, SQLite has already rolled back the whole transaction.
             if isInsideTransaction {
-                try cachedStatement(sql: "ROLLBACK TO attempt").execute()
-                try cachedStatement(sql: "RELEASE attempt").execute()
+                try run("ROLLBACK TO attempt", [])
+                try run("RELEASE attempt", [])
             }
             throw error
         }

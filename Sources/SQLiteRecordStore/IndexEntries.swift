@@ -144,8 +144,9 @@ struct IndexEntries {
     }
 
     /// Updates the tables from `before` to these rows. Writes only the differences.
-    func write(replacing before: IndexEntries, of name: Name, in zone: Int64, _ db: Database) throws {
-        let name = name.string
+    /// - Parameter newWords: takes the words that come, which the caller writes.
+    func write(replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout NewWords, _ db: Database) throws {
+        let name = recordName.string
         for entry in Self.difference(of: before.entries, from: entries) {
             try db.run("DELETE FROM entries WHERE field = ? AND zone = ? AND value = ? AND name = ?", [entry.field, zone, entry.value, name])
         }
@@ -153,10 +154,11 @@ struct IndexEntries {
             try db.run("INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name])
         }
         for (field, tokens) in before.tokens {
+            try newWords.write(of: recordName, db)
             try TokenRows.remove(Self.difference(of: tokens, from: self.tokens[field] ?? []), of: field, name, in: zone, db)
         }
         for (field, tokens) in tokens {
-            try TokenRows.insert(Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, name, in: zone, db)
+            try newWords.add(Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, recordName, in: zone, db)
         }
         for entry in Self.difference(of: before.compositeEntries, from: compositeEntries) {
             try db.run(

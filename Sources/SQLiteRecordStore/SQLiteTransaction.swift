@@ -53,8 +53,9 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
 
     func grow(_ type: RecordType) throws {
         if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
-        // Records of the type are counted, to decide how its indexes are built.
+        // Records of the type are counted, to decide how its indexes are built, and may be indexed at once.
         try kept.state.tally.flush(db)
+        try kept.newWords.write(db)
         try kept.state.catalog.grow(type, in: db)
     }
 
@@ -95,10 +96,10 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         let catalog = kept.state.catalog
         if let previous {
             let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
-            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, db)
+            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
         } else {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
-                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, db)
+                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
         }
         let (filesBefore, files) = (AssetRows.measured(draft.previousFields.values), AssetRows.measured(draft.fields.values))
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)

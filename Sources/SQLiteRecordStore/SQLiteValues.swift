@@ -20,8 +20,13 @@ nonisolated(unsafe) private let transient = unsafeBitCast(-1, to: sqlite3_destru
 extension Int64: Bindable, ColumnValue {
     func bind(to statement: SQLiteStatement, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self) }
 
+    /// A sum or count too large for an integer, as in a damaged file, is a whole float. SQLite cuts it to the range.
     init?(_ statement: SQLiteStatement, _ column: Int32) {
-        guard sqlite3_column_type(statement, column) == SQLITE_INTEGER else { return nil }
+        switch sqlite3_column_type(statement, column) {
+        case SQLITE_INTEGER: break
+        case SQLITE_FLOAT where sqlite3_column_double(statement, column).rounded() == sqlite3_column_double(statement, column): break
+        default: return nil
+        }
         self = sqlite3_column_int64(statement, column)
     }
 }
