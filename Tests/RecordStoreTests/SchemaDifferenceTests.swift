@@ -12,7 +12,7 @@ import Testing
         ("", "", []), ("CREATE ROLE r;", "CREATE ROLE s;", ["Role 's' added", "Role 'r' removed"]),
         (
             "", "RECORD TYPE T (b INT64, a STRING QUERYABLE);", ["T: type added with 2 fields: 'a' STRING QUERYABLE, 'b' INT64"]
-        ), ("RECORD TYPE T (a STRING);", "", ["T: type removed with 1 field: 'a' STRING"]), ("", "RECORD TYPE T ();", ["T: type added without fields"]),
+        ), ("RECORD TYPE T (a STRING);", "", ["T: type deleted with 1 field: 'a' STRING"]), ("", "RECORD TYPE T ();", ["T: type added without fields"]),
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING, b LIST<INT64> QUERYABLE);", ["T: field 'b' LIST<INT64> QUERYABLE added"]),
         ("RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T ();", ["T: field 'a' STRING SORTABLE removed"]),
         (

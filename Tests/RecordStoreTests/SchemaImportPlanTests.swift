@@ -30,7 +30,7 @@ import Testing
             into: "RECORD TYPE T (a STRING QUERYABLE, b STRING); RECORD TYPE U (); RECORD TYPE Users (nick STRING); CREATE ROLE r;")
         #expect(plan.lines == [
             "Role 's' added", "Role 'r' removed", "T: field 'a': QUERYABLE dropped", "T: field 'b' STRING removed", "T: field 'c' INT64 added",
-            "U: type removed without fields",
+            "U: type deleted without fields",
         ])
         #expect(plan.difference.losses.count == 2)
         // The built-in type stays, with the fields that users added.
@@ -140,9 +140,9 @@ import Testing
         }
         #expect(
             reason
-                == "The file can't be merged: field 'a' of type 'T' is STRING already, and INT64 in the file; "
-                + "field 'c' of type 'T' is STRING already, and LIST<STRING> in the file; "
-                + "field 'x' of type 'U' is STRING already, and ENCRYPTED STRING in the file")
+                == "The file can't be merged: field 'a' of type 'T' is STRING, and INT64 in the file; "
+                + "field 'c' of type 'T' is STRING, and LIST<STRING> in the file; "
+                + "field 'x' of type 'U' is STRING, and ENCRYPTED STRING in the file")
     }
 
     /// Development, production, the file, and the reason of the refusal.
@@ -163,7 +163,7 @@ import Testing
     ] as [(String, String, String, String?)])
     func whatIsDeployedStays(development: String, production: String, file: String, refusal: String?) throws {
         let reason = reason { try plan(file, into: development, production: production) }
-        let expected = refusal.map { "The file can't be imported: production keeps what was deployed to it, and \($0). Bring the file in line with it first" }
+        let expected = refusal.map { "The file can't be imported, because production never loses or changes types and fields: \($0). Correct the file first" }
         #expect(reason == expected)
     }
 
