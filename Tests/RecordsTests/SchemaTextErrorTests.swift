@@ -70,11 +70,11 @@ import Testing
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"1a\" STRING);",
-            "line 1, column 30: '1a' can't be the name of a field: it must start with a letter and go on with letters, digits, _ and dots"
+            "line 1, column 30: '1a' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots"
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"\" STRING);",
-            "line 1, column 30: '' can't be the name of a field: it must start with a letter and go on with letters, digits, _ and dots"
+            "line 1, column 30: '' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots"
         ),
         ("DEFINE SCHEMA RECORD TYPE T (\"a STRING,\nb STRING);", "line 1, column 30: expected a quote at the end of the name, found the end of the line"),
         ("DEFINE SCHEMA /* RECORD TYPE T (a STRING);", "line 1, column 15: expected */ at the end of the comment, found the end of the text"),

@@ -11,7 +11,7 @@ public struct SchemaRespelling: Sendable, Hashable {
     public var to: FieldDefinition
 
     /// A line in the style of ``SchemaDifference``.
-    public var line: String { "\(recordType): field '\(field)' \(from.schemaText) becomes \(to.schemaText)" }
+    public var line: String { "\(recordType): field '\(field)' \(from.schemaText) is written \(to.schemaText)" }
 
     var edit: SchemaEdit { .addType(RecordType(name: recordType, fields: [field: to])) }
 
