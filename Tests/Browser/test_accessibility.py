@@ -78,7 +78,7 @@ def test_cards_are_a_table_for_who_does_not_see_them(open_page):
     # Each value has its column's name before it; empty values are left out.
     said = card.locator("td:visible").evaluate_all("cells => cells.map(cell => [getComputedStyle(cell, '::before').content, cell.textContent.trim()])")
     assert ['"author "', "Person/ada"] in said and all(value not in ("", "–") for _, value in said)
-    page.get_by_label("Pick all records of this page").check()
+    page.get_by_label("Select all records of this page").check()
     expect(page.locator("[data-picking]")).to_contain_text("25 records")
     page.set_viewport_size({"width": 1000, "height": 800})
     expect(page.locator("table.cards")).to_have_count(0)
@@ -149,7 +149,7 @@ def test_places_are_switched_without_scripts(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=False)
     for label, choice, in_url in [
         ("zone", "Family", "zone=Family"), ("as", "Ada", "user=ada"), ("database", "public one for all users", "/public/"),
-        ("environment", "production schema is fixed", "/production/"), ("container", "iCloud.com.example.Journal", "Journal"),
+        ("environment", "production deployed schema", "/production/"), ("container", "iCloud.com.example.Journal", "Journal"),
     ]:
         chip = page.locator("details.at", has=page.locator(f"summary small:text-is('{label}')"))
         chip.locator("summary").click()

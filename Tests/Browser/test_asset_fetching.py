@@ -165,7 +165,7 @@ def test_a_server_without_ranges_starts_over_and_it_is_said(open_page, files, li
     expect(part).to_have_attribute("data-state", "paused")
     line.drops_ranges = True
     page.get_by_role("button", name="Resume part-4.bin").click()
-    expect(part.locator("[data-now]")).to_contain_text("from the start, the server had no part of it")
+    expect(part.locator("[data-now]")).to_contain_text("from the start, because the server could not resume")
     line.rate = None
     expect(part).to_have_attribute("data-state", "done")
 
@@ -175,7 +175,7 @@ def test_wrong_bytes_are_not_taken(open_page, files, line):
     page = open_page(address("record-1"), at=line)
     part = row(page, "part-1.bin")
     expect(part).to_have_attribute("data-state", "failed")
-    expect(part.locator("[data-now]")).to_have_text("The bytes are not those of the checksum")
+    expect(part.locator("[data-now]")).to_have_text("The bytes do not match the checksum")
     expect(part.get_by_role("button", name="Save")).to_have_count(0)
     page.get_by_role("button", name="Retry part-1.bin").click()
     expect(part).to_have_attribute("data-state", "done")

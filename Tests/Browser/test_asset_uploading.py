@@ -105,7 +105,7 @@ def test_several_files_are_dropped_onto_a_list(open_page, stage):
 def test_one_field_takes_one_file(open_page, stage):
     page = open_page(make(stage, "two"), at=stage)
     drop(page, "file", ("a.txt", "first"), ("b.txt", "second"))
-    expect(page.get_by_role("alert")).to_contain_text("file holds one file, and these are 2.")
+    expect(page.get_by_role("alert")).to_contain_text("file takes one file, not 2.")
     assert "file" not in lookup(stage, "two")
 
 
@@ -174,11 +174,11 @@ def test_a_conflict_says_so_and_loads_the_record(open_page, stage):
     stage.save(CONTAINER, "Files", {"recordType": "Note", "recordName": "contested", "fields": {"title": {"value": "theirs"}}})
     page.get_by_label("File for file").set_input_files({"name": "mine.txt", "mimeType": "text/plain", "buffer": b"mine"})
     note = page.get_by_role("alert")
-    expect(note).to_contain_text("The record was saved by someone else meanwhile")
+    expect(note).to_contain_text("The record was saved by someone else")
     expect(note).to_contain_text("CONFLICT")
     assert not problems(page)
     assert "file" not in lookup(stage, "contested")
-    page.get_by_role("button", name="Load the record as it is now").click()
+    page.get_by_role("button", name="Load the current record").click()
     expect(page.locator(".fields")).to_contain_text("theirs")
     page.wait_for_load_state()
     page.get_by_label("File for file").set_input_files({"name": "mine.txt", "mimeType": "text/plain", "buffer": b"mine"})

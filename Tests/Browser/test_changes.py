@@ -32,7 +32,7 @@ def test_a_token_is_followed(open_page, server, scripts):
     expect(page.locator("tbody tr").nth(0)).to_contain_text("modified")
     expect(page.locator("tbody tr").nth(1)).to_contain_text("deleted")
     expect(page.locator(".told")).to_contain_text("2 changes after it")
-    expect(page.locator(".told")).to_contain_text("still good")
+    expect(page.locator(".told")).to_contain_text("valid")
 
 
 def test_a_whole_zone_comes_page_by_page_each_record_once(open_page):
@@ -133,7 +133,7 @@ def test_a_zone_is_shared_seen_and_taken_away(open_page, server):
     page.get_by_label("Permission").select_option("READ_WRITE")
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_role("status")).to_contain_text("The zone is shared")
-    page.get_by_role("link", name="Look as Grace").click()
+    page.get_by_role("link", name="Act as Grace").click()
     where = page.get_by_label("Where you are")
     for text in ["shared", "Grace", "Lists"]:
         expect(where).to_contain_text(text)
@@ -161,7 +161,7 @@ def test_a_zone_is_played_back_as_one_stream(open_page):
     assert positions == sorted(positions, reverse=True)
     page.locator(".foot").get_by_role("link", name="Fetch again").click()
     expect(page.get_by_text("No changes since the token.")).to_be_visible()
-    expect(page.locator(".told")).to_contain_text("still good")
+    expect(page.locator(".told")).to_contain_text("valid")
     # Since the token there are no changes, and the playback is complete.
     page.get_by_role("button", name="Play back").click()
     expect(feed).to_contain_text("0 of 0")

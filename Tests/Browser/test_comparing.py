@@ -84,7 +84,7 @@ def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
     container = "iCloud.com.example.FetchPicked"
     notes(server, container)
     page = open_page(f"/c/{container}/development/private/fetch?zone=Notes&names=note0%0Anote1%0Anote2%0Agone")
-    page.get_by_label("Pick all records of this page").check()
+    page.get_by_label("Select all records of this page").check()
     bar = page.locator("[data-picking]")
     expect(bar).to_contain_text("3 records:")
     with page.expect_download() as download:
@@ -104,7 +104,7 @@ def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
 def test_mixed_types_stand_in_one_table(open_page):
     page = open_page(CHAT + "/fetch?zone=Chats&names=Person%2Fada%0ARoom%2Fgeneral%0AMessage%2Fpapers%0Anobody")
     page.get_by_role("link", name="As a table").click()
-    table = page.get_by_role("table", name="Records of Person, Room, Message: blank where a type has no such field")
+    table = page.get_by_role("table", name="Records of Person, Room, Message; a cell is blank if the type has no such field")
     expect(table.locator("tr.group")).to_have_count(4)
     expect(table.locator("tr.group").last).to_contain_text("Not found")
     expect(table.locator("tr", has_text="Person/ada").locator("td.nofield").first).to_be_attached()
@@ -112,7 +112,7 @@ def test_mixed_types_stand_in_one_table(open_page):
     # The selection keeps the view when it is fetched again.
     page.get_by_label("Pick Person/ada").check()
     page.locator("[data-picking]").get_by_role("button", name="Fetch").click()
-    expect(page.get_by_role("table", name="Records of Person: blank where a type has no such field")).to_be_visible()
+    expect(page.get_by_role("table", name="Records of Person; a cell is blank if the type has no such field")).to_be_visible()
     page.get_by_role("link", name="As a list").click()
     expect(page.locator(".pairs").first).to_be_visible()
     # Where no name has a record the list is as near.

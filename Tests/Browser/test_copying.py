@@ -50,7 +50,7 @@ def test_ticked_records_are_copied_without_scripts(open_page, server):
     page.get_by_role("button", name="Copy to…").click()
     page.get_by_label("zone", exact=True).fill("Copies")
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("status")).to_contain_text("2 records are copied. 1 is there already and is left as it is.")
+    expect(page.get_by_role("status")).to_contain_text("2 records are copied. 1 is there already and is kept as it is.")
     # The preview has its own address, which can be opened in a new tab.
     page.goto("about:blank")
     page.go_back()

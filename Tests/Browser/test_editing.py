@@ -122,7 +122,7 @@ def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, pla
     page.get_by_role("link", name="New record").click()
     check(page)
     page.get_by_label("zone", exact=True).select_option("Notes")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_label("recordName").fill("bread")
     box(page, "title").fill("Bread")
     page.get_by_label("new field", exact=True).fill("price")
@@ -156,7 +156,7 @@ def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts
     for text in ["mine", "Milk", "theirs"]:
         expect(title).to_contain_text(text)
     # The three versions stand side by side.
-    places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: what it was", "title: the server's"]]
+    places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: before", "title: the server's"]]
     assert len({place["y"] for place in places}) == 1 and len({place["x"] for place in places}) == 3
     if scripts:
         check(page, "conflict")
@@ -182,7 +182,7 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
     page.get_by_label("Field to change").select_option("n")
     box(page, "n").fill("-1")
     page.get_by_role("button", name="Dry run").click()
-    expect(page.get_by_role("heading", name="300 records would be saved with another n")).to_be_visible()
+    expect(page.get_by_role("heading", name="300 records would get another n")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(20)
     check(page, "dry run of a change")
     assert fields(server, place, "item 0001")["n"] == 1
@@ -239,7 +239,7 @@ def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp
     page.get_by_label("record type").fill("Airport")
     page.get_by_label("Zone", exact=True).select_option("Notes")
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("heading", name="3 rows would become records")).to_be_visible()
+    expect(page.get_by_role("heading", name="3 rows will become records")).to_be_visible()
     # A column of numbers and one word becomes text. Nothing is lost, and the preview shows it.
     expect(page.get_by_role("region", name="Fields and columns").locator("tr", has_text="elevation")).to_contain_text("STRING")
     page.get_by_label("record names").select_option("iata")
@@ -279,7 +279,7 @@ def test_a_dropped_file_is_the_one_to_import(open_page, place):
     )
     page.dispatch_event("main", "drop", {"dataTransfer": data})
     expect(page.locator(".filename")).to_have_text("dropped.csv")
-    expect(page.get_by_role("heading", name="1 row would become records")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 row will become records")).to_be_visible()
 
 
 def test_a_zone_is_copied_to_another_user(open_page, server, place):

@@ -131,9 +131,9 @@ def test_all_missing_indexes_are_listed_and_made_at_once(open_page, server):
     types = f"/c/{container}/development/private/type?type=Note"
     page = open_page(types)
     for index in ["QUERYABLE", "SORTABLE"]:
-        page.get_by_role("button", name=f"Drop {index} from rank").click()
+        page.get_by_role("button", name=f"Remove {index} from rank").click()
         expect(page.get_by_role("status")).to_contain_text("indexes are changed")
-    page.get_by_role("button", name="Drop QUERYABLE from title").click()
+    page.get_by_role("button", name="Remove QUERYABLE from title").click()
     page.goto(f"/c/{container}/development/private/query?type=Note&filter1=title&is1=EQUALS&value1=Milk&sort1=rank")
     note = page.get_by_role("alert")
     expect(note.locator("strong")).to_have_text("Field 'title' is not marked queryable")

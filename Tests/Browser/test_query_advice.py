@@ -27,11 +27,11 @@ def items(server, container, count=30):
 
 def drop_all(page, there):
     page.goto(there + "/type?type=Item")
-    while page.get_by_role("button", name="Drop ").count():
-        name = page.get_by_role("button", name="Drop ").first.get_attribute("aria-label")
+    while page.get_by_role("button", name="Remove ").count():
+        name = page.get_by_role("button", name="Remove ").first.get_attribute("aria-label")
         page.get_by_role("button", name=name, exact=True).click()
         # Waits for the new page, not only for the end of the old one.
-        added = name.replace("Drop ", "Add ").replace(" from ", " to ")
+        added = name.replace("Remove ", "Add ").replace(" from ", " to ")
         expect(page.get_by_role("button", name=added, exact=True)).to_have_count(1)
 
 

@@ -81,7 +81,7 @@ def test_what_happens_once_is_asked_before(open_page, stage):
     page.get_by_label("To the zone").select_option("Notes")
     page.get_by_role("button", name="Reset a zone…").click()
     page.get_by_role("button", name="Reset a zone").click()
-    expect(page.get_by_role("status")).to_contain_text("made anew, empty")
+    expect(page.get_by_role("status")).to_contain_text("created again, empty")
     page.goto(there + "/zone?zone=Notes")
     expect(page.locator("main")).to_contain_text("0 records")
     page.goto(there + "/rehearsals")

@@ -113,7 +113,7 @@ def test_a_replay_gives_the_same_answer(open_page, watched, scripts):
     page = open_page(f"{THERE}/requests?" + urllib.parse.urlencode({"client": name}), at=watched, java_script_enabled=scripts)
     page.get_by_role("link", name="records/lookup").click()
     page.get_by_role("button", name="Replay").click()
-    expect(page.locator("main")).to_contain_text("The same answer.")
+    expect(page.locator("main")).to_contain_text("The same response.")
     # The stored data has changed.
     watched.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": "note-1", "fields": {"title": {"value": "changed"}, "more": {"value": scripts}}})
     page.get_by_role("button", name="Replay").click()
@@ -165,7 +165,7 @@ def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
     expect(page.get_by_role("region", name="good-client as Developer", exact=True)).to_contain_text("up to date")
     # The mistake leads to the request that shows it.
     section.get_by_role("link", name="once").first.click()
-    expect(page.locator("main")).to_contain_text("what stood on the pages after was not fetched")
+    expect(page.locator("main")).to_contain_text("The later pages were not fetched")
 
 
 def test_polling_by_the_clock_is_pointed_out(open_page, watched):
@@ -258,7 +258,7 @@ def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, ope
     expect(paused.locator("[data-count]")).to_have_text("40 new requests")
     paused.get_by_role("button", name="Resume").click()
     # Of 2,000 the log keeps the last 500.
-    expect(paused.locator("[data-count]")).to_have_text("540 new requests, and 1,500 that the log no longer keeps")
+    expect(paused.locator("[data-count]")).to_have_text("540 new requests, and 1,500 that the log no longer has")
 
     kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=20))["requests"]]
     for page in (paused, following):

@@ -200,7 +200,7 @@ def test_the_cause_of_a_partial_failure_is_named(open_page, scripts):
     expect(cards).to_have_count(3)
     expect(cards.nth(0)).to_contain_text("partialFailure")
     expect(cards.nth(1)).to_contain_text("deploy the schema")
-    expect(cards.nth(2)).to_contain_text("another one of the same batch failed")
+    expect(cards.nth(2)).to_contain_text("Another item of the batch failed")
 
 
 def test_the_request_of_an_error_is_found_by_its_uuid(open_page, notes, server):

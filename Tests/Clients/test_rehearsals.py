@@ -666,7 +666,7 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
 @pytest.mark.parametrize(
     ("body", "code", "reason"),
     [
-        ({"start": "nothing"}, "BAD_REQUEST", "There is no rehearsal 'nothing'; there are expire-tokens"),
+        ({"start": "nothing"}, "BAD_REQUEST", "There is no rehearsal 'nothing'; choose one of expire-tokens"),
         ({"stop": "nothing"}, "BAD_REQUEST", "There is no rehearsal 'nothing'"),
         ({"count": 3}, "BAD_REQUEST", "Expected either 'start' or 'stop'"),
         ({"start": "throttled", "stop": "all"}, "BAD_REQUEST", "Expected either 'start' or 'stop'"),

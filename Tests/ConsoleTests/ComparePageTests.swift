@@ -61,10 +61,10 @@ import Testing
         try await EditStage.run { stage in
             for name in ["note 1", "note 2", "room"] as [Name] { try await stage.save(name, ["rank": .int64(1)]) }
             let page = try await stage.page("record/compare?zone=Notes&name=room&other=no")
-            #expect(page.contains("There is no record of this name in zone Notes"))
+            #expect(page.contains("There is no record with this name in zone Notes"))
             #expect(page.contains(">note 1</a>") && page.contains(">note 2</a>"))
             #expect(try await stage.page("record/compare?zone=Notes&name=room&other=zz").contains("None."))
-            #expect(try await stage.page("record/compare?zone=Notes&name=never&other=room").contains("There is no record of this name"))
+            #expect(try await stage.page("record/compare?zone=Notes&name=never&other=room").contains("There is no record with this name"))
             let refused = try await stage.page("record/compare?zone=Notes&name=room&other=room&to=nobody")
             #expect(refused.contains("There is no user &#39;nobody&#39; here"))
             #expect(try await stage.get("record/compare?zone=Notes").status == .badRequest)

@@ -189,7 +189,7 @@ import Testing
         try await SchemaStage.run { stage in
             let file = "DEFINE SCHEMA\n" + String(repeating: "// nothing\n", count: SchemaText.serverLimit / 11 + 1)
             let page = text(try await stage.send("schema/import", [("text", "")], file: file))
-            #expect(page.contains("may have 2 MiB here") && !page.contains("The text is not a valid schema") && page.utf8.count < 100_000)
+            #expect(page.contains("is 2 MiB here") && !page.contains("The text is not a valid schema") && page.utf8.count < 100_000)
         }
     }
 

@@ -49,7 +49,7 @@ import Testing
             #expect(page.contains(">column200<") && !page.contains(">column201<"))
             #expect(page.contains("… and 101 fields more. They are also imported."))
             #expect(page.contains(#"<option value="name" selected"#))
-            #expect(page.contains("1 row would become records"))
+            #expect(page.contains("1 row will become records"))
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
             let answer = try await send(
                 stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")], file: ("airports.csv", Self.airports))
             let page = EditStage.text(answer)
-            for text in ["airports.csv", "2 rows would become records", "INT64", "TIMESTAMP", "LOCATION", "The record type Airport is made."] {
+            for text in ["airports.csv", "2 rows will become records", "INT64", "TIMESTAMP", "LOCATION", "The record type Airport is made."] {
                 #expect(page.contains(text), "\(text)")
             }
             #expect(try await stage.database().schema().types["Airport"] == nil, "a preview changes nothing")
@@ -103,7 +103,7 @@ import Testing
             let shown = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
             func changed(_ name: String, _ value: String) -> [(String, String)] { shown.map { $0.0 == name ? (name, value) : $0 } }
             let another = EditStage.text(try await send(stage, "importing/run", shown, file: ("b.csv", "title\nBread\nButter\n")))
-            #expect(another.contains("Nothing was imported") && another.contains("2 rows would become records") && another.contains("<td>Bread</td>"))
+            #expect(another.contains("Nothing was imported") && another.contains("2 rows will become records") && another.contains("<td>Bread</td>"))
             let task = EditStage.text(try await send(stage, "importing/run", changed("type", "Task")))
             #expect(task.contains("Nothing was imported") && task.contains("The record type Task is made."))
             for fields in [changed("zone", "Other"), changed("nameField", "title"), shown + [("format", "ndjson")], shown + [("text", "title\nJam")]] {
@@ -154,7 +154,7 @@ import Testing
     func pastedRowsSayTheirFormatThemselves(text: String, format: String) async throws {
         try await EditStage.run { stage in
             let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("text", text)]))
-            #expect(page.contains("1 row would become records") && page.contains("selected>\(format)<") && page.contains("<td>Milk</td>"))
+            #expect(page.contains("1 row will become records") && page.contains("selected>\(format)<") && page.contains("<td>Milk</td>"))
         }
     }
 
@@ -177,7 +177,7 @@ import Testing
             for name in ["../../../etc/passwd", "..", ".", "/etc/cron.d/x", "..\\..\\x.csv", "a\u{1}b"] {
                 let fields = [("type", "Note"), ("zone", "Notes"), ("format", "csv")]
                 let page = EditStage.text(try await send(stage, "importing/preview", fields, file: (name, "title\nMilk\n")))
-                #expect(page.contains("1 row would become records"), "\(name)")
+                #expect(page.contains("1 row will become records"), "\(name)")
                 #expect(!page.contains("../") && !page.contains("/etc"), "\(name)")
             }
         }

@@ -52,7 +52,7 @@ import Testing
             let refused = try await preview(stage, path, ["zoneName": "Other", "existing": "refuse"])
             #expect(refused.contains("1 record of the same names is there, so nothing is copied.") && !sends(refused))
             let left = try await preview(stage, path, ["zoneName": "Other", "existing": "skip"])
-            #expect(left.contains("1 record is copied. 1 is there already and is left as it is."))
+            #expect(left.contains("1 record is copied. 1 is there already and is kept as it is."))
             #expect(left.contains("record/compare?zone=Notes&amp;name=b&amp;other=b"))
             #expect(outcomes(EditStage.text(try await stage.send("record/copy", of: left, button: Self.copy))) == ["a: copied", "b: left"])
             #expect(try await stage.values("b", in: Self.other)["rank"] == .int64(2))
@@ -96,7 +96,7 @@ import Testing
             #expect(try await stage.page(address).contains("is replaced"))
             // A preview that is too long for an address is shown without a redirect.
             let long = try await stage.send("record/copy", of: shown, ["back": "/c/" + String(repeating: "x", count: 4096)], button: ("do", "preview"))
-            #expect(EditStage.text(long).contains("1 record is copied. 1 is there already and is left as it is."))
+            #expect(EditStage.text(long).contains("1 record is copied. 1 is there already and is kept as it is."))
         }
     }
 
@@ -165,7 +165,7 @@ import Testing
             let path = "record/copy?zone=Notes&name=a&name=b"
             // The field that production lacks belongs to a skipped record.
             let left = try await preview(stage, path, ["environment": "production"])
-            #expect(left.contains("1 record is copied. 1 is there already and is left as it is.") && sends(left))
+            #expect(left.contains("1 record is copied. 1 is there already and is kept as it is.") && sends(left))
             let replaced = try await preview(stage, path, ["environment": "production", "existing": "replace"])
             #expect(replaced.contains("1 record is copied. 1 can’t be copied.") && replaced.contains("Deploy the schema of development"))
         }

@@ -273,7 +273,7 @@ import Traffic
             #expect(location == "\(RequestStage.there)/requests?id=\(same.id)&with=\(replay.id)")
             #expect(replay.client.isReplay && replay.userRecordName == stage.user.userRecordName && replay.target == same.target)
             #expect(stage.log.bodies(of: replay.id)?.request == stage.log.bodies(of: same.id)?.request)
-            #expect(try await stage.page("requests?id=\(same.id)&with=\(replay.id)").contains("The same answer."))
+            #expect(try await stage.page("requests?id=\(same.id)&with=\(replay.id)").contains("The same response."))
             let other = stage.note(stage.request("records/query"), sent: "{}", answered: #"{"records":[{"recordName":"b"}],"x":1}"#)
             let page = try await stage.page("requests?id=\(other.id)&with=\(replay.id)")
             #expect(page.contains("Different response: 1 line differs.") && page.contains("side-changed"))
@@ -290,7 +290,7 @@ import Traffic
             let refused = stage.note(request, sent: "{}", answered: #"{"uuid":"1","serverErrorCode":"BAD_REQUEST","reason":"no"}"#)
             _ = try await stage.post("requests/replay", "id=\(refused.id)")
             let replay = try #require(stage.log.latest(1).first)
-            #expect(try await stage.page("requests?id=\(refused.id)&with=\(replay.id)").contains("The same answer."))
+            #expect(try await stage.page("requests?id=\(refused.id)&with=\(replay.id)").contains("The same response."))
         }
     }
 

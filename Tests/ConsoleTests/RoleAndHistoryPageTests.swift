@@ -34,7 +34,7 @@ import Testing
             #expect(try await stage.page("roles").contains("in use"))
             #expect(try await stage.post("roles/remove", "role=Editor").status == .badRequest)
             #expect(try await stage.post("roles/grants", "type=Note&grant=_world%3AREAD").status == .seeOther)
-            #expect(try await stage.page("roles").contains("Remove the role Editor"))
+            #expect(try await stage.page("roles").contains("Delete the role Editor"))
             #expect(try await stage.post("roles/remove", "role=Editor").headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-removed")
             #expect(try await stage.database.schema().roles.isEmpty)
         }
@@ -58,13 +58,13 @@ import Testing
             _ = try await stage.post("roles/add", "role=Editor")
             let number = CustomRole.number(of: "Editor")
             let empty = try await stage.page("roles")
-            #expect(empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Give the role Editor\"") && !empty.contains("Remove the role Editor from"))
+            #expect(empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Assign the role Editor\"") && !empty.contains("Remove the role Editor from"))
             for _ in 0..<2 {
                 let given = try await stage.post("roles/give", "role=Editor&user=\(developer)")
                 #expect(given.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-given")
                 #expect(try await stage.roleNumbers(of: developer) == [number])
             }
-            #expect(try await stage.page("roles").contains("aria-label=\"Take the role Editor from Developer\""))
+            #expect(try await stage.page("roles").contains("aria-label=\"Remove the role Editor from Developer\""))
             let taken = try await stage.post("roles/take", "role=Editor&user=\(developer)")
             #expect(taken.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-taken")
             #expect(try await stage.roleNumbers(of: developer) == [])
@@ -136,7 +136,7 @@ import Testing
             let schema = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
             for path in ["types", "type?type=Note", "indexes?show=all", "roles", "roles?type=Note", "history"] {
                 let page = try await stage.page(path, in: SchemaPageStage.production)
-                for control in ["name=\"add\"", "name=\"grant\"", "remove…", "Remove…", "types/create", "field/add", "roles/add"] {
+                for control in ["name=\"add\"", "name=\"grant\"", "remove…", "Delete…", "types/create", "field/add", "roles/add"] {
                     #expect(!page.contains(control), "\(path): \(control)")
                 }
             }

@@ -232,7 +232,7 @@ private struct QueryEditorBuilder {
         }
         let possible = indexes.intersection(field.allowedIndexes)
         if possible.isEmpty {
-            return Pill(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't carry the index")
+            return Pill(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
         }
         return Pill(text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks", explanation: "The query is refused without it")
     }

@@ -64,7 +64,7 @@ extension QueryRefusal {
                     Button(
                         text: "Add \(name) to \(key.label)", fields: common + [Frame.Hidden(name: "add", value: "\(key.schemaName):\(name)")])
                 },
-                note: indexes.isEmpty ? "A field of type \(valueType) can't carry this index." : nil)
+                note: indexes.isEmpty ? "A field of type \(valueType) can't have this index." : nil)
         }
         complaint = Complaint(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string

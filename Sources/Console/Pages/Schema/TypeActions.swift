@@ -38,7 +38,7 @@ enum TypeActions {
         return ConfirmationView(
             title: "Delete the record type \(type.name)?",
             lines: [
-                loss(records, "of this type", verb: "deleted"), "Clients see the deletions in the changes of their zones.",
+                loss(records, "of this type", verb: "deletes"), "Clients see the deletions in the changes of their zones.",
                 there ? inProduction("type") : nil,
             ].compactMap { $0 },
             action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)], button: "Delete the type",
@@ -59,7 +59,7 @@ enum TypeActions {
         return ConfirmationView(
             title: "Remove the field \(name) from \(type.name)?",
             lines: [
-                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "changed to have none"),
+                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "removes the values of"),
                 "The records get no new change tag. Clients see the change only when they fetch a record again.", there ? inProduction("field") : nil,
             ].compactMap { $0 },
             action: visit.place.link("field/remove"),
@@ -82,9 +82,9 @@ enum TypeActions {
 
     private static func loss(_ records: Int?, _ what: String, verb: String) -> String {
         switch records {
-        case nil: "All records \(what), in all databases and of all users, are permanently \(verb)."
+        case nil: "This permanently \(verb) all records \(what), in all databases and of all users."
         case 0?: "There is no record \(what)."
-        case let count?: "\(Digits.count(count, "record")) \(what), in all databases and of all users, \(count == 1 ? "is" : "are") \(verb) for good."
+        case let count?: "This permanently \(verb) \(Digits.count(count, "record")) \(what), in all databases and of all users."
         }
     }
 
