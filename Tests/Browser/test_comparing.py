@@ -47,7 +47,7 @@ def test_a_record_is_found_to_compare_with(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
 
 
-def test_names_are_not_suggested_from_the_database_of_another_user(open_page, empty_server):
+def test_names_are_not_suggested_from_the_database_of_another_user(empty_server, open_page):
     container = "iCloud.com.example.Many"
     notes(empty_server, container)
     # With this many users, the user is typed instead of selected.
