@@ -59,7 +59,7 @@ def server():
 
 
 def test_every_page_that_links_lead_to(server):
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=60)
 
     def get(path):
         connection.request("GET", path)

@@ -39,7 +39,7 @@ class Client:
         address = f"{self.address}/database/1/{CONTAINER}/development/private/{action}?" + urllib.parse.urlencode({"clientId": self.name, "getCurrentSyncToken": "True"})
         request = urllib.request.Request(address, json.dumps(body).encode(), {"Content-Type": "text/plain", "User-Agent": "pyicloud/2.0"})
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 assert answer.status == status
                 return json.load(answer)
         except urllib.error.HTTPError as error:
@@ -203,7 +203,7 @@ def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
     first.wait_for_url("**before=**")
     older = first.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")
     assert len(older) == 100 and not set(older) & set(links)
-    everything = json.load(urllib.request.urlopen(f"{watched.address}/skylight/1/requests?client=busy&resultsLimit=1000", timeout=20))["requests"]
+    everything = json.load(urllib.request.urlopen(f"{watched.address}/skylight/1/requests?client=busy&resultsLimit=1000", timeout=60))["requests"]
     ids = [urllib.parse.parse_qs(urllib.parse.urlparse(link).query)["id"][0] for link in links + older]
     assert ids == [request["id"] for request in everything][:600]
 
@@ -224,7 +224,7 @@ def look_up(server, count, client, connections=2, saves=False):
     lookup = json.dumps({"zoneID": ZONE, "records": [{"recordName": "note"}]})
 
     def ask(worker):
-        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
+        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
         for number in range(count // connections):
             record = {"recordType": "Note", "recordName": f"n{worker}-{number}", "fields": {"title": {"value": "x"}}}
             save = json.dumps({"zoneID": ZONE, "operations": [{"operationType": "forceReplace", "record": record}]})
@@ -254,7 +254,7 @@ def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, ope
     # Of 400 the log keeps the last 100.
     expect(paused.locator("[data-count]")).to_have_text("140 new requests, and 300 that the log no longer keeps")
 
-    kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=20))["requests"]]
+    kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=60))["requests"]]
     for page in (paused, following):
         # New ones, and those that were missed: together as many as there were.
         page.wait_for_function("document.querySelector('[data-count]').textContent.match(/[0-9,]*[0-9]/g).reduce((sum, digits) => sum + Number(digits.replaceAll(',', '')), 0) === 440")
@@ -265,7 +265,7 @@ def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, ope
 def test_a_query_names_its_index_and_leads_to_its_explanation(open_page, watched):
     there = f"/skylight/1/{CONTAINER}/development/private/schema/edit"
     edits = {"edits": [{"addIndexes": ["QUERYABLE"], "field": "title", "recordType": "Note"}]}
-    urllib.request.urlopen(urllib.request.Request(watched.address + there, json.dumps(edits).encode(), {"Content-Type": "application/json"}), timeout=20).read()
+    urllib.request.urlopen(urllib.request.Request(watched.address + there, json.dumps(edits).encode(), {"Content-Type": "application/json"}), timeout=60).read()
     filters = [{"fieldName": "title", "comparator": "EQUALS", "fieldValue": {"value": "text 3"}}]
     Client(watched, "asker").ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}})
     page = open_page(f"{THERE}/requests?client=asker", at=watched)

@@ -92,7 +92,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=30) == 0, "The server did not end as it should"
+        assert self.process.wait(timeout=60) == 0, "The server did not end as it should"
 
 
 @pytest.fixture(scope="module", params=["open", "required"])
@@ -159,5 +159,5 @@ def test_whatever_is_sent_is_answered_as_described(server):
     assert sent > 80
     assert {200, 400} <= set(statuses)
     # The server is still healthy, and no data was lost.
-    assert requests.get(f"{server.address}/health", timeout=30).json()["status"] == "ok"
+    assert requests.get(f"{server.address}/health", timeout=60).json()["status"] == "ok"
     assert server.process.poll() is None
