@@ -45,7 +45,7 @@ class Client:
 
     def send(self, path, body=None):
         host = urllib.parse.urlsplit(self.address).netloc
-        connection = http.client.HTTPConnection(host, timeout=20)
+        connection = http.client.HTTPConnection(host, timeout=60)
         try:
             data = None if body is None else json.dumps(body).encode()
             connection.request("GET" if data is None else "POST", path, data, self.headers)
@@ -759,7 +759,7 @@ def test_the_command_finds_the_server_of_a_folder():
             assert [item["rehearsal"] for item in rehearsals(address)["on"]] == ["pages-of-one"]
         finally:
             process.terminate()
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=60) == 0
 
 
 def test_every_rehearsal_is_documented():
