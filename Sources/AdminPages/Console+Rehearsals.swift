@@ -1,3 +1,4 @@
+internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -18,18 +19,10 @@ extension Console {
         }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because injected faults affect all clients.
-    func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
-        guard context.isFromThisMachine(request) else {
-            throw RecordError(
-                .accessDenied, "Rehearsals are for clients on the server's own machine, and not through a proxy; come through an SSH tunnel")
-        }
-    }
-
     /// The page that sent the form, if it is a page of a place. Otherwise `/`.
     private static func wayBack(_ request: Request) -> String {
         guard let referer = request.headers[.referer], let scheme = referer.firstRange(of: "://") else { return "/" }
         let rest = referer[scheme.upperBound...]
-        return SchemaActions.local(rest.firstIndex(of: "/").map { String(rest[$0...]) }) ?? "/"
+        return Place.local(rest.firstIndex(of: "/").map { String(rest[$0...]) }) ?? "/"
     }
 }

@@ -1,3 +1,4 @@
+internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -5,10 +6,8 @@ internal import RecordStore
 internal import Records
 
 extension Console {
-    /// Adds the pages that explain queries, and those that copy schemas between environments and import or export schema files.
+    /// Adds the pages that copy schemas between environments and import or export schema files.
     func addSchemaPages(to router: Router<ServingRequestContext>) {
-        show("explain", on: router) { try await ExplainView.answer($0) }
-        show("advice", on: router) { .page(try await AdviceView.load($0)) }
         show("compare", on: router) { .page(try await CompareView.load($0)) }
         show("deploy", on: router) { .page(try await DeployView.load($0)) }
         send("deploy", on: router) { try await DeployView.deploy($0) }

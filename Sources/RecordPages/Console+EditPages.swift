@@ -1,3 +1,4 @@
+internal import Console
 internal import DataTransfer
 internal import HTTPServing
 internal import HTTPTypes
@@ -7,12 +8,12 @@ internal import Records
 extension Console {
     /// The size limit of a record form, in bytes. A record has up to 1 MB, and the form carries it twice, percent-encoded.
     private static let recordFormLimit = 12 << 20
-    private static let containerFormLimit = 16 << 10
-    /// The size limit in bytes of a form that uploads a file to import.
-    static let importFormLimit = ImportUploads.sizeLimit + (1 << 20)
 
     /// Adds the pages that change data: single records, all records that match a query, and imports from files.
     func addEditPages(to router: Router<ServingRequestContext>) {
+        let uploads = ImportUploads()
+        uploads.sweepLeftovers()
+        ZoneCopy.scratchFolder().later { $0.sweep() }
         show("record/new", on: router) { .page(try await EditActions.new($0)) }
         show("record/edit", on: router) { .page(try await EditActions.edit($0)) }
         show("record/duplicate", on: router) { .page(try await EditActions.duplicate($0)) }
@@ -22,7 +23,6 @@ extension Console {
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return Response.content(try await RecordNames.json(visit), type: "application/json")
         }
-        addContainerPages(to: router)
         show("bulk", on: router) { .page(try await BulkView.load($0)) }
         submit("bulk/run", on: router) { try await BulkView.run($0, runs: runs) }
         show("record/compare", on: router) { .page(try await RecordComparisonView.load($0)) }
@@ -30,31 +30,9 @@ extension Console {
         submit("record/copy", on: router, takesLong: true) { try await RecordCopyView.submit($0) }
         show("zone/copy", on: router) { .page(try await ZoneCopyView.load($0)) }
         submit("zone/copy", on: router) { try await ZoneCopyView.copy($0, runs: runs) }
-        show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
-        act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
         show("importing", on: router) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
-        bring("importing/preview", on: router) { visit, sent in try await ImportActions.preview(visit, sent: sent, uploads: uploads) }
-        bring("importing/run", on: router) { visit, sent in try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs) }
-    }
-
-    /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
-    private func addContainerPages(to router: Router<ServingRequestContext>) {
-        router.get("/container") { request, _ in
-            try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
-        }
-        router.post("/containers/rename") { request, _ in
-            try answer(try await ContainerView.rename(try await request.form(limit: Self.containerFormLimit), console: self))
-        }
-        router.post("/containers/delete") { request, _ in
-            try answer(try await ContainerView.delete(try await request.form(limit: Self.containerFormLimit), console: self))
-        }
-    }
-
-    private func answer(_ answer: Answer) throws -> Response {
-        switch answer {
-        case .redirect(let location): .redirect(to: location)
-        case .page(let page): try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
-        }
+        bring("importing/preview", to: uploads, on: router) { visit, sent in try await ImportActions.preview(visit, sent: sent, uploads: uploads) }
+        bring("importing/run", to: uploads, on: router) { visit, sent in try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs) }
     }
 
     /// Adds a form that answers with a page or a redirect.
@@ -71,11 +49,11 @@ extension Console {
 
     /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of it in memory.
     private func bring(
-        _ path: String, on router: Router<ServingRequestContext>,
+        _ path: String, to uploads: ImportUploads, on router: Router<ServingRequestContext>,
         _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
     ) {
         router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
-            let (visit, sent) = try await keepRows(of: request, context)
+            let (visit, sent) = try await keepRows(of: request, context, in: uploads)
             RequestMemory.current?.dropBody()
             return try await response(to: visit) { try await context.lengthy { try await action(visit, sent) } }
         }
@@ -83,9 +61,9 @@ extension Console {
 
     /// Keeps the rows of a form, which are in a file or in its text; `nil` if it has none. The visit has the other fields.
     private func keepRows(
-        of request: Request, _ context: ServingRequestContext
+        of request: Request, _ context: ServingRequestContext, in uploads: ImportUploads
     ) async throws -> (Visit, Result<ImportUploads.Upload, RecordError>?) {
-        let bytes = try await request.bodyBytes(limit: Self.importFormLimit)
+        let bytes = try await request.bodyBytes(limit: Self.largestForm)
         let contentType = request.headers[.contentType]
         let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
         let others = FormFields(fields.pairs.filter { $0.name != "text" })

@@ -1,3 +1,4 @@
+internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -6,7 +7,7 @@ internal import Traffic
 
 extension Console {
     /// Adds the pages that show the web service requests and the clients that sent them.
-    func addRequestPages(to router: Router<ServingRequestContext>) {
+    func addRequestPages(to router: Router<ServingRequestContext>, queryForm: @escaping RequestedQuery.Form) {
         show("requests", on: router) { visit in
             guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
             return .page(try await RequestView.load(id, visit, canReplay: webServices != nil))
@@ -17,7 +18,7 @@ extension Console {
             guard let id = visit.fields.text("id"), let request = visit.log.request(id),
                 let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)
             else { throw RecordError(.notFound, "The log does not hold the query of this request any more") }
-            return .redirect(try asked.explanation(visit))
+            return .redirect(try asked.explanation(visit, form: queryForm))
         }
         show("clients", on: router) { .page(try await ClientsView.load($0)) }
         show("telemetry", on: router) { .page(try await TelemetryView.load($0)) }

@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import Console
 internal import RecordStore
 internal import Records
 internal import Synchronization

@@ -1,3 +1,5 @@
+internal import Console
+
 /// A request in the form of a `curl` command.
 struct CurlReader: Sendable, Hashable {
     /// Why the command does not determine the request.

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import HTTPServing
 internal import JSON
 internal import Records

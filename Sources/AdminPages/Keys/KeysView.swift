@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import JSON

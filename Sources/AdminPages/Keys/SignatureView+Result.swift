@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import Foundation
 internal import HTTPServing
 internal import Records

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import Records
 
 /// A newly created API token. This page is the only one that shows it.

@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -16,7 +17,7 @@ enum SchemaActions {
             }
         }
         try await edit(edits, visit: visit)
-        if let back = local(visit.fields["back"]) { return back }
+        if let back = Place.local(visit.fields["back"]) { return back }
         guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
         return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
     }
@@ -36,7 +37,7 @@ enum SchemaActions {
             edits.append(.addCompositeIndex(composite(filter: filter, sort: sort), in: typeName))
         }
         try await edit(edits, visit: visit)
-        return local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
+        return Place.local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
     }
 
     // MARK: Parts
@@ -71,11 +72,5 @@ enum SchemaActions {
 
     private static func composite(filter: String, sort: String) -> CompositeIndex {
         CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
-    }
-
-    /// A return address within the console. Anything else is refused, to prevent redirects to other sites.
-    static func local(_ url: String?) -> String? {
-        guard let url, url.hasPrefix("/c/"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else { return nil }
-        return url
     }
 }

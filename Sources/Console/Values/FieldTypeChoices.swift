@@ -1,7 +1,7 @@
-internal import Records
+package import Records
 
 /// The available types for a new field.
-enum FieldTypeChoices {
+package enum FieldTypeChoices {
     private static let valueTypes: [ValueType] = [.string, .int64, .double, .timestamp, .location, .reference, .asset, .bytes]
     private static let encryptable = valueTypes.filter { $0 != .reference && $0 != .asset }
 
@@ -12,14 +12,14 @@ enum FieldTypeChoices {
         ("Encrypted list", encryptable.map { FieldType($0, isList: true, isEncrypted: true) }),
     ]
 
-    static let groups = all.map { group in
+    package static let groups = all.map { group in
         ChoiceGroup(
             label: group.label,
             choices: group.types.map { Choice($0.schemaName, $0.schemaName, isSelected: $0 == .string) })
     }
 
     /// The type with the given schema name.
-    static func type(named name: String) -> FieldType? {
+    package static func type(named name: String) -> FieldType? {
         all.lazy.flatMap(\.types).first { $0.schemaName.utf8.elementsEqual(name.utf8) }
     }
 }

@@ -1,12 +1,12 @@
-internal import AssetStore
-internal import JSON
-internal import Records
+package import AssetStore
+package import JSON
+package import Records
 
 /// A record in the JSON format of the web services, indented for readers.
-enum RecordJSON {
+package enum RecordJSON {
     /// - Parameter links: creates the download links of its assets; `nil` for none.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
-    static func text(of record: StoredRecord, links: AssetLinks?) throws -> String {
+    package static func text(of record: StoredRecord, links: AssetLinks?) throws -> String {
         var writer = JSONWriter()
         try writer.value(record, downloadURL: links.map { links in { links.downloadURL(of: $0, in: $1) } })
         do {
@@ -17,7 +17,7 @@ enum RecordJSON {
     }
 
     /// Indents by two spaces per level. Values that fit on one line stay on it.
-    static func laidOut(_ value: JSONValue, indentation: String = "") -> String {
+    package static func laidOut(_ value: JSONValue, indentation: String = "") -> String {
         let line = String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
         let inner = indentation + "  "
         switch value {

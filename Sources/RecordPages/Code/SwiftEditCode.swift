@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 internal import Records
 
@@ -57,7 +58,7 @@ struct SwiftEditCode {
     }
 
     private static func assignment(_ field: Field, writer: CodeWriter) -> String {
-        let key = SwiftQueryCode.quoted(field.name.string)
+        let key = CodeWriter.quoted(field.name.string)
         if !field.value.assets.isEmpty || field.value.type?.valueType == .asset {
             return "// \(field.name) has a file. To give it another one: record[\(key)] = CKAsset(fileURL: …)"
         }

@@ -1,3 +1,4 @@
+internal import Console
 internal import Foundation
 internal import JSON
 internal import Records
@@ -22,14 +23,14 @@ struct SwiftQueryCode {
         if query.sorts.contains(where: { $0.relativeLocation != nil && !$0.ascending }) {
             warnings.append("CKLocationSortDescriptor puts the nearest first: turn the results around")
         }
-        lines += warnings.map { "#warning(\(Self.quoted($0)))" }
-        lines.append("let database = CKContainer(identifier: \(Self.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
+        lines += warnings.map { "#warning(\(CodeWriter.quoted($0)))" }
+        lines.append("let database = CKContainer(identifier: \(CodeWriter.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
         if isZoned, let zoneID {
-            let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(Self.quoted($0.string))" } ?? "" : ""
-            lines.append("let zoneID = CKRecordZone.ID(zoneName: \(Self.quoted(zoneID.zoneName.string))\(owner))")
+            let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(CodeWriter.quoted($0.string))" } ?? "" : ""
+            lines.append("let zoneID = CKRecordZone.ID(zoneName: \(CodeWriter.quoted(zoneID.zoneName.string))\(owner))")
         }
         lines += predicate.lines
-        lines.append("let query = CKQuery(recordType: \(Self.quoted(query.recordType.string)), predicate: predicate)")
+        lines.append("let query = CKQuery(recordType: \(CodeWriter.quoted(query.recordType.string)), predicate: predicate)")
         if !query.sorts.isEmpty {
             lines.append("query.sortDescriptors = [")
             lines += query.sorts.map { "    \(Self.descriptor($0, type: type))," }
@@ -72,7 +73,7 @@ struct SwiftQueryCode {
     }
 
     private static func descriptor(_ sort: Query.Sort, type: RecordType) -> String {
-        let key = quoted(name(of: type.key(named: sort.fieldName)))
+        let key = CodeWriter.quoted(name(of: type.key(named: sort.fieldName)))
         guard let place = sort.relativeLocation else { return "NSSortDescriptor(key: \(key), ascending: \(sort.ascending))" }
         return "CKLocationSortDescriptor(key: \(key), relativeLocation: \(literal(place)))"
     }
@@ -94,24 +95,6 @@ struct SwiftQueryCode {
 
     // MARK: Literals
 
-    static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            // Escapes invisible characters and those that change the text direction.
-            case _ where [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory):
-                quoted += "\\u{\(String(scalar.value, radix: 16))}"
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
-
     /// A location with all its values. Missing values become the placeholders of CLLocation for unknown values.
     private static func literal(_ location: Location) -> String {
         let numbers = [location.altitude, location.horizontalAccuracy, location.verticalAccuracy, location.course, location.speed]
@@ -127,14 +110,14 @@ struct SwiftQueryCode {
 
     private static func literal(_ value: FieldValue, referenceZone: String?) -> String {
         switch value {
-        case .string(let string): quoted(string)
+        case .string(let string): CodeWriter.quoted(string)
         case .int64(let integer): String(integer)
         case .double(let double): double.description
-        case .bytes(let bytes): "Data(base64Encoded: \(quoted(Data(bytes).base64EncodedString())))!"
+        case .bytes(let bytes): "Data(base64Encoded: \(CodeWriter.quoted(Data(bytes).base64EncodedString())))!"
         case .timestamp(let timestamp): "Date(timeIntervalSince1970: \(seconds(timestamp)))"
         case .location(let location): literal(location)
         case .reference(let reference): literal(reference, zone: referenceZone)
-        case .asset(let asset): quoted(asset.fileChecksum)
+        case .asset(let asset): CodeWriter.quoted(asset.fileChecksum)
         case .list(let elements, _):
             "[\(elements.map { literal($0, referenceZone: referenceZone) }.joined(separator: ", "))]" + (elements.isEmpty ? " as [Any]" : "")
         }
@@ -158,8 +141,8 @@ struct SwiftQueryCode {
     }
 
     private static func literal(_ reference: Reference, zone: String?) -> String {
-        let named = reference.zoneID.map { "CKRecordZone.ID(zoneName: \(quoted($0.zoneName.string)))" } ?? zone
-        let recordID = "CKRecord.ID(recordName: \(quoted(reference.recordName.string))" + (named.map { ", zoneID: \($0)" } ?? "") + ")"
+        let named = reference.zoneID.map { "CKRecordZone.ID(zoneName: \(CodeWriter.quoted($0.zoneName.string)))" } ?? zone
+        let recordID = "CKRecord.ID(recordName: \(CodeWriter.quoted(reference.recordName.string))" + (named.map { ", zoneID: \($0)" } ?? "") + ")"
         let action = reference.action == .deleteSelf ? ".deleteSelf" : ".none"
         return "CKRecord.Reference(recordID: \(recordID), action: \(action))"
     }
@@ -191,13 +174,13 @@ extension SwiftQueryCode {
         var lines: [String] {
             if formats.isEmpty { return ["let predicate = NSPredicate(value: true)"] }
             return [
-                "let predicate = NSPredicate(", "    format: \(quoted(formats.joined(separator: " AND "))),", "    argumentArray: [",
+                "let predicate = NSPredicate(", "    format: \(CodeWriter.quoted(formats.joined(separator: " AND "))),", "    argumentArray: [",
             ] + arguments.map { "        \($0)," } + ["    ])"]
         }
 
         private mutating func add(_ filter: Query.Filter, type: RecordType) {
             let key = type.key(named: filter.fieldName)
-            let name = quoted(SwiftQueryCode.name(of: key))
+            let name = CodeWriter.quoted(SwiftQueryCode.name(of: key))
             let declared = type.definition(of: key)?.type
             let value = Self.value(of: filter, declared: declared)
             if case .location = value.elements.first { hasPlaces = true }

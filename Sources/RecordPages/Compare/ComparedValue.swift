@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 internal import Records
 
@@ -27,15 +28,9 @@ struct ComparedValue: ViewModel {
         let isEncrypted: Bool
         let value: ValueView
         /// The value split around the differing part; `nil` unless both values are different texts.
-        let parts: Parts?
+        let parts: TextParts?
 
         static let missing = Side(type: nil, isEncrypted: false, value: .missing, parts: nil)
-    }
-
-    struct Parts: ViewModel {
-        let before: String
-        let own: String
-        let after: String
     }
 
     let name: String
@@ -65,10 +60,10 @@ struct ComparedValue: ViewModel {
         case (nil, _?): verdict = .onlyThere
         default: verdict = .onlyHere
         }
-        var parts: (Parts, Parts)?
+        var parts: (TextParts, TextParts)?
         var note: String?
         if verdict == .differs, case .string(let here)? = left?.value, case .string(let there)? = right?.value {
-            parts = Self.parts(here, there)
+            parts = TextParts.differing(here, there)
             if here == there { note = "They look the same, and are written with other characters: composed in one, decomposed in the other." }
         }
         self.note = note
@@ -87,25 +82,10 @@ struct ComparedValue: ViewModel {
 
     /// The stored bytes of the field.
     private static func bytes(_ field: Field) -> [UInt8] { FieldsText(CollectionOfOne(field)).bytes }
-
-    /// Splits two texts into the common prefix, the differing part, and the common suffix.
-    static func parts(_ left: String, _ right: String) -> (Parts, Parts)? {
-        let (here, there) = (Array(left.unicodeScalars), Array(right.unicodeScalars))
-        var start = 0
-        while start < min(here.count, there.count), here[start] == there[start] { start += 1 }
-        var end = 0
-        while end < min(here.count, there.count) - start, here[here.count - 1 - end] == there[there.count - 1 - end] { end += 1 }
-        if start + end == 0 { return nil }
-        func parts(_ text: [Unicode.Scalar]) -> Parts {
-            Parts(
-                before: String(text[..<start]), own: String(text[start..<(text.count - end)]), after: String(text[(text.count - end)...]))
-        }
-        return (parts(here), parts(there))
-    }
 }
 
 extension ComparedValue.Side {
-    fileprivate init(_ field: Field?, of name: Name, _ values: ValuePresenter, _ parts: ComparedValue.Parts?) {
+    fileprivate init(_ field: Field?, of name: Name, _ values: ValuePresenter, _ parts: TextParts?) {
         guard let field else {
             self = .missing
             return
@@ -114,13 +94,5 @@ extension ComparedValue.Side {
         isEncrypted = field.isEncrypted
         value = values.view(field.value, of: name)
         self.parts = parts
-    }
-}
-
-extension String {
-    fileprivate init(_ scalars: ArraySlice<Unicode.Scalar>) {
-        var view = UnicodeScalarView()
-        view.append(contentsOf: scalars)
-        self.init(view)
     }
 }

@@ -1,5 +1,6 @@
 internal import Accounts
 internal import AssetStore
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -262,13 +263,10 @@ extension RecordComparisonView {
 extension Visit {
     /// The same visit with form fields that name another place.
     fileprivate func naming(_ other: Place) -> Visit {
-        let fields = FormFields([
+        with(fields: FormFields([
             (OtherPlace.environmentField, other.address.environment.rawValue), (OtherPlace.databaseField, other.address.scope.rawValue),
             (OtherPlace.zoneField, other.zoneID.map { other.zoneText($0) } ?? ""),
-        ])
-        return Visit(
-            place: place, fields: fields, database: database, engine: engine, accounts: accounts, assets: assets, log: log, stopwatch: stopwatch,
-            people: people, containers: containers, zones: zones, schema: schema)
+        ]))
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import DataTransfer
 internal import JSON
 internal import RecordStore

@@ -1,3 +1,4 @@
+internal import Console
 internal import DataTransfer
 internal import JSON
 internal import RecordStore

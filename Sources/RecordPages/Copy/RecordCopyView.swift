@@ -1,5 +1,6 @@
 internal import Accounts
 internal import AssetStore
+internal import Console
 internal import DataTransfer
 internal import HTTPServing
 internal import JSON
@@ -142,7 +143,7 @@ extension RecordCopyView {
             let count = Digits.grouped(named.count)
             throw RecordError(.badRequest, "\(RecordCopier.recordLimit) records can be copied at once, and these are \(count); copy the zone, or fewer records")
         }
-        let back = SchemaActions.local(visit.fields["back"])
+        let back = Place.local(visit.fields["back"])
         if !named.isEmpty {
             let zoneID = visit.place.zoneID ?? visit.usualZoneID ?? .default
             let there = visit.inZone(zoneID)

@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import Console
 internal import DataTransfer
 internal import Foundation
 internal import HTTPServing

@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import Console
 internal import HTTPServing
 internal import JSON
 internal import RecordStore
@@ -209,31 +210,5 @@ extension FetchView.Example {
                 text: record.recordID.recordName.string, href: visit.place.link("fetch", [("names", record.recordID.recordName.string)]))
         }
         all = visit.place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
-    }
-}
-
-extension Visit {
-    /// The default zone of pages: the first zone with a feed, else the default zone; `nil` in an empty shared database.
-    var usualZoneID: ZoneID? {
-        if let zone = customZones.first { return zone.zoneID }
-        return place.address.scope == .shared ? nil : .default
-    }
-
-    /// The same visit in one zone.
-    func inZone(_ zoneID: ZoneID) -> Visit {
-        Visit(
-            place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, assets: assets,
-            log: log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
-    }
-}
-
-extension Substring {
-    /// The text without surrounding spaces and tabs.
-    var trimmingSpaces: String {
-        // Works on scalars, because a space followed by a combining character is not a space as a `Character`.
-        var scalars = unicodeScalars
-        while scalars.first == " " || scalars.first == "\t" { scalars.removeFirst() }
-        while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }
-        return String(scalars)
     }
 }

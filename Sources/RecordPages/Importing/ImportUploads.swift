@@ -1,3 +1,4 @@
+internal import Console
 internal import DataTransfer
 internal import Foundation
 internal import HTTPServing
@@ -23,7 +24,7 @@ final class ImportUploads: Sendable {
     }
 
     /// The size limit of a file in bytes. The command line imports larger ones.
-    static let sizeLimit = 32 << 20
+    static let sizeLimit = Console.largestForm - (1 << 20)
     static let countLimit = 8
     private static let lifetime = Duration.seconds(3600)
 

@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -92,30 +93,6 @@ extension QueryEditor {
             : [Choice("", "no field", isSelected: form.facet == nil)] + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
         written = QueryWritten(form, type: type, visit: visit)
         saved = SavedQueryPanel(form, visit: visit)
-    }
-}
-
-extension Visit {
-    /// The maximum number of zones in a selection. The Zones page lists the others.
-    private static var zoneChoiceLimit: Int { 300 }
-
-    /// The zones to choose from, the current one selected.
-    func zoneChoices(allowsAll: Bool, only isOffered: (Zone) -> Bool = { _ in true }) -> [Choice] {
-        var choices = allowsAll ? [Choice("", "all zones", isSelected: place.zoneID == nil)] : []
-        let all = zones.filter(isOffered)
-        let offered = all.prefix(Self.zoneChoiceLimit)
-        choices += offered.map { zone in
-            let owner = ownerName(zone.zoneID).map { " \($0)" } ?? ""
-            return Choice(
-                place.zoneText(zone.zoneID), zoneName(zone.zoneID) + owner, isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
-        }
-        if let zoneID = place.zoneID, !offered.contains(where: { place.isSame($0.zoneID, zoneID) }) {
-            choices.append(Choice(place.zoneText(zoneID), zoneName(zoneID), isSelected: true))
-        }
-        if all.count > offered.count {
-            choices.append(Choice("", "\(Digits.grouped(all.count - offered.count)) more on the page Zones", isSelected: false, isDisabled: true))
-        }
-        return choices
     }
 }
 

@@ -1,13 +1,14 @@
+internal import Console
 internal import Foundation
 internal import JSON
-internal import Records
+package import Records
 
 // Conversion from a query to its form.
 
 extension QueryForm {
     /// The form of a query from a request.
     /// - Returns: `nil` if the form can't express the query: it has a limited number of rows, and no comparison with an absent value.
-    init?(_ query: Query, of type: RecordType?) {
+    package init?(_ query: Query, of type: RecordType?) {
         guard query.filters.count <= Self.rowLimit, query.sorts.count <= Self.rowLimit, !query.filters.contains(where: { $0.value == .cleared })
         else { return nil }
         self.init(FormFields())

@@ -1,8 +1,9 @@
+internal import Console
 internal import JSON
 internal import Records
 
 /// A query in the format of the URL and the form: `type=Message&filter1=room&is1=EQUALS&value1=general&sort1=sentAt&order1=descending`.
-struct QueryForm: Sendable {
+package struct QueryForm: Sendable {
     struct Filter: Sendable {
         var field: Name
         /// `nil` if no fitting comparator is chosen.
@@ -78,7 +79,7 @@ struct QueryForm: Sendable {
     }
 
     /// The URL parameters of this form.
-    var parameters: [(name: String, value: String)] {
+    package var parameters: [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = type.map { [("type", $0.string)] } ?? []
         for (index, filter) in filters.enumerated() {
             parameters.append(("filter\(index + 1)", filter.field.string))

@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -109,13 +110,6 @@ extension QueryRefusal {
             links.append(Frame.Link(text: "Run without the sort by \(sort.field)", href: visit.place.link("query", without.parameters)))
         }
         return links
-    }
-}
-
-extension FieldDefinition {
-    /// The field's line in a schema file.
-    func schemaLine(_ key: FieldKey, adding added: Indexes = []) -> String {
-        "\(Schema.quoted(key.schemaName)) \(FieldDefinition(type: type, indexes: indexes.union(added)).schemaText)"
     }
 }
 

@@ -1,10 +1,14 @@
 internal import AssetStore
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
 
 /// The page of a record: its data, and its references from other records.
 struct RecordView: Page {
+    /// The panel of the clients that received a record and those that did not; `nil` if the engine can't tell.
+    typealias Deliveries = @Sendable (StoredRecord, Visit) async throws -> (any ViewModel)?
+
     static let template = "record"
     static let tab = Tab.fetch
 
@@ -32,7 +36,7 @@ struct RecordView: Page {
         /// The records that refer to it; `nil` if the engine can't tell.
         let referrers: ReferrerPanel?
         /// The clients that received it and those that did not; `nil` if the engine can't tell.
-        let deliveries: DeliveryPanel?
+        let deliveries: (any ViewModel)?
         let json: String
         /// Client code that fetches, saves and deletes the record.
         let codes: [CodePanel]
@@ -64,7 +68,8 @@ struct RecordView: Page {
 }
 
 extension RecordView {
-    static func load(_ visit: Visit) async throws -> RecordView {
+    /// - Parameter deliveries: finds the clients that received a record.
+    static func load(_ visit: Visit, deliveries: Deliveries) async throws -> RecordView {
         guard let name = visit.fields.text("name").map({ Name($0) }) else {
             throw RecordError(.badRequest, "The address of a record needs its name: record?zone=…&name=…")
         }
@@ -74,7 +79,7 @@ extension RecordView {
         var complaint: Complaint?
         do {
             let record = try await record(name, in: zoneID, visit: there)
-            body = try await Body(record, visit: there)
+            body = try await Body(record, visit: there, deliveries: deliveries)
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
             complaint = Complaint(error)
         }
@@ -107,7 +112,7 @@ extension RecordView {
 }
 
 extension RecordView.Body {
-    fileprivate init(_ record: StoredRecord, visit: Visit) async throws {
+    fileprivate init(_ record: StoredRecord, visit: Visit, deliveries: RecordView.Deliveries) async throws {
         let zoneID = record.recordID.zoneID
         let place = visit.place
         let links = try await visit.links(toAssetsOf: [record])
@@ -125,7 +130,7 @@ extension RecordView.Body {
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
         referrers = try await ReferrerPanel.load(record, visit)
-        deliveries = try await DeliveryPanel.load(record, visit)
+        self.deliveries = try await deliveries(record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)
         let isEditable = record.recordType != Schema.usersType

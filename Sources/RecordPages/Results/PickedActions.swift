@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -56,7 +57,7 @@ enum PickedActions {
     }
 
     private static func back(_ visit: Visit) -> String {
-        SchemaActions.local(visit.fields["back"]) ?? visit.place.link("query")
+        Place.local(visit.fields["back"]) ?? visit.place.link("query")
     }
 
     /// The text of the back link, which depends on the page where the records were ticked.

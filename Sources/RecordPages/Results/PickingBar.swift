@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 
 /// The actions for the ticked records of a table.

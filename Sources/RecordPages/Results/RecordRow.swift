@@ -1,3 +1,4 @@
+internal import Console
 internal import Mustache
 
 /// A record as a table row.

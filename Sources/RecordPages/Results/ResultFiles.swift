@@ -1,3 +1,5 @@
+internal import Console
+
 /// Download links for the answer on a page.
 struct ResultFiles: ViewModel {
     struct File: ViewModel {

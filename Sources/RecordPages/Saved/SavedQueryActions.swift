@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import Records
 
 /// Saves queries under names, and removes them.
@@ -23,7 +24,7 @@ enum SavedQueryActions {
     }
 
     private static func back(_ visit: Visit, _ notice: Notice) -> String {
-        let page = SchemaActions.local(visit.fields["back"]) ?? visit.place.link("query")
+        let page = Place.local(visit.fields["back"]) ?? visit.place.link("query")
         return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(notice.parameter.name)=\(notice.parameter.value)"
     }
 }

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import Records
 
 /// The saved queries, and the form that saves the current one.

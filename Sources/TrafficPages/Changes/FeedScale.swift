@@ -1,3 +1,4 @@
+internal import Console
 internal import RecordStore
 
 /// Maps positions in a feed to points on a line, in percent.

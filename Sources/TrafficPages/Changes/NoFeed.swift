@@ -1,3 +1,5 @@
+internal import Console
+
 /// The reason why a database or zone has no feed, and the alternatives.
 struct NoFeed: ViewModel {
     let reason: String

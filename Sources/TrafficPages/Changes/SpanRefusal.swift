@@ -1,3 +1,5 @@
+internal import Console
+
 /// The reason why there can be no changes between two tokens, and advice.
 struct SpanRefusal: ViewModel {
     let reason: String

@@ -1,3 +1,5 @@
+internal import Console
+
 /// A token in the output of a page.
 struct TokenOutput: ViewModel {
     let text: String

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records

@@ -1,11 +1,12 @@
 internal import Accounts
+package import Console
 internal import JSON
 internal import RecordStore
-internal import Records
+package import Records
 internal import Traffic
 
 /// Explains why a client never got this record, with a row for each client in the log.
-struct DeliveryPanel: ViewModel {
+package struct DeliveryPanel: ViewModel {
     struct Row: ViewModel {
         let client: String
         let clientHref: String
@@ -62,7 +63,7 @@ extension RequestLog {
 
 extension DeliveryPanel {
     /// - Returns: `nil` if the engine does not know the positions of its records.
-    static func load(_ record: StoredRecord, _ visit: Visit) async throws -> DeliveryPanel? {
+    package static func load(_ record: StoredRecord, _ visit: Visit) async throws -> DeliveryPanel? {
         guard let positioning = visit.database as? any RecordPositioning else { return nil }
         let zoneID = record.recordID.zoneID
         let address = visit.place.address

@@ -1,3 +1,4 @@
+internal import Console
 internal import Workbench
 
 /// The codes of one family, as a table.

@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 
 /// A line-by-line comparison of two answers.

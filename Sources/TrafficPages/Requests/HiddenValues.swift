@@ -1,3 +1,4 @@
+internal import Console
 internal import JSON
 
 /// Removes the values of records from a body, to keep user data out of the request log pages.

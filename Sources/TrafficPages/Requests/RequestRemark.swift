@@ -1,3 +1,4 @@
+internal import Console
 internal import Traffic
 
 /// A warning about a likely mistake in a client, with a recommendation.

@@ -1,10 +1,13 @@
 internal import Accounts
+internal import Console
 internal import JSON
 internal import Records
 internal import Traffic
 
 /// The query of a request in the log.
 struct RequestedQuery {
+    typealias Form = @Sendable (Query, RecordType?) -> [(name: String, value: String)]?
+
     private static let operations: Set<String> = ["records/query", "skylight/records/query"]
 
     let query: Query
@@ -28,12 +31,13 @@ struct RequestedQuery {
     }
 
     /// The address that explains the query in its own database, as its own user.
+    /// - Parameter form: the fields of the query's form; `nil` if the form can't express the query.
     /// - Throws: `RecordError` BAD_REQUEST if the form can't express the query; NOT_FOUND if the user no longer exists.
-    func explanation(_ visit: Visit) throws -> String {
+    func explanation(_ visit: Visit, form: Form) throws -> String {
         // Uses the schema of the page if the query is from the same environment, because the text of values depends on the field types.
         let isHere = address.container == visit.place.address.container && address.environment == visit.place.address.environment
         let type = isHere ? visit.schema?.types[query.recordType] : nil
-        guard let form = QueryForm(query, of: type) else {
+        guard let parameters = form(query, type) else {
             throw RecordError(.badRequest, "The form of a query has no room for this one: it has too many clauses, or compares with no value")
         }
         let user = try handle(visit)
@@ -42,7 +46,7 @@ struct RequestedQuery {
             $0.user = user
             $0.zone = isZoneWide ? .all : .unspecified
         }
-        return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link("explain", form.parameters)
+        return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link("explain", parameters)
     }
 
     /// The user of the explanation; `nil` for the developer.

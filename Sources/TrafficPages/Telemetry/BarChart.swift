@@ -1,3 +1,5 @@
+internal import Console
+
 /// A bar chart with a highlighted part in each bar.
 struct BarChart: ViewModel {
     struct Bar: ViewModel {

@@ -1,3 +1,4 @@
+internal import Console
 internal import Workbench
 
 /// The objects of a pasted property list or keyed archive.

@@ -1,3 +1,4 @@
+internal import Console
 internal import Workbench
 
 /// The encodings and the content of a pasted text, from the outside in.

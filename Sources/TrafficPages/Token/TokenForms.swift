@@ -1,3 +1,4 @@
+internal import Console
 internal import Workbench
 
 /// Bytes in all their text encodings, ready to copy.

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -102,9 +103,4 @@ enum ZoneActions {
         guard let sharing = visit.database as? any ZoneSharing else { throw RecordError(.badRequest, "This engine can't share zones") }
         return sharing
     }
-}
-
-extension String {
-    /// The text without surrounding spaces and tabs.
-    var trimmedSpaces: String { self[...].trimmingSpaces }
 }

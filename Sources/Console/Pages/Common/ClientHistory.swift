@@ -1,18 +1,18 @@
-internal import JSON
-internal import Records
-internal import Traffic
+package import JSON
+package import Records
+package import Traffic
 
 /// All activity of one client as one user in a container, across databases.
-struct ClientHistory: Sendable {
+package struct ClientHistory: Sendable {
     /// ``ClientIdentity/id``.
-    let id: String
-    let identity: ClientIdentity
-    let user: Name
+    package let id: String
+    package let identity: ClientIdentity
+    package let user: Name
     /// One part per database, the most recently used first.
-    let parts: [SeenClient]
+    package let parts: [SeenClient]
 
     /// The anchor of the client on the page Clients. FNV-1a is enough to distinguish a few hundred clients.
-    var anchor: String {
+    package var anchor: String {
         let hash = (Array(id.utf8) + [0] + Array(user.utf8)).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return "client-" + String(hash, radix: 36)
     }
@@ -20,7 +20,7 @@ struct ClientHistory: Sendable {
 
 extension ClientBook {
     /// The clients of a container, the most recently seen first. Replays are excluded, because the console itself sends them.
-    func histories(in container: ContainerID) -> [ClientHistory] {
+    package func histories(in container: ContainerID) -> [ClientHistory] {
         struct Key: Hashable {
             let id: String
             let user: Name

@@ -1,8 +1,8 @@
-internal import Accounts
-internal import Traffic
+package import Accounts
+package import Traffic
 
 /// The reason why credentials were refused, with the expected and the received parts side by side.
-struct Diagnosis: ViewModel {
+package struct Diagnosis: ViewModel {
     /// One part of the signed message.
     struct Part: ViewModel {
         let name: String
@@ -18,8 +18,8 @@ struct Diagnosis: ViewModel {
     }
 
     struct Marked: ViewModel {
-        let expected: ComparedValue.Parts
-        let received: ComparedValue.Parts
+        let expected: TextParts
+        let received: TextParts
     }
 
     let sentence: String
@@ -29,9 +29,9 @@ struct Diagnosis: ViewModel {
     let remedy: String?
     let parts: [Part]
     /// The message that this server expects to be signed; `nil` if the problem is not the signature.
-    let message: String?
+    package let message: String?
 
-    init(_ problem: Authentication.Problem, isSignature: Bool) {
+    package init(_ problem: Authentication.Problem, isSignature: Bool) {
         sentence = problem.sentence
         remedy = problem.remedy
         isCertain = problem.isCertain
@@ -41,7 +41,7 @@ struct Diagnosis: ViewModel {
         message = isSignature ? Self.message(problem.parts.map { ($0.name, $0.expected) }) : nil
     }
 
-    init(_ problem: SignatureProblem) {
+    package init(_ problem: SignatureProblem) {
         sentence = problem.sentence
         remedy = problem.remedy.isEmpty ? nil : problem.remedy
         isCertain = problem.isCertain
@@ -64,7 +64,7 @@ struct Diagnosis: ViewModel {
 
 extension String {
     /// The words of a camel-case name: `expiredSession` becomes `expired session`.
-    var uncapped: String {
+    package var uncapped: String {
         unicodeScalars.reduce(into: "") { words, scalar in
             words += scalar.properties.isUppercase ? " \(scalar.properties.lowercaseMapping)" : String(scalar)
         }
@@ -81,7 +81,7 @@ extension Diagnosis.Part {
             (verdict, tone, marked) = ("same", "same", nil)
         } else if let received {
             (verdict, tone) = ("differs", "differs")
-            marked = ComparedValue.parts(expected, received).map { Diagnosis.Marked(expected: $0.0, received: $0.1) }
+            marked = TextParts.differing(expected, received).map { Diagnosis.Marked(expected: $0.0, received: $0.1) }
         } else {
             (verdict, tone, marked) = ("not known", "unknown", nil)
         }

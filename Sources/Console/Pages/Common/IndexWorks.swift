@@ -1,31 +1,35 @@
-internal import JSON
-internal import RecordStore
-internal import Records
+package import JSON
+package import RecordStore
+package import Records
 
 /// The background jobs on indexes.
-struct IndexWorks: Sendable {
-    let builds: [IndexBuildProgress]
+package struct IndexWorks: Sendable {
+    package let builds: [IndexBuildProgress]
+
+    package init(builds: [IndexBuildProgress]) {
+        self.builds = builds
+    }
 
     /// The progress of a job on a field's index, such as `building, 43 %`.
-    func words(of index: Indexes, on key: FieldKey, in typeName: Name) -> String? {
+    package func words(of index: Indexes, on key: FieldKey, in typeName: Name) -> String? {
         builds.first { build in
             guard build.recordType == typeName, case .field(key, let indexes) = build.subject else { return false }
             return indexes.contains(index)
         }?.words
     }
 
-    func words(of composite: CompositeIndex, in typeName: Name) -> String? {
+    package func words(of composite: CompositeIndex, in typeName: Name) -> String? {
         builds.first { $0.recordType == typeName && $0.subject == .composite(composite) }?.words
     }
 
     /// A progress bar for each job; `nil` if there are no jobs.
-    var panel: IndexWorkPanel? {
+    package var panel: IndexWorkPanel? {
         builds.isEmpty ? nil : IndexWorkPanel(rows: builds.map { IndexWorkPanel.Row($0) })
     }
 }
 
 /// The progress of index jobs.
-struct IndexWorkPanel: ViewModel {
+package struct IndexWorkPanel: ViewModel {
     struct Row: ViewModel {
         let typeName: String
         let what: String
@@ -62,7 +66,7 @@ extension IndexBuildProgress {
 
 extension Visit {
     /// The engine's current index jobs.
-    func indexWorks() async throws -> IndexWorks {
+    package func indexWorks() async throws -> IndexWorks {
         guard let editing = database as? any SchemaEditing else { return IndexWorks(builds: []) }
         return IndexWorks(builds: try await measure { try await editing.indexBuilds() })
     }

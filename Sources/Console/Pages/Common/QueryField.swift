@@ -1,20 +1,20 @@
-internal import JSON
+package import JSON
 internal import RecordStore
-internal import Records
+package import Records
 
 /// A field in the query editor.
-struct QueryField: Sendable {
-    let key: FieldKey
+package struct QueryField: Sendable {
+    package let key: FieldKey
     /// The name in requests.
-    let name: Name
-    let definition: FieldDefinition
+    package let name: Name
+    package let definition: FieldDefinition
 
-    var isSystem: Bool { if case .system = key { true } else { false } }
+    package var isSystem: Bool { if case .system = key { true } else { false } }
     /// True for record names and user names, which are references in the schema but read as strings.
-    var isName: Bool { isSystem && definition.type.valueType == .reference }
-    var readsAsText: Bool { definition.type.valueType == .string || isName }
+    package var isName: Bool { isSystem && definition.type.valueType == .reference }
+    package var readsAsText: Bool { definition.type.valueType == .string || isName }
 
-    var allowedIndexes: Indexes {
+    package var allowedIndexes: Indexes {
         if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
     }
 
@@ -25,7 +25,7 @@ struct QueryField: Sendable {
     }
 
     /// All fields of a type: its own in table order, then the system fields.
-    static func all(of type: RecordType) -> [QueryField] {
+    package static func all(of type: RecordType) -> [QueryField] {
         let own = type.fields.map { QueryField(.custom($0.key), of: type, definition: $0.value) }.sorted(by: precedesInTables)
         let system: [SystemField] = [.recordID, .createTime, .createdBy, .modTime, .modifiedBy, .parent, .etag]
         return own
@@ -35,7 +35,7 @@ struct QueryField: Sendable {
     }
 
     /// The most informative fields come first: texts, links, times, locations. Numbers align right, lists and bytes come last.
-    static func precedesInTables(_ left: QueryField, _ right: QueryField) -> Bool {
+    package static func precedesInTables(_ left: QueryField, _ right: QueryField) -> Bool {
         (left.rank, left.name) < (right.rank, right.name)
     }
 
@@ -55,7 +55,7 @@ struct QueryField: Sendable {
     // MARK: Operations
 
     /// The comparators that fit the field's type, in plain words. They do not depend on indexes.
-    var comparators: [(comparator: Comparator, words: String)] {
+    package var comparators: [(comparator: Comparator, words: String)] {
         let type = definition.type
         if type.isList {
             var words: [(Comparator, String)] = [
@@ -98,28 +98,28 @@ struct QueryField: Sendable {
     private static let equality: [(Comparator, String)] = [(.equals, "is"), (.notEquals, "is not")]
     private static let membership: [(Comparator, String)] = [(.in, "is one of"), (.notIn, "is none of")]
 
-    func allows(_ comparator: Comparator) -> Bool {
+    package func allows(_ comparator: Comparator) -> Bool {
         IndexRules.allows(comparator, on: definition)
     }
 
     /// True if an index allows some filter on the field.
-    var canFilter: Bool { comparators.contains { allows($0.comparator) } }
+    package var canFilter: Bool { comparators.contains { allows($0.comparator) } }
 
     /// True if an index allows a sort by the field. Locations sort by their distance from a point.
-    var canSort: Bool { !definition.indexes.isDisjoint(with: sortIndex) }
+    package var canSort: Bool { !definition.indexes.isDisjoint(with: sortIndex) }
 
-    var sortIndex: Indexes { definition.type == .location ? .queryable : .sortable }
+    package var sortIndex: Indexes { definition.type == .location ? .queryable : .sortable }
 
     /// True if the field could have an index for sorts.
-    var couldSort: Bool { !allowedIndexes.isDisjoint(with: sortIndex) }
+    package var couldSort: Bool { !allowedIndexes.isDisjoint(with: sortIndex) }
 
     /// The default comparator: the first that an index allows.
-    var usualComparator: Comparator? {
+    package var usualComparator: Comparator? {
         (comparators.first { allows($0.comparator) } ?? comparators.first)?.comparator
     }
 
     /// An example value of a comparison.
-    func placeholder(for comparator: Comparator) -> String {
+    package func placeholder(for comparator: Comparator) -> String {
         guard comparator.takesList else { return placeholder }
         return definition.type.valueType == .location ? "\(placeholder); 48.1, -120" : "one, two, three"
     }
@@ -140,10 +140,10 @@ struct QueryField: Sendable {
 
 extension RecordType {
     /// True if a query without filters can run, which requires QUERYABLE on recordName.
-    var isListable: Bool { systemIndexes[.recordID]?.contains(.queryable) ?? false }
+    package var isListable: Bool { systemIndexes[.recordID]?.contains(.queryable) ?? false }
 
     /// The field with the given request name; `nil` if the type has none.
-    func queryField(named name: Name) -> QueryField? {
+    package func queryField(named name: Name) -> QueryField? {
         let key = key(named: name)
         return definition(of: key).map { QueryField(key, of: self, definition: $0) }
     }
