@@ -132,18 +132,51 @@ let package = Package(
         floor(
             "Console",
             on: [
-                "CEmbeddedFiles", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        // 7
+        // 7: modules that compile side by side
+        floor(
+            "RecordPages",
+            on: [
+                "Console", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        floor(
+            "TrafficPages",
+            on: [
+                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        floor(
+            "AdminPages",
+            on: [
+                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        // 8
+        floor(
+            "ConsolePages",
+            on: ["RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", .product(name: "Hummingbird", package: "hummingbird")]
+        ),
+        // 9
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
+                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
                 "RecordStore", "Records", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -247,7 +280,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

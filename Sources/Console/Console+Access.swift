@@ -8,7 +8,7 @@ extension Console {
     /// The size limit of the sign-in form, in bytes.
     private static let signInFormLimit = 16 << 10
     /// The size limit in bytes of the largest form, which uploads a file to import.
-    static let largestForm = importFormLimit
+    package static let largestForm = 33 << 20
 
     /// Adds the administrator's sign-in. It is open to all clients.
     func addAdministratorSignIn(to router: Router<ServingRequestContext>) {

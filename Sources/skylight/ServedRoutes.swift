@@ -1,5 +1,6 @@
 import AssetStore
 import Console
+import ConsolePages
 import DataTransfer
 import HTTPServing
 import Hummingbird

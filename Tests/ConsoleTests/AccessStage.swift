@@ -1,5 +1,6 @@
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird

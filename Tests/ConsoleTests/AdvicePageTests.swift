@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// The console's advice for queries that are refused or slow, and its buttons.
 @Suite struct AdvicePageTests {

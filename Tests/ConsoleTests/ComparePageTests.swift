@@ -7,6 +7,7 @@ import Records
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// The comparison of two records.
 @Suite struct ComparePageTests {

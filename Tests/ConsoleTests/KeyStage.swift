@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import Crypto
 import Foundation
 import HTTPServing

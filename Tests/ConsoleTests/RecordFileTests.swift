@@ -3,6 +3,7 @@ import Records
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// Records as files.
 @Suite struct RecordFileTests {

@@ -1,5 +1,6 @@
 import Accounts
 import AssetStore
+import ConsolePages
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting

@@ -10,6 +10,7 @@ import Testing
 import Traffic
 
 @testable import Console
+@testable import TrafficPages
 
 /// The page Requests, and that of one request.
 @Suite struct RequestPageTests {

@@ -1,5 +1,6 @@
 import Accounts
 import AssetStore
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// Temporary folders: they end with their owner, and the next sweep removes abandoned ones.
 @Suite struct ScratchFolderTests {

@@ -5,6 +5,7 @@ import Testing
 import Traffic
 
 @testable import Console
+@testable import TrafficPages
 
 /// The page Telemetry, and its charts.
 @Suite struct TelemetryPageTests {

@@ -1,6 +1,6 @@
 internal import Accounts
-internal import HTTPServing
-internal import Hummingbird
+package import HTTPServing
+package import Hummingbird
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -8,7 +8,7 @@ internal import Records
 extension Visit {
     /// Reads the place from the path and the query string of a request, and loads its data.
     /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
-    init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
+    package init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
         let parameters = context.parameters
         let query = request.queryFields
         guard let container = parameters.get("container").flatMap({ ContainerID($0) }),
