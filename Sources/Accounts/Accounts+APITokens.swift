@@ -25,7 +25,7 @@ extension Accounts {
         let token = try await queue.write { [self] database in
             let tokens = credentials.withLock { $0.tokens }
             guard tokens.values.count(where: \.isLive) < APIToken.countLimit else {
-                throw Records.RecordError(.badRequest, "There are \(APIToken.countLimit) API tokens, which is the most: revoke one first")
+                throw Records.RecordError(.badRequest, "There are \(APIToken.countLimit) API tokens, which is the limit; revoke one first")
             }
             let id = Self.newID(besides: tokens)
             let token = APIToken(
@@ -82,7 +82,7 @@ extension Accounts {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
             guard var token = credentials.withLock({ $0.tokens[id] }) else {
-                throw Records.RecordError(.notFound, "There is no API token '\(id.prefix(80))'; an id has eight hexadecimal digits and stands in the list")
+                throw Records.RecordError(.notFound, "There is no API token '\(id.prefix(80))'; use an ID of eight hexadecimal digits from the list")
             }
             guard token.isLive else { return token }
             token.revoked = now

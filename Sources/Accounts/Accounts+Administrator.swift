@@ -17,17 +17,17 @@ extension Accounts {
 
     func setAdministratorPassword(_ password: String, cost: PasswordHashing.Cost) async throws {
         guard password.unicodeScalars.count >= AdministratorPassword.shortest else {
-            throw Records.RecordError(.badRequest, "The administrator's password has \(AdministratorPassword.shortest) characters at least; choose a longer one")
+            throw Records.RecordError(.badRequest, "The administrator's password must have at least \(AdministratorPassword.shortest) characters; choose a longer one")
         }
         guard password.utf8.count <= AdministratorPassword.longest else {
-            throw Records.RecordError(.badRequest, "The administrator's password has \(AdministratorPassword.longest) bytes at most; choose a shorter one")
+            throw Records.RecordError(.badRequest, "The administrator's password must have at most \(AdministratorPassword.longest) bytes; choose a shorter one")
         }
         let before = administration.withLock { $0.password }
         // Setting the same password at each start must not end sessions.
         if let before, before.cost == cost, try await isRight(password, before) == true { return }
         let salt = [UInt8].random(16)
         guard let hash = try await passwordHashing.hash(password, salt: salt, cost: cost) else {
-            throw Records.RecordError(.tryAgainLater, "Many passwords are being looked at; try again in a moment", retryAfter: 1)
+            throw Records.RecordError(.tryAgainLater, "Too many passwords are being checked; try again in a moment", retryAfter: 1)
         }
         let kept = AdministratorPassword(salt: salt, hash: hash, cost: cost)
         try await queue.write { [self] database in

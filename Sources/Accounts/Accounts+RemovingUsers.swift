@@ -19,7 +19,7 @@ extension Accounts {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
             guard let user = known.withLock({ $0.user(recordName: userRecordName) }) else {
-                throw Records.RecordError(.notFound, "There is no user '\(userRecordName.string.prefix(80))': give a handle or a user record name of the list")
+                throw Records.RecordError(.notFound, "There is no user '\(userRecordName.string.prefix(80))'; use a handle or a user record name from the list")
             }
             try checkRemovable(user)
             let sessions = credentials.withLock { $0.sessions.values.filter { $0.user == userRecordName } }
@@ -49,15 +49,15 @@ extension Accounts {
     /// - Throws: `RecordError` BAD_REQUEST if the user can't be removed.
     public func checkRemovable(_ user: User) throws(Records.RecordError) {
         guard user.handle != User.developerHandle else {
-            throw Records.RecordError(.badRequest, "The user 'developer' can't be removed: requests that name nobody speak for this one")
+            throw Records.RecordError(.badRequest, "The user 'developer' can't be deleted: requests without a user act as this one")
         }
         let key = credentials.withLock { $0.keys.values.first { $0.userRecordName == user.userRecordName && $0.isLive } }
         if let key {
             throw Records.RecordError(
-                .badRequest, "'\(user.handle)' is the user of the server key \(key.keyID.prefix(8))…, which is in force: revoke the key first")
+                .badRequest, "'\(user.handle)' is the user of the server key \(key.keyID.prefix(8))…, which is active; revoke the key first")
         }
         guard known.withLock({ $0.removed.count }) < Self.removedLimit else {
-            throw Records.RecordError(.badRequest, "\(Self.removedLimit) users were removed, and their names are kept: no more can be remembered")
+            throw Records.RecordError(.badRequest, "\(Self.removedLimit) users were deleted, which is the limit: no more can be deleted")
         }
     }
 }

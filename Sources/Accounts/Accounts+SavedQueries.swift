@@ -14,17 +14,17 @@ extension Accounts {
     ///   queries; a file error.
     public func save(_ query: SavedQuery) async throws {
         guard !query.name.isEmpty, query.name.utf8.count <= SavedQuery.nameLimit else {
-            throw RecordError(.badRequest, "The name of a saved query has 1 to \(SavedQuery.nameLimit) bytes")
+            throw RecordError(.badRequest, "The name of a saved query must have 1 to \(SavedQuery.nameLimit) bytes")
         }
         guard query.name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-            throw RecordError(.badRequest, "The name of a saved query holds control characters")
+            throw RecordError(.badRequest, "The name of a saved query contains control characters")
         }
         guard query.question.utf8.count <= SavedQuery.questionLimit else {
             throw RecordError(.badRequest, "The query is longer than \(SavedQuery.questionLimit) bytes and can't be saved")
         }
         let queries = savedQueries(of: query.container)
         if queries.count >= SavedQuery.countLimit, !queries.contains(where: { Name($0.name) == Name(query.name) }) {
-            throw RecordError(.badRequest, "\(SavedQuery.countLimit) queries of the container are saved, which is the most: remove one first")
+            throw RecordError(.badRequest, "\(SavedQuery.countLimit) queries of the container are saved, which is the limit; delete one first")
         }
         try await queue.write { database in
             try database.execute(

@@ -30,12 +30,12 @@ extension Accounts {
             if let key = registered(keys) {
                 guard key.isLive else {
                     throw Records.RecordError(
-                        .badRequest, "The key \(key.keyID) was revoked in \(container) (\(environment.rawValue)), which is for good: make a new pair of keys")
+                        .badRequest, "The key \(key.keyID) was revoked in \(container) (\(environment.rawValue)), permanently; create a new key pair")
                 }
                 return key
             }
             guard keys.values.count(where: \.isLive) < ServerKey.countLimit else {
-                throw Records.RecordError(.badRequest, "There are \(ServerKey.countLimit) server keys, which is the most: revoke one first")
+                throw Records.RecordError(.badRequest, "There are \(ServerKey.countLimit) server keys, which is the limit; revoke one first")
             }
             let key = ServerKey(
                 keyID: keyID, name: name.isEmpty ? "Server key \(keyID.prefix(8))" : name, container: container, environment: environment,
@@ -66,7 +66,7 @@ extension Accounts {
         let (keyID, now) = (keyID.lowercased(), Timestamp(Date()))
         return try await queue.write { [self] database in
             guard var key = credentials.withLock({ $0.keys[keyID] }) else {
-                throw Records.RecordError(.notFound, "There is no server key '\(keyID.prefix(80))'; an id has 64 hexadecimal digits and stands in the list")
+                throw Records.RecordError(.notFound, "There is no server key '\(keyID.prefix(80))'; use an ID of 64 hexadecimal digits from the list")
             }
             guard key.isLive else { return key }
             key.revoked = now

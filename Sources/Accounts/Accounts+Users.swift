@@ -56,13 +56,13 @@ extension Accounts {
     ///   address or with its API token.
     public func makeUser(displayName: String, emailAddress: String?, for signIn: UserSignIn? = nil) async throws -> User {
         let displayName = displayName.trimmingSpaces
-        guard !displayName.isEmpty else { throw RecordError(.badRequest, "A user has a name: 'displayName' is empty") }
+        guard !displayName.isEmpty else { throw RecordError(.badRequest, "'displayName' is empty; a user needs a name") }
         try Self.checkName(displayName, of: "user")
         let emailAddress = try emailAddress.map(\.trimmingSpaces).flatMap { $0.isEmpty ? nil : $0 }.map(Self.checkedEmailAddress)
         // The place is reserved before the file is written, so that concurrent calls don't get the same handle.
         let user = try known.withLock { users in
             if let emailAddress, let other = users.user(emailAddress: emailAddress) {
-                throw RecordError(.exists, "The user '\(other.handle)' has the e-mail address \(emailAddress) already")
+                throw RecordError(.exists, "The user '\(other.handle)' already has the e-mail address \(emailAddress); use another one")
             }
             try checkRoom(users, for: signIn)
             let handle = Self.freeHandle(User.handle(displayName: displayName, emailAddress: emailAddress), users)
@@ -139,11 +139,11 @@ extension Accounts {
             if User.isRecordName(handle), let user = users.user(recordName: Name(handle)) { return (user, nil) }
             try User.check(handle: handle)
             guard isServerKey || !User.isHandleOfServerKey(handle) else {
-                throw RecordError(.badRequest, "'\(handle)' is what the user of a server-to-server key goes by; choose another handle")
+                throw RecordError(.badRequest, "'\(handle)' is the handle of a server-to-server key's user; choose another handle")
             }
             let user = User(handle: handle, made: Timestamp(Date()), maker: signIn?.maker ?? .server)
             guard signIn == nil || !users.removed.contains(user.userRecordName) else {
-                throw RecordError(.badRequest, "The user '\(handle)' was removed by whoever administers the server; choose another name")
+                throw RecordError(.badRequest, "The server's administrator deleted the user '\(handle)'; choose another name")
             }
             // A handle may belong to a user known so far only by record name, who then gets the handle.
             let nameless = users.user(recordName: user.userRecordName)
@@ -196,7 +196,7 @@ extension Accounts {
     private func checkRoom(_ users: KnownUsers, for signIn: UserSignIn?) throws {
         guard users.count < User.countLimit else {
             throw RecordError(
-                .badRequest, "There are \(User.countLimit) users, which is the most: choose one of them, or remove some on the console's page Users")
+                .badRequest, "There are \(User.countLimit) users, which is the limit; choose one of them, or delete some on the console's page Users")
         }
         guard let signIn else { return }
         try userAdmission.withLock { try $0.admit(signIn, among: users, at: .now) }
@@ -222,10 +222,10 @@ extension Accounts {
     /// - Throws: `RecordError` BAD_REQUEST unless the name is short and has one line.
     static func checkName(_ name: String, of what: String) throws {
         guard name.utf8.count <= nameLimit else {
-            throw RecordError(.badRequest, "The name of the \(what) is longer than \(nameLimit) bytes; pick a shorter one")
+            throw RecordError(.badRequest, "The name of the \(what) is longer than \(nameLimit) bytes; choose a shorter one")
         }
         guard name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw RecordError(.badRequest, "The name of the \(what) holds control characters; use letters and digits")
+            throw RecordError(.badRequest, "The name of the \(what) contains control characters; use letters and digits")
         }
     }
 
@@ -236,7 +236,7 @@ extension Accounts {
             !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control && !"<>\"(),;:\\[]".unicodeScalars.contains(scalar)
         }
         guard isPlain, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), address.utf8.count <= emailAddressLimit else {
-            throw RecordError(.badRequest, "'\(address.prefix(80))' is no e-mail address; give one such as anna@example.com, or none")
+            throw RecordError(.badRequest, "'\(address.prefix(80))' is not an e-mail address; use one such as anna@example.com, or none")
         }
         return address
     }

@@ -23,12 +23,12 @@ extension Accounts {
         _ user: Name, with request: SignInRequest, keepSignedIn: Bool, now: Date
     ) async throws -> (session: WebAuthSession, token: String) {
         guard let known = self.user(recordName: user), !known.isServerKey else {
-            throw Records.RecordError(.notFound, "There is no user '\(user)'; choose one of the list, or make one")
+            throw Records.RecordError(.notFound, "There is no user '\(user)'; choose one from the list, or create one")
         }
         if let id = request.apiTokenID {
             let token = credentials.withLock { $0.tokens[id] }
             guard let token, token.isLive, token.container == request.container, token.environment == request.environment else {
-                throw Records.RecordError(.badRequest, "The API token of this sign-in is not in force any more: begin again with another")
+                throw Records.RecordError(.badRequest, "The API token of this sign-in was revoked; sign in again with another")
             }
         }
         try await writeIfNew(known)
@@ -119,7 +119,7 @@ extension Accounts {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
             guard var session = credentials.withLock({ $0.sessions[id] }) else {
-                throw Records.RecordError(.notFound, "There is no sign-in session '\(id.prefix(80))'; an id has 16 hexadecimal digits and stands in the list")
+                throw Records.RecordError(.notFound, "There is no sign-in session '\(id.prefix(80))'; use an ID of 16 hexadecimal digits from the list")
             }
             guard session.revoked == nil else { return session }
             session.revoked = now

@@ -6,32 +6,32 @@ internal import Records
 enum PublicKeyText {
     private static let limit = 16_384
     private static let howTo =
-        "make a pair with 'openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem' and register what 'openssl ec -in eckey.pem -pubout' prints"
+        "create a key pair with 'openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem' and register the output of 'openssl ec -in eckey.pem -pubout'"
 
     /// - Throws: `RecordError` BAD_REQUEST with a description of the text if it is not a public P-256 key in PEM.
     static func key(_ text: String) throws -> P256.Signing.PublicKey {
         let text = text.replacing("\r\n", with: "\n").trimmingSpaces
-        guard !text.isEmpty else { throw RecordError(.badRequest, "There is no key: \(howTo)") }
-        guard text.utf8.count <= limit else { throw RecordError(.badRequest, "The key has more than \(limit) bytes, so it is none: \(howTo)") }
+        guard !text.isEmpty else { throw RecordError(.badRequest, "The key is empty: \(howTo)") }
+        guard text.utf8.count <= limit else { throw RecordError(.badRequest, "The key is longer than \(limit) bytes, so it is not a P-256 key: \(howTo)") }
         guard let label = label(of: text) else {
-            throw RecordError(.badRequest, "The key is no PEM: it doesn't hold '-----BEGIN PUBLIC KEY-----' and its end; \(howTo)")
+            throw RecordError(.badRequest, "The key is not PEM: it doesn't contain '-----BEGIN PUBLIC KEY-----' and its end; \(howTo)")
         }
         if label.hasSuffix("PRIVATE KEY") {
             throw RecordError(
                 .badRequest,
-                "This is the private key, which stays with the client: register the public one, which 'openssl ec -in eckey.pem -pubout' prints")
+                "This is the private key; keep it secret. Register the public key, which 'openssl ec -in eckey.pem -pubout' prints")
         }
         switch label {
         case "PUBLIC KEY": break
         case "EC PARAMETERS":
             throw RecordError(
-                .badRequest, "This is the name of a curve and no key: leave 'BEGIN EC PARAMETERS' out, and register what 'openssl ec -in eckey.pem -pubout' prints")
+                .badRequest, "This is the name of a curve, not a key: remove 'BEGIN EC PARAMETERS', and register the output of 'openssl ec -in eckey.pem -pubout'")
         case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
-            throw RecordError(.badRequest, "This is a certificate: register the key alone, which 'openssl x509 -in certificate.pem -pubkey -noout' prints")
+            throw RecordError(.badRequest, "This is a certificate: register only its key, which 'openssl x509 -in certificate.pem -pubkey -noout' prints")
         case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST":
-            throw RecordError(.badRequest, "This is a certificate request: register the key alone, which 'openssl req -in request.pem -pubkey -noout' prints")
+            throw RecordError(.badRequest, "This is a certificate request: register only its key, which 'openssl req -in request.pem -pubkey -noout' prints")
         case "RSA PUBLIC KEY": throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
-        default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is no public key: \(howTo)")
+        default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is not a public key: \(howTo)")
         }
         // The cause of a failure is determined below, with a better message.
         if let key = try? P256.Signing.PublicKey(pemRepresentation: block(of: text, label)) { return key }
@@ -57,14 +57,14 @@ enum PublicKeyText {
     private static func reason(_ text: String, _ label: String) -> String {
         let block = block(of: text, label)
         // Trying other curves shows which curve the key uses.
-        if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-384, and requests are signed with P-256" }
-        if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key is of the curve P-521, and requests are signed with P-256" }
+        if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key uses the curve P-384, but requests are signed with P-256" }
+        if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key uses the curve P-521, but requests are signed with P-256" }
         let lines = block.split(separator: "\n").dropFirst().dropLast().joined()
-        guard let data = Data(base64Encoded: lines.replacing(" ", with: "")) else { return "What stands in the PEM is not base64" }
+        guard let data = Data(base64Encoded: lines.replacing(" ", with: "")) else { return "The content of the PEM is not base64" }
         for (bytes, name) in names where contains(Array(data), bytes) {
             return "This key is \(name), and requests are signed with P-256"
         }
-        return "What stands in the PEM is no public key of the curve P-256 (prime256v1)"
+        return "The PEM has no public key of the curve P-256 (prime256v1)"
     }
 
     /// Object identifiers of other kinds of keys.

@@ -13,10 +13,10 @@ public struct UnreadableAccounts: LocalizedError, CustomStringConvertible {
             switch error {
             case let error as DatabaseError: "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
             case let error as DamagedAccount: error.description
-            case is RowDecodingError: "a value is not of the kind that its column holds"
+            case is RowDecodingError: "a value has the wrong type for its column"
             default: error.localizedDescription
             }
-        description = "accounts.sqlite can't be read (\(problem)). Restore a copy of it, or move it away: users, keys and tokens are then made anew"
+        description = "accounts.sqlite can't be read (\(problem)). Restore a backup, or move the file away: the server then starts without users, keys and tokens"
     }
 }
 

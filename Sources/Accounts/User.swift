@@ -88,12 +88,12 @@ public struct User: Sendable, Hashable {
     /// - Throws: `RecordError` BAD_REQUEST if the handle is empty, longer than ``handleLimit`` or contains control
     ///   characters.
     public static func check(handle: String) throws(RecordError) {
-        guard !handle.isEmpty else { throw RecordError(.badRequest, "The user's handle is empty; give one such as 'anna'") }
+        guard !handle.isEmpty else { throw RecordError(.badRequest, "The user's handle is empty; use one such as 'anna'") }
         guard handle.utf8.count <= handleLimit else {
-            throw RecordError(.badRequest, "The user's handle is longer than \(handleLimit) bytes; pick a shorter one")
+            throw RecordError(.badRequest, "The user's handle is longer than \(handleLimit) bytes; choose a shorter one")
         }
         guard handle.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-            throw RecordError(.badRequest, "The user's handle holds control characters; use letters and digits")
+            throw RecordError(.badRequest, "The user's handle contains control characters; use letters and digits")
         }
     }
 

@@ -21,22 +21,22 @@ struct UserAdmission {
     /// - Throws: `RecordError` BAD_REQUEST if there are too many users, THROTTLED with the time to wait if they are
     ///   created too fast.
     mutating func admit(_ signIn: UserSignIn, among users: KnownUsers, at now: ContinuousClock.Instant) throws(RecordError) {
-        let remedy = "choose one of them, or let whoever administers the server remove some"
+        let remedy = "choose one of them, or ask the server's administrator to delete some"
         guard users.count < Self.signInLimit else {
-            throw RecordError(.badRequest, "There are \(users.count) users, and sign-ins make no more from \(Self.signInLimit) on: \(remedy)")
+            throw RecordError(.badRequest, "There are \(users.count) users, and sign-ins create users only up to \(Self.signInLimit): \(remedy)")
         }
         let place = PeerPlace.of(signIn.peer)
         guard let token = signIn.apiTokenID else {
             guard users.count(by: .stranger) < Self.strangerLimit else {
                 throw RecordError(
                     .badRequest,
-                    "Sign-ins without an API token made \(Self.strangerLimit) users, which is the most: let the app send its API token, or let whoever "
-                        + "administers the server remove some")
+                    "Sign-ins without an API token created \(Self.strangerLimit) users, which is the limit: let the app send its API token, or ask the "
+                        + "server's administrator to delete some")
             }
             return try Self.take(place, from: &strangers, "from your address without an API token", at: now)
         }
         guard users.count(by: .apiToken(token)) < Self.tokenLimit else {
-            throw RecordError(.badRequest, "Sign-ins with the app's API token made \(Self.tokenLimit) users, which is the most: \(remedy)")
+            throw RecordError(.badRequest, "Sign-ins with the app's API token created \(Self.tokenLimit) users, which is the limit: \(remedy)")
         }
         try Self.take(place, from: &places, "from your address", at: now)
         do throws(RecordError) {
@@ -51,6 +51,6 @@ struct UserAdmission {
         _ key: String, from budget: inout Budget<String>, _ words: String, at now: ContinuousClock.Instant
     ) throws(RecordError) {
         guard case .refused(let seconds) = budget.take(key, at: now) else { return }
-        throw RecordError(.throttled, "Too many users were made \(words); wait, then try again", retryAfter: seconds)
+        throw RecordError(.throttled, "Too many users were created \(words); wait, then try again", retryAfter: seconds)
     }
 }

@@ -22,15 +22,15 @@ enum WebAddress {
     /// - Throws: `RecordError` BAD_REQUEST if one of them is not an origin or there are too many.
     static func origins(_ texts: [String]) throws -> [String] {
         guard texts.count <= APIToken.originLimit else {
-            throw RecordError(.badRequest, "An API token lists \(APIToken.originLimit) origins at most, and these are \(texts.count)")
+            throw RecordError(.badRequest, "An API token may list \(APIToken.originLimit) origins, not \(texts.count)")
         }
         var origins: [String] = []
         for text in texts.map(\.trimmingSpaces) where !text.isEmpty {
             guard let origin = origin(text) else {
                 throw RecordError(
                     .badRequest,
-                    "'\(text.prefix(80))' is no origin: give scheme, host and, where it is not the usual one, port, as in https://example.com or "
-                        + "http://localhost:3000; leave all out to allow every page")
+                    "'\(text.prefix(80))' is not an origin: use scheme, host and a non-default port, as in https://example.com or "
+                        + "http://localhost:3000; leave the list empty to allow every page")
             }
             if !origins.contains(origin) { origins.append(origin) }
         }
@@ -42,14 +42,14 @@ enum WebAddress {
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, text.utf8.count <= limit, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased() else {
             throw RecordError(
-                .badRequest, "'\(text.prefix(80))' is no address to go back to after a sign-in: give one such as https://example.com/signed-in")
+                .badRequest, "'\(text.prefix(80))' is not a callback address: use one such as https://example.com/signed-in")
         }
         let isWeb = ["http", "https"].contains(scheme)
         guard !refusedSchemes.contains(scheme), !isWeb || parts.host?.isEmpty == false else {
-            throw RecordError(.badRequest, "After a sign-in nobody can be sent to '\(text.prefix(80))': use https, http, or the scheme of an app")
+            throw RecordError(.badRequest, "The callback '\(text.prefix(80))' can't be opened: use https, http, or the scheme of an app")
         }
         guard parts.fragment == nil, parts.user == nil, parts.password == nil else {
-            throw RecordError(.badRequest, "The callback '\(text.prefix(80))' has a fragment or a password in it: leave it out")
+            throw RecordError(.badRequest, "The callback '\(text.prefix(80))' contains a fragment or a password: remove it")
         }
         return text
     }

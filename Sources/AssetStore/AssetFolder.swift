@@ -44,7 +44,7 @@ final class AssetFolder: Sendable {
         guard lstat(path, &status) == 0 else { return }
         let kind = status.st_mode & S_IFMT
         if kind == S_IFDIR { return }
-        let problem = kind == S_IFLNK ? "is a symbolic link. Put the folder itself there" : "is no folder. Move it away"
+        let problem = kind == S_IFLNK ? "is a symbolic link. Replace it with the folder" : "is not a folder. Move it away"
         throw RecordError(.internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
     }
 

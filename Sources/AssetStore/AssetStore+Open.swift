@@ -34,10 +34,10 @@ extension AssetStore {
         if let file { return file }
         // Only the error path reads the database, to find the reason.
         if try await ledger.entry(of: ticket.checksum) == nil {
-            throw RecordError(.notFound, "The asset is no longer stored: no record refers to it any more")
+            throw RecordError(.notFound, "The asset is no longer stored, because no record refers to it")
         }
         throw RecordError(
-            .internalError, "The asset's file is missing or was changed on the server's disk; `skylight assets verify` tells which files are")
+            .internalError, "The asset's file is missing or was changed on the server's disk; run `skylight assets verify` to find the damaged files")
     }
 
     /// Opens a file without blocking, if its properties are known and its metadata is

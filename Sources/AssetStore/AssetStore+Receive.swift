@@ -52,7 +52,7 @@ extension AssetStore {
 
     private func checkSize(_ size: Int64) throws(RecordError) {
         guard size <= sizeLimit else {
-            throw RecordError(.quotaExceeded, "The asset has more than \(sizeLimit) bytes, which is the limit of this server (--asset-size-limit)")
+            throw RecordError(.quotaExceeded, "The asset is larger than \(sizeLimit) bytes, the limit of this server (--asset-size-limit)")
         }
     }
 
@@ -83,7 +83,7 @@ extension AssetStore {
                 isWriting = true
             }
             if let declaredSize, declaredSize != size {
-                throw RecordError(.badRequest, "The upload broke off: \(size) bytes came of \(declaredSize); send the file again")
+                throw RecordError(.badRequest, "The upload ended early, after \(size) of \(declaredSize) bytes; send the file again")
             }
             _ = try await group.next()
             let last = block
@@ -131,7 +131,7 @@ extension AssetStore {
             if try await ledger.entry(of: checksum) != nil { return }
             try await threads.run(.writing) { try folder.remove(checksum) }
         } catch {
-            logger.warning("\(checksum), which could not be entered, is left to the sweep: \(error)")
+            logger.warning("\(checksum), which could not be recorded, will be swept: \(error)")
         }
     }
 

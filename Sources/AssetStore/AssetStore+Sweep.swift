@@ -59,7 +59,7 @@ extension AssetStore {
             upkeep.isSweeping = true
             return true
         }
-        if !isFree { throw RecordError(.tryAgainLater, "The assets are being verified or swept; sweep when that is done", retryAfter: 60) }
+        if !isFree { throw RecordError(.tryAgainLater, "The assets are being verified or swept; try again later", retryAfter: 60) }
     }
 
     // MARK: Files with an entry

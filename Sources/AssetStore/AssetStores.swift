@@ -122,7 +122,7 @@ public final class AssetStores: Sendable {
         do {
             containers = try await engine.containers()
         } catch {
-            logger.warning("Nothing is swept, since the containers can't be listed: \(error)")
+            logger.warning("Assets are not swept, because the containers can't be listed: \(error)")
             return
         }
         for container in containers {

@@ -8,7 +8,7 @@ public struct AssetTicketExpired: Error, Sendable, Hashable, CustomStringConvert
     public var description: String { error.description }
 
     static let upload = AssetTicketExpired(
-        error: RecordError(.badRequest, "The upload URL has expired: it is good for 15 minutes. Get a new one with assets/upload"))
+        error: RecordError(.badRequest, "The upload URL has expired: it is valid for 15 minutes. Get a new one with assets/upload"))
     static let download = AssetTicketExpired(
-        error: RecordError(.badRequest, "The download URL has expired. Fetch the record again: it comes with a new one"))
+        error: RecordError(.badRequest, "The download URL has expired. Fetch the record again to get a new one"))
 }

@@ -27,9 +27,9 @@ struct DiskFailure: Error, Hashable, CustomStringConvertible {
     var recordError: RecordError {
         switch code {
         case ENOSPC, EDQUOT:
-            RecordError(.quotaExceeded, "The disk is full; nothing of this upload was kept. Free some space and upload again")
+            RecordError(.quotaExceeded, "The disk is full; the upload was not stored. Free some space and upload again")
         case EMFILE, ENFILE:
-            RecordError(.tryAgainLater, "Too many files are open to \(attempt); try again", retryAfter: 1)
+            RecordError(.tryAgainLater, "Too many files are open, so the server could not \(attempt); try again", retryAfter: 1)
         default:
             RecordError(.internalError, "The server \(self)")
         }

@@ -30,7 +30,7 @@ final class DiskFile: Sendable {
 
     func status() throws(DiskFailure) -> FileStatus {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw DiskFailure("look at the asset's file") }
+        guard fstat(descriptor, &status) == 0 else { throw DiskFailure("inspect the asset's file") }
         return FileStatus(status)
     }
 
@@ -114,7 +114,7 @@ struct FileStatus: Sendable, Hashable {
     init?(ofFileAt path: String) throws(DiskFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            let failure = DiskFailure("look at the asset's file")
+            let failure = DiskFailure("inspect the asset's file")
             if failure.isMissing { return nil }
             throw failure
         }

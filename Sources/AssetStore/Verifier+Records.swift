@@ -42,12 +42,12 @@ extension Verifier {
         if asset.size != entry.size {
             report(
                 .changed, asset.fileChecksum, use: recorded.use,
-                "The record says that the file has \(asset.size) bytes; it has \(entry.size). Save the record with the asset as uploaded")
+                "The record's size of the file is \(asset.size) bytes, but the file has \(entry.size). Save the record with the asset as uploaded")
         }
         if !recorded.isCounted {
             report(
                 .miscounted, asset.fileChecksum, use: recorded.use,
-                "The record's use of the file is not counted, so a sweep may remove it. Save the record again")
+                "The record's use of the file is not counted, so a sweep may delete it. Save the record again")
         }
     }
 
@@ -84,8 +84,8 @@ extension Verifier {
         for entry in doubtful {
             report(
                 .miscounted, entry.checksum.description,
-                "\(entry.useCount) uses of the file are counted, and \(counted[Self.key(of: entry.checksum)] ?? 0) are in records. "
-                    + "Export the container and import it again to count anew")
+                "\(entry.useCount) uses of the file are counted, but records have \(counted[Self.key(of: entry.checksum)] ?? 0). "
+                    + "Export the container and import it again to correct the count")
         }
     }
 

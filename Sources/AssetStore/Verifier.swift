@@ -154,6 +154,6 @@ struct Verifier {
         if unpacking.isRight { return }
         report(
             .compressedFormChanged, checksum.description,
-            "The compressed form is damaged. Remove \(AssetFolder.name(of: checksum)).gz: it is made anew when a client asks for it")
+            "The compressed form is damaged. Delete \(AssetFolder.name(of: checksum)).gz; it is created again on the next download")
     }
 }

@@ -29,7 +29,7 @@ public struct FailureReporter: RouterMiddleware {
             throw error
         } catch {
             context.logger.error("A request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
-            return Refusal(.internalServerError, .internalError, "The server failed; its log says why").response(from: request, context: context)
+            return Refusal(.internalServerError, .internalError, "The server failed; see its log").response(from: request, context: context)
         }
     }
 }

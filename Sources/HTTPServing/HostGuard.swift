@@ -35,10 +35,10 @@ public struct HostGuard: RouterMiddleware {
             throw Refusal(.uriTooLong, .badRequest, "The request target is longer than \(Self.targetLimit) bytes", endsConnection: true)
         }
         guard !target.prefix(while: { $0 != "?" }).contains("//") else {
-            throw malformed("The path of the request target holds two slashes in a row, which not everybody reads as the same path")
+            throw malformed("The path of the request target contains two slashes in a row; send one")
         }
         guard Self.isWellFormed(target) else {
-            throw malformed("The request target holds a character that must be percent-encoded, or a percent sign that encodes none")
+            throw malformed("The request target contains a character that must be percent-encoded, or an invalid percent-encoding")
         }
     }
 
@@ -49,7 +49,7 @@ public struct HostGuard: RouterMiddleware {
         guard trusted.trusts(authority: host) else {
             throw Refusal(
                 .forbidden, .accessDenied,
-                "This server does not answer to the host '\(host.prefix(200))'; use localhost or a name it was started with", endsConnection: true)
+                "This server does not accept the host '\(host.prefix(200))'; use localhost, or start the server with --allow-host", endsConnection: true)
         }
     }
 

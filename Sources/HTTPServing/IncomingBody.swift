@@ -50,7 +50,7 @@ struct IncomingBody {
             let names = codings.joined(separator: ", ").prefix(100)
             return .failure(
                 Refusal(
-                    .unsupportedMediaType, .badRequest, "The request body is in the coding '\(names)', which is not understood; send gzip or no coding",
+                    .unsupportedMediaType, .badRequest, "The request body is in the coding '\(names)', which is not supported; send gzip or no coding",
                     headers: [.acceptEncoding: "gzip"], endsConnection: true))
         }
     }
@@ -97,6 +97,6 @@ struct IncomingBody {
     }
 
     static func damaged() -> Refusal {
-        Refusal(.badRequest, .badRequest, "The request body is not whole and sound gzip, as Content-Encoding says it is", endsConnection: true)
+        Refusal(.badRequest, .badRequest, "The request body is not valid gzip, as Content-Encoding claims", endsConnection: true)
     }
 }

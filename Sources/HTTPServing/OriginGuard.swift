@@ -44,7 +44,7 @@ public struct OriginGuard: RouterMiddleware {
 
     private func refusal(_ sender: String) -> Refusal {
         Refusal(
-            .forbidden, .accessDenied, "Requests from \(sender) are not allowed; serve the page from localhost, allow its origin, or use an API token that lists it",
+            .forbidden, .accessDenied, "Requests from \(sender) are not allowed; serve the page from localhost, start the server with --allow-origin, or use an API token that lists the origin",
             endsConnection: true)
     }
 }

@@ -46,7 +46,7 @@ public struct ServedFile: Sendable {
             return notModified()
         case .failed:
             return Refusal(
-                .preconditionFailed, .conflict, "The file is not in the state that If-Match or If-Unmodified-Since asks for; fetch it anew"
+                .preconditionFailed, .conflict, "The file does not match If-Match or If-Unmodified-Since; fetch it again"
             ).response(from: request, context: context)
         case .met:
             break
@@ -61,7 +61,7 @@ public struct ServedFile: Sendable {
             return response
         case .unsatisfiable:
             return Refusal(
-                .rangeNotSatisfiable, .badRequest, "The file has \(size) bytes, and none in the range asked for",
+                .rangeNotSatisfiable, .badRequest, "The file has \(size) bytes, and none in the requested range",
                 headers: [.contentRange: "bytes */\(size)"]
             ).response(from: request, context: context)
         }

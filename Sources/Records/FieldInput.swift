@@ -138,7 +138,7 @@ extension FieldValue {
         case .null, .object:
             throw RecordError(
                 .badRequest,
-                "BadRequestException: Unexpected input. The value of field '\(field)' is \(json.kind) that is no location, reference or asset; "
+                "BadRequestException: Unexpected input. The value of field '\(field)' is \(json.kind) that is not a location, reference or asset; "
                     + "give it as {\"value\": …, \"type\": …}")
         }
     }
@@ -245,7 +245,7 @@ extension Asset {
             if case .string(let string)? = object[name] { string } else { nil }
         }
         guard let fileChecksum = string("fileChecksum"), let given = object["size"], given != .null else {
-            throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'fileChecksum' and 'size' are needed")
+            throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'fileChecksum' and 'size' are required")
         }
         let size: Int64? =
             switch given {
@@ -255,7 +255,7 @@ extension Asset {
             default: nil
             }
         guard let size, size >= 0 else {
-            throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'size' must be a whole number of bytes, as the upload answered it")
+            throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'size' must be a whole number of bytes, as returned by the upload")
         }
         self.init(
             fileChecksum: fileChecksum, size: size, referenceChecksum: string("referenceChecksum"),

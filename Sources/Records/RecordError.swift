@@ -26,10 +26,10 @@ extension RecordError {
     public static let zoneNotFound = RecordError(.zoneNotFound, "Zone does not exist")
     /// The error for a record that does not fit into the response.
     public static let tooManyBytes = RecordError(
-        .badRequest, "\(tooManyBytesStart); look this one up in another request, or ask for fewer fields in 'desiredKeys'")
+        .badRequest, "\(tooManyBytesStart); look it up in another request, or request fewer fields with 'desiredKeys'")
 
     /// Start of the reason of ``tooManyBytes`` in all versions. Clients rely on it (docs/services.md).
-    private static let tooManyBytesStart = "The records before this one fill the answer"
+    private static let tooManyBytesStart = "The records before this one fill the response"
 
     /// True for ``tooManyBytes``, including its text in other versions.
     public var isTooManyBytes: Bool {

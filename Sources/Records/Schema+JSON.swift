@@ -209,7 +209,7 @@ extension JSONValue {
     }
 
     fileprivate func string(_ place: String) throws -> String {
-        guard case .string(let string) = self else { throw RecordError.unexpectedInput("Expected '\(place)' to hold strings, found \(kind)") }
+        guard case .string(let string) = self else { throw RecordError.unexpectedInput("Expected '\(place)' to contain strings, found \(kind)") }
         return string
     }
 }

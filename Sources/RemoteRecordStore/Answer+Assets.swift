@@ -6,7 +6,7 @@ internal import Records
 extension Answer {
     /// An upload grant. Its ticket is the last path component of the upload address.
     func uploadGrant() throws -> UploadGrant {
-        guard let ticket = try string("url").split(separator: "/").last else { throw unexpected("an address to upload to") }
+        guard let ticket = try string("url").split(separator: "/").last else { throw unexpected("an upload address") }
         return UploadGrant(recordName: try name("recordName"), fieldName: try name("fieldName"), ticket: String(ticket))
     }
 

@@ -109,6 +109,6 @@ struct Answer {
 
     /// The error for an answer in an unexpected format.
     func unexpected(_ what: String) -> RecordError {
-        RecordError(.internalError, "What answers at \(address) is no Skylight, or one of another version: expected \(what)")
+        RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
     }
 }

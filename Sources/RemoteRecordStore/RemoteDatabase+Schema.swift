@@ -72,7 +72,7 @@ extension RemoteDatabase: SchemaEditing {
                 builds = try await indexBuilds()
             } catch let error as RecordError {
                 throw RecordError(
-                    error.code, "The schema was changed, and its indexes go on being built, but how far they are can't be asked: \(error.reason)",
+                    error.code, "The schema was changed, and its indexes are being built, but the progress is unknown: \(error.reason)",
                     retryAfter: error.retryAfter)
             }
         }

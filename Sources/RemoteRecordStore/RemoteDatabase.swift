@@ -83,7 +83,7 @@ struct RemoteDatabase: RecordDatabase {
             var left = Array(part.indices)
             while !left.isEmpty, !isFull {
                 let answered = try await lookup(left.map { part[$0] }, desiredKeys)
-                if answered.allSatisfy(\.isLeftOut) { throw RecordError(.internalError, "The server's answers leave out every record of a request") }
+                if answered.allSatisfy(\.isLeftOut) { throw RecordError(.internalError, "The server's responses lack every record of a request") }
                 for (index, result) in zip(left, answered) where !result.isLeftOut {
                     results[index - part.startIndex] = result.flatMap { record in
                         if fill.admits(record) { return .success(record) }
@@ -158,7 +158,7 @@ struct RemoteDatabase: RecordDatabase {
             let part = items[start..<min(start + Self.itemLimit, items.count)]
             let found = try await send(part)
             guard found.count == part.count else {
-                throw RecordError(.internalError, "The server's answer has \(found.count) items to a request with \(part.count)")
+                throw RecordError(.internalError, "The server's response has \(found.count) items for a request with \(part.count)")
             }
             outcomes += found
         }

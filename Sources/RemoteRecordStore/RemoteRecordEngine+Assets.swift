@@ -18,7 +18,7 @@ extension RemoteRecordEngine {
             if try line.string("verification") == "finished" { return found }
             await progress(found)
         }
-        throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the verification came to its end")
+        throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the verification finished")
     }
 
     /// Removes unused files on the server (docs/services.md). Cancelling the task ends the sweep on the server too.
@@ -38,7 +38,7 @@ extension RemoteRecordEngine {
             if let error = line.error { throw error }
             if try line.string("sweep") == "finished" { return try line.sweep() }
         }
-        throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the sweep came to its end")
+        throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the sweep finished")
     }
 
     /// The download address of an asset, valid for at least an hour.

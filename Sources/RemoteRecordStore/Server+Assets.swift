@@ -23,7 +23,7 @@ extension Server {
         if offset > 0 { headers.add(name: "Range", value: "bytes=\(offset)-") }
         let response = try await open(.GET, path, headers: headers, accepting: offset > 0 ? [.partialContent] : [.ok])
         guard let size = response.headers.first(name: "Content-Length").flatMap({ Int64($0) }) else {
-            throw RecordError(.internalError, "What answers at \(address) is no Skylight, or one of another version: a file without its length")
+            throw RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: it sent a file without its length")
         }
         return AssetDownload(response.body, size: size, from: self)
     }

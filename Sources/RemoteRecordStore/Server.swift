@@ -89,7 +89,7 @@ final class Server: Sendable {
     func post(_ path: String, _ body: [UInt8], headers: HTTPHeaders, _ purpose: Purpose) async throws -> Answer {
         guard body.count <= Self.requestLimit else {
             throw RecordError(
-                .badRequest, "The request has \(body.count) bytes, and \(Self.requestLimit) is the limit of a server; split it into smaller ones")
+                .badRequest, "The request has \(body.count) bytes, and the limit is \(Self.requestLimit); split it into smaller requests")
         }
         return try await send(.POST, path, headers, body: ByteBuffer(bytes: body), purpose, [.ok])
     }
@@ -199,7 +199,7 @@ final class Server: Sendable {
     }
 
     private func unexpected(_ status: HTTPResponseStatus) -> RecordError {
-        RecordError(.internalError, "What answers at \(address) is no Skylight, or one of another version: status \(status.code) without its JSON")
+        RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: it sent status \(status.code) without its JSON")
     }
 
     // MARK: Failures
@@ -246,12 +246,12 @@ final class Server: Sendable {
         }
         switch purpose {
         case .reads:
-            return RecordError(.tryAgainLater, "The connection to \(address) was lost before the answer came: \(Self.words(for: error))")
+            return RecordError(.tryAgainLater, "The connection to \(address) was lost before the response: \(Self.words(for: error))")
         case .saves:
             return RecordError(
                 .internalError,
-                "The connection to \(address) was lost before the answer came (\(Self.words(for: error))): whether the change was made is not known; "
-                    + "look before you make it again")
+                "The connection to \(address) was lost before the response (\(Self.words(for: error))). It is unknown if the change was made; "
+                    + "check before you repeat it")
         }
     }
 
@@ -270,7 +270,7 @@ final class Server: Sendable {
         case let error as HTTPClientError where error == .remoteConnectionClosed: "the server closed it"
         case let error as NIOConnectionError: error.connectionErrors.first.map { words(for: $0.error) } ?? "\(error.host) was not found"
         case let error as IOError where error.errnoCode == ECONNREFUSED: "the connection was refused"
-        case is NIOTooManyBytesError: "the answer is too large; ask for less"
+        case is NIOTooManyBytesError: "the response is too large; request less"
         default: "\(error)"
         }
     }

@@ -24,13 +24,13 @@ struct ServerLine: Sendable {
             // The server would read a name of another format as a handle, possibly that of another user.
             throw RecordError(
                 .badRequest,
-                "'\(caller.userRecordName)' is no user record name, which is _ and 32 hexadecimal digits; ask the server for the name of a handle")
+                "'\(caller.userRecordName)' is not a user record name (_ and 32 hexadecimal digits); get the name for a handle from the server")
         }
         guard caller.deviceID.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw RecordError(.badRequest, "The deviceID of the caller holds a control character")
+            throw RecordError(.badRequest, "The deviceID of the caller contains a control character")
         }
         if caller.access == .anonymous {
-            throw RecordError(.badRequest, "A caller without a name can't ask another Skylight; let a user ask")
+            throw RecordError(.badRequest, "A caller without a name can't use another Skylight; use a user")
         }
         self.server = server
         isHeldToRoles = address.scope == .public && caller.access != .unrestricted
@@ -50,7 +50,7 @@ struct ServerLine: Sendable {
     private func path(_ root: Root, _ action: String) throws -> String {
         if isHeldToRoles, root == .skylight, !Self.harmless.contains(action) {
             throw RecordError(
-                .accessDenied, "Another Skylight asks no roles for '\(action)', and the caller is held to them; let its owner ask")
+                .accessDenied, "Another Skylight does not check roles for '\(action)', but the caller is limited by them; use the owner")
         }
         return "/\(root.rawValue)/1/\(place)/\(action)"
     }

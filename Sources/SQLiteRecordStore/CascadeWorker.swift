@@ -59,7 +59,7 @@ final class CascadeWorker: Sendable {
                         if try await !step(store) { break }
                     } catch {
                         let details = StoreProblem.details(of: error)
-                        if messages.isNew(details) { logger.error("A cascade does not go on: \(details)") }
+                        if messages.isNew(details) { logger.error("A cascading deletion can't continue: \(details)") }
                         if store.failure != nil { return }
                         // The remaining rows stay in the table. Closing the store cancels the sleep.
                         try? await Task.sleep(for: Self.patienceAfterFailure)

@@ -9,8 +9,8 @@ extension CommitWriter.State {
         guard 0..<StoredRow.lastPosition ~= position else {
             throw RecordError(
                 .internalError,
-                "The store stands at position \(position), after which none follows (they go from 0 to \(StoredRow.lastPosition)): its file is damaged. "
-                    + "Restore a copy of the container's folder, or take out what can be read with `skylight export`")
+                "The store is at position \(position), the last possible one (of \(StoredRow.lastPosition)): its file is damaged. "
+                    + "Restore a backup of the container's folder, or export the readable records with `skylight export`")
         }
         position += 1
         return position

@@ -237,13 +237,13 @@ final class CommitWriter: Sendable {
         if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH {
             // The error occurs before anything is written, so the state on disk is certain.
             return RecordError(
-                .internalError, "There is no folder for temporary files that can be written to; nothing of this request was saved. Make the data folder writable")
+                .internalError, "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
         }
         guard error.resultCode == .SQLITE_IOERR || error.resultCode == .SQLITE_CORRUPT else {
-            return RecordError(.internalError, "The save failed (\(error.extendedResultCode)); nothing of it was applied")
+            return RecordError(.internalError, "The save failed (\(error.extendedResultCode)); nothing was saved")
         }
         let refusal = RecordError(
-            .internalError, "The disk reported an error (\(error.extendedResultCode)); the store is read-only until it is opened anew")
+            .internalError, "The disk reported an error (\(error.extendedResultCode)); the store is read-only until it is opened again")
         // The state on disk is unknown, and a later sync may report success without having written the data. So all
         // waiting writes fail too.
         let waiting = queue.withLock { queue in

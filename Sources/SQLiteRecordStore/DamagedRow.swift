@@ -21,7 +21,7 @@ struct DamagedRow: Error, CustomStringConvertible {
             case SQLITE_BLOB: "bytes"
             default: "a number of another kind"
             }
-        self.init(in: table, "holds \(kind) in its column '\(column)', where something else belongs")
+        self.init(in: table, "holds \(kind) in its column '\(column)', which has the wrong type")
     }
 }
 

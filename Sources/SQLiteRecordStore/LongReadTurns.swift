@@ -19,7 +19,7 @@ struct LongReadTurns: Sendable {
 
     private let queries = AsyncSemaphore(limit: queryLimit, refusal: refusal)
     private let scans = AsyncSemaphore(limit: scanLimit, refusal: refusal)
-    static let refusal = RecordError(.tryAgainLater, "Too many requests wait for this container; try again soon", retryAfter: 1)
+    static let refusal = RecordError(.tryAgainLater, "Too many requests are waiting for this container; try again later", retryAfter: 1)
 
     subscript(_ purpose: Purpose) -> AsyncSemaphore {
         switch purpose {

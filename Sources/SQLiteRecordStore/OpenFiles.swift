@@ -25,6 +25,6 @@ enum OpenFiles {
     static var shortage: RecordError {
         RecordError(
             .tryAgainLater,
-            "The server has as many files open as the system lets it, \(limit). Ask again later, or start it with a higher limit (ulimit -n)", retryAfter: 1)
+            "The server has \(limit) files open, the system's limit. Try again later, or start it with a higher limit (ulimit -n)", retryAfter: 1)
     }
 }

@@ -13,7 +13,7 @@ struct PreparedWords: Sendable {
     static let shortest = 16_384
     /// Limits concurrent tokenizing. Waiting requests don't hold a thread.
     private static let turns = AsyncSemaphore(
-        limit: 2, refusal: RecordError(.tryAgainLater, "Too many requests with long texts wait; try again soon", retryAfter: 1))
+        limit: 2, refusal: RecordError(.tryAgainLater, "Too many requests with long texts are waiting; try again later", retryAfter: 1))
 
     /// Words by text, in index order.
     private var words: [Name: [Name]] = [:]

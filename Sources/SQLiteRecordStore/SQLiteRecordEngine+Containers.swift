@@ -59,7 +59,7 @@ extension SQLiteRecordEngine: ContainerEditing {
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
                 for name in names where name.hasPrefix(deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
             } catch {
-                logger.warning("A deleted container's files stay for now: \(error)")
+                logger.warning("The files of a deleted container are kept for now: \(error)")
             }
         }
     }

@@ -194,7 +194,7 @@ final class SQLiteStore: Sendable {
             if let failure = writer.failure { throw failure }
             if let failure = indexing.failure(of: works, after: before) {
                 throw RecordError(
-                    failure.code, "The index is declared, and will be built as soon as that is possible: \(failure.reason)",
+                    failure.code, "The index is declared and will be built later: \(failure.reason)",
                     retryAfter: failure.retryAfter)
             }
             if await signals.next() == nil {
@@ -215,7 +215,7 @@ final class SQLiteStore: Sendable {
                     if isDue { try await self?.purgeOnce(deletionsKept: lifetime) }
                 } catch {
                     // Retried after the next interval.
-                    self?.logUpkeep("Old deletions and versions stay for now", error)
+                    self?.logUpkeep("Old deletions and versions are kept for now", error)
                 }
                 isDue = true
                 // The sleep throws when closing the store cancels the task.
@@ -276,7 +276,7 @@ final class SQLiteStore: Sendable {
                         }
                     }
                 } catch {
-                    logUpkeep("Rows of what was removed stay for now", error)
+                    logUpkeep("Rows of deleted types and fields are kept for now", error)
                 }
             }
         }

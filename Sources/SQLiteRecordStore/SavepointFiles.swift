@@ -24,7 +24,7 @@ enum SavepointFiles {
                 try DatabaseQueue().writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store_directory = '\(path)'") }
                 isChosen = true
             } catch {
-                logger.warning("Temporary files of long saves lie in the system's folder, because the data folder takes none: \(StoreProblem.words(for: error))")
+                logger.warning("Temporary files of long saves are in the system's folder, because the data folder can't have them: \(StoreProblem.words(for: error))")
             }
         }
     }

@@ -10,7 +10,7 @@ struct StoreProblem {
     /// True if the file is damaged, so that retrying does not help.
     let isDamage: Bool
 
-    private static let remedy = "Restore a copy of the container's folder, or take out what can be read with `skylight export`"
+    private static let remedy = "Restore a backup of the container's folder, or export the readable records with `skylight export`"
 
     /// - Returns: `nil` for an error that does not concern the store.
     init?(_ error: any Error, reading key: StoreKey) {
@@ -49,7 +49,7 @@ struct StoreProblem {
         switch error {
         case let error as DatabaseError: "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
         case let error as DamagedRow: error.description
-        case is RowDecodingError: "a value is not of the kind that its column holds"
+        case is RowDecodingError: "a value has the wrong type for its column"
         default: "\(error)"
         }
     }
@@ -86,5 +86,5 @@ struct StoreProblem {
 }
 
 extension RecordError {
-    static let diskFull = RecordError(.quotaExceeded, "The disk is full; nothing of this request was saved. Free some space and save again")
+    static let diskFull = RecordError(.quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
 }

@@ -16,7 +16,7 @@ struct StoredRow {
     ///   zone.
     static func id(zone: Int64, position: Int64) throws -> Int64 {
         guard 0..<(1 << (63 - positionBits)) ~= zone, 0...lastPosition ~= position else {
-            throw RecordError(.internalError, "The store has no room for zone \(zone) at position \(position)")
+            throw RecordError(.internalError, "The store can't store zone \(zone) at position \(position)")
         }
         return zone << positionBits | position
     }

@@ -38,7 +38,7 @@ struct CallerResolver: Sendable {
         guard let deviceID = Self.deviceHeaderName.flatMap({ request.headers[$0] }), !deviceID.isEmpty else { return nil }
         let isPlain = deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard isPlain, deviceID.utf8.count <= Self.deviceLimit else {
-            throw RecordError(.badRequest, "The device in X-Skylight-Device holds a control character, or is longer than \(Self.deviceLimit) bytes")
+            throw RecordError(.badRequest, "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes")
         }
         return deviceID
     }

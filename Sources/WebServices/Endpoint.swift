@@ -43,7 +43,7 @@ struct EndpointCall: Sendable {
 
     /// The database of the path, with the access rights of the client.
     func database() async throws -> any RecordDatabase {
-        guard case .database(let scope) = path.root else { throw RecordError(.notFound, "This path names no database") }
+        guard case .database(let scope) = path.root else { throw RecordError(.notFound, "This path has no database") }
         return try await engine.database(
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
     }

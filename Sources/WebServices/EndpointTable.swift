@@ -57,7 +57,7 @@ enum EndpointTable {
         guard let endpoint = database[path.action] else {
             // The live service answers 405 too: the documented path of these two services is not the one that works.
             if missingOnDevices[path.action] != nil {
-                throw notAllowed(method, allowed: "", hint: "'\(path.action)' stands at /device/1/{container}/{environment}/\(path.action)")
+                throw notAllowed(method, allowed: "", hint: "'\(path.action)' is at /device/1/{container}/{environment}/\(path.action)")
             }
             throw refusal(of: path.action, in: missing, method: method)
         }
@@ -75,7 +75,7 @@ enum EndpointTable {
     static func wrongMethod(_ method: HTTPRequest.Method, of action: String, allowed: [String]) -> Refusal {
         let list = allowed.joined(separator: ", ")
         let isRead = allowed.contains("GET")
-        return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' answers to \(list)")
+        return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' accepts \(list)")
     }
 
     /// The error for a missing service: a wrong method, a CloudKit service that this version lacks, or an unknown service.

@@ -100,8 +100,8 @@ struct RecordsModify: Endpoint {
 
     private static func incomplete(_ record: RequestObject, missing: Name, having: Name) -> RecordError {
         RecordError.unexpectedInput(
-            "Expected '\(record.place(of: missing))' to be an object, as '\(having)' is there: a record is restored with both, or saved as "
-                + "of now without either")
+            "Expected '\(record.place(of: missing))' to be an object, because '\(having)' is present: send both to restore a record, or neither "
+                + "to save it now")
     }
 
     private static func signature(_ object: RequestObject) throws -> Signature {

@@ -32,7 +32,7 @@ struct RequestObject: Sendable {
         do {
             value = try JSONReader.value(of: body)
         } catch {
-            throw RecordError.unexpectedInput("The body is not the JSON that was expected: \(error)")
+            throw RecordError.unexpectedInput("The body is not valid JSON: \(error)")
         }
         guard case .object(let members) = value else {
             throw RecordError.unexpectedInput("Expected the body to be an object, found \(value.kind)")

@@ -218,7 +218,7 @@ public struct WebServices: Sendable {
             throw error
         } catch {
             report(error, request, context)
-            return Self.failure(RecordError(.internalError, "The server failed; its log says why"), context)
+            return Self.failure(RecordError(.internalError, "The server failed; see its log"), context)
         }
     }
 

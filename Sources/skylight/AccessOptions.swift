@@ -10,27 +10,27 @@ import WebServices
 struct AccessOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Whether requests need credentials: open or required. Open is for this machine's own address only. (default: open there, required elsewhere)",
+            "If requests need credentials: open or required. Open works only on this machine's own address. (default: open there, required elsewhere)",
             valueName: "mode"))
     var auth: AccessControl.Mode?
 
-    @Option(help: ArgumentHelp("Speak https with the certificate in this file: PEM, the server's own first.", valueName: "file"))
+    @Option(help: ArgumentHelp("Use https with the certificate in this file: PEM, the server's own first.", valueName: "file"))
     var tlsCert: String?
 
     @Option(help: ArgumentHelp("The private key of the certificate: PEM, without a password.", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("A further name by which clients call this server, such as skylight.local; may be given several times.", valueName: "name"))
+    @Option(help: ArgumentHelp("Another host name of this server, such as skylight.local. Can be given more than once.", valueName: "name"))
     var allowHost: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A site whose pages may call this server from browsers, such as https://app.example.com; may be given several times.", valueName: "url"))
+            "A site whose pages may call this server, such as https://app.example.com. Can be given more than once.", valueName: "url"))
     var allowOrigin: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How many requests a second each user and each token or key may make; more are answered THROTTLED. 0: as many as there are. "
+            "The limit of requests per second for each user, token or key; more get THROTTLED. 0: no limit. "
                 + "(default: 0 with --auth open, \(defaultThrottle) with --auth required)",
             valueName: "number"))
     var throttle: Int?
@@ -40,16 +40,16 @@ struct AccessOptions: ParsableArguments {
 
     func validate() throws {
         if let throttle, !(0...Throttle.highestLimit).contains(throttle) {
-            throw ValidationError("--throttle is a number of requests a second from 1 to \(Throttle.highestLimit), or 0 for as many as there are.")
+            throw ValidationError("--throttle is a number of requests per second from 1 to \(Throttle.highestLimit), or 0 for no limit.")
         }
         if (tlsCert == nil) != (tlsKey == nil) {
-            throw ValidationError("--tls-cert and --tls-key belong together: give the certificate and its private key, or neither.")
+            throw ValidationError("--tls-cert and --tls-key belong together: use both or neither.")
         }
         for host in allowHost where !TrustedSites.isHost(TrustedSites.asHost(host)) {
-            throw ValidationError("--allow-host takes a name or an address, with or without a port, such as skylight.local; '\(host)' is neither.")
+            throw ValidationError("--allow-host needs a name or an address, with or without a port, such as skylight.local, not '\(host)'.")
         }
         for origin in allowOrigin where !TrustedSites.isOrigin(origin) {
-            throw ValidationError("--allow-origin takes scheme, host and perhaps a port, such as https://app.example.com; '\(origin)' is something else.")
+            throw ValidationError("--allow-origin needs a scheme, a host and perhaps a port, such as https://app.example.com, not '\(origin)'.")
         }
     }
 
@@ -58,12 +58,12 @@ struct AccessOptions: ParsableArguments {
     /// - Throws: `ValidationError` if the server would be open to other machines without credentials.
     func check(for hostname: String) throws {
         guard TrustedSites.isWildcard(hostname) || TrustedSites.isHost(TrustedSites.asHost(hostname)) else {
-            throw ValidationError("--hostname takes an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0; '\(hostname)' is neither.")
+            throw ValidationError("--hostname needs an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0, not '\(hostname)'.")
         }
         if auth == .open, !Loopback.contains(hostname) {
             throw ValidationError(
-                "--auth open is for this machine's own address only: on '\(hostname)' anybody who reaches it could read and change all data. "
-                    + "Leave it out, or use --hostname 127.0.0.1 and come through an SSH tunnel.")
+                "--auth open works only on this machine's own address: on '\(hostname)' everyone could read and change all data. "
+                    + "Remove it, or use --hostname 127.0.0.1 and an SSH tunnel.")
         }
     }
 
@@ -78,7 +78,7 @@ struct AccessOptions: ParsableArguments {
         if let password = AdministratorPassword.ofEnvironment, accounts.hasAdministratorPassword {
             if try await accounts.checkAdministrator(password: password, from: "") != .accepted {
                 logger.warning(
-                    "The password in \(AdministratorPassword.variable) is not the one in the data folder, which stays; 'skylight admin set-password' sets another")
+                    "The password in \(AdministratorPassword.variable) differs from the one in the data folder, which is used; change it with 'skylight admin set-password'")
             }
         } else if let password = AdministratorPassword.ofEnvironment {
             do {
@@ -89,9 +89,9 @@ struct AccessOptions: ParsableArguments {
         }
         if !accounts.hasAdministratorPassword, !Loopback.contains(hostname) {
             throw CommandFailure(
-                .usage, "On \(hostname) others can reach this server, and no administrator's password is set for its console",
+                .usage, "Others can reach this server on \(hostname), but no administrator's password is set for its console",
                 remedy: "Set one first: skylight admin set-password, or the environment variable \(AdministratorPassword.variable). "
-                    + "Without --hostname the server is for this machine alone, and needs none")
+                    + "Without --hostname only this machine can reach the server, and it needs none")
         }
     }
 
@@ -120,14 +120,14 @@ struct AccessOptions: ParsableArguments {
     /// Logs warnings about the access settings.
     func warn(_ access: AccessControl, _ certificate: ServerCertificate?, on hostname: String, _ logger: Logger) {
         if access.mode == .required, !access.accounts.hasAdministratorPassword {
-            logger.notice("No administrator's password is set: nobody can sign in to the console until 'skylight admin set-password' sets one")
+            logger.notice("No administrator's password is set, so nobody can sign in to the console. Set one with 'skylight admin set-password'")
         }
         if let certificate, certificate.expiry < Date() {
             logger.warning("The certificate of --tls-cert has expired on \(certificate.expiry.formatted(.iso8601)); clients refuse it")
         }
         if certificate == nil, !Loopback.contains(hostname) {
             logger.warning(
-                "Without TLS the administrator's password, tokens, cookies and all records travel over the network in the clear; give --tls-cert and --tls-key")
+                "Without TLS, passwords, tokens, cookies and records are sent over the network unencrypted; use --tls-cert and --tls-key")
         }
     }
 

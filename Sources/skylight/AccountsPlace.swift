@@ -186,7 +186,7 @@ extension JSONValue {
     }
 
     private static var unexpected: RecordError {
-        RecordError(.internalError, "The server answered otherwise than this version expects; are both of the same version?")
+        RecordError(.internalError, "The server's response is unexpected; check that both have the same version")
     }
 }
 

@@ -2,6 +2,6 @@ import ArgumentParser
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "The administrator, whom a server that requires credentials lets into its console.",
+        commandName: "admin", abstract: "The administrator of the console of a server that requires credentials.",
         subcommands: [AdminSetPasswordCommand.self])
 }

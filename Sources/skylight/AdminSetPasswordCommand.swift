@@ -6,10 +6,10 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set-password", abstract: "Set the administrator's password.",
         discussion: """
-            Asks for it twice, unless it comes on standard input with --stdin, or in the environment variable \(AdministratorPassword.variable). For a \
-            server that is named with --url the variable has the password that it lets this command in with, and not the new one.
+            Asks for it twice, unless you pass it with --stdin, or in the environment variable \(AdministratorPassword.variable). For a \
+            server given with --url, that variable has the current password, not the new one.
 
-            Eight characters at least. Kept is a hash of it (scrypt). Who is signed in to the console is signed out.
+            It needs at least eight characters. Only its hash (scrypt) is stored. Existing console sessions end.
 
             Examples:
               skylight admin set-password
@@ -30,18 +30,18 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
 
     private func password() throws -> String {
         if stdin {
-            guard let line = readLine(strippingNewline: true) else { throw CommandFailure(.noInput, "There is no password on standard input") }
+            guard let line = readLine(strippingNewline: true) else { throw CommandFailure(.noInput, "Standard input has no password") }
             return line
         }
         let named = ProcessInfo.processInfo.environment["SKYLIGHT_URL"].map { !$0.isEmpty && store.common.data == nil } ?? false
         if store.url == nil, !named, let password = AdministratorPassword.ofEnvironment { return password }
         guard HiddenInput.isPossible else {
             throw CommandFailure(
-                .usage, "Nobody can be asked for the password here: standard input is no terminal",
-                remedy: "Give it with --stdin, or in the environment variable \(AdministratorPassword.variable)")
+                .usage, "The password can't be asked for: standard input is not a terminal",
+                remedy: "Pass it with --stdin, or in the environment variable \(AdministratorPassword.variable)")
         }
         let first = try HiddenInput.line(after: "New administrator's password: ")
-        guard try HiddenInput.line(after: "Once more: ") == first else { throw CommandFailure(.usage, "The two are not the same; nothing was changed") }
+        guard try HiddenInput.line(after: "Once more: ") == first else { throw CommandFailure(.usage, "The passwords differ; nothing was changed") }
         return first
     }
 }

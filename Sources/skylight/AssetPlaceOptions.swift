@@ -19,7 +19,7 @@ struct AssetPlaceOptions: ParsableArguments {
         if let container, !places.contains(where: { $0.container == container }) {
             let known = Set(places.map(\.container)).sorted().map(\.description).joined(separator: ", ")
             throw CommandFailure(
-                .failed, "There is no container \(container): \(known.isEmpty ? "there is none yet" : "there are \(known)")", code: "NOT_FOUND")
+                .failed, "There is no container \(container); \(known.isEmpty ? "there are no containers yet" : "choose one of \(known)")", code: "NOT_FOUND")
         }
         return found
     }

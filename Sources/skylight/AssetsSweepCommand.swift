@@ -6,23 +6,23 @@ import RecordStore
 
 struct AssetsSweepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sweep", abstract: "Remove the files that no record refers to any more, and what broken uploads left.",
+        commandName: "sweep", abstract: "Delete files that no record refers to, and the rest of failed uploads.",
         discussion: """
-            A file is kept for a grace time after its last use, and as long as it is being uploaded or downloaded. A server sweeps by itself every \
-            now and then; this does it at once, and lists what goes.
+            A file is kept for a grace time after its last use, and during uploads and downloads. A server sweeps regularly; \
+            this command sweeps at once, and lists the files.
 
             Examples:
               skylight assets sweep --dry-run
-                Only says what would be removed.
+                Only lists the files.
               skylight assets sweep --grace 0 --container iCloud.com.example.Chat
             """)
 
-    @Flag(help: "Remove nothing; only list what would be.")
+    @Flag(help: "Delete nothing; only list the files.")
     var dryRun = false
 
     @Option(
         help: ArgumentHelp(
-            "How long files are kept after their last use: hours, or a number with s, m, h or d. (default: that of the server, else 24 hours)",
+            "How long files are kept after their last use: hours, or a number with s, m, h or d. (default: the server's, else 24 hours)",
             valueName: "time"))
     var grace: GraceTime?
 

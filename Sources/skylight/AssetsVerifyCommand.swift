@@ -6,10 +6,10 @@ import RecordStore
 
 struct AssetsVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Read every file of assets and compare it with its checksum, and every record's reference with the files.",
+        commandName: "verify", abstract: "Compare every asset file with its checksum, and every record's assets with the files.",
         discussion: """
-            Says for each container what was looked at, and names every problem with what to do about it. Ends with exit code 1 when there is one. \
-            Nothing is changed. While a server has the data folder open the server does the work, and goes on serving.
+            Reports what was checked in each container, and every problem with its remedy. Exits with code 1 if there is a problem. \
+            Changes nothing. If a server has the data folder open, the server does the work and continues to serve.
 
             Examples:
               skylight assets verify
@@ -42,7 +42,7 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
     private func say(_ found: [(place: AssetPlace, findings: AssetVerification)]) {
         if found.isEmpty { return Output.say("There is nothing to verify.") }
         for (place, findings) in found {
-            let state = findings.problems.isEmpty ? "all right" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
+            let state = findings.problems.isEmpty ? "no problems" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
             let unused = findings.unusedFiles == 0 ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
             Output.say(
                 "\(place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "

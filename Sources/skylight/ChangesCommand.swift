@@ -6,14 +6,14 @@ import RecordStore
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print what changed in a zone, or which zones of a database changed.",
+        abstract: "Print the changes of a zone, or the changed zones of a database.",
         discussion: """
-            One line for each change, in the order of commits: what happened, its position, the record's type and its name. Each record appears \
-            once, at its latest change. The last line is the token to go on from. With --json each line is an object: changes with the whole \
+            Prints one line for each change, in commit order: kind, position, record type and record name. Each record appears \
+            once, at its latest change. The last line is the new token. With --json each line is an object: changes with the whole \
             record, and tokens as {"syncToken":…}.
 
-            --follow goes on with what is saved from then on, until Ctrl-C. A data folder has only one writer, so there must be a running server \
-            to follow.
+            --follow continues with new changes until Ctrl-C. A data folder has only one writer, so this needs a running \
+            server.
 
             Examples:
               skylight changes --container iCloud.com.example.Chat --zone Chats
@@ -21,7 +21,7 @@ struct ChangesCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat)
               skylight changes --container iCloud.com.example.Chat --zone Chats \\
                 --since "$token" --follow
-                Prints only what is new.
+                Prints only new changes.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -29,30 +29,30 @@ struct ChangesCommand: AsyncParsableCommand {
     @Option(name: .customLong("database"), help: "The database: private or shared. The public one has no changes to pull.")
     var scope: DatabaseScope = .private
 
-    @Option(help: ArgumentHelp("The zone. (default: none; which zones of the database changed)", valueName: "name"))
+    @Option(help: ArgumentHelp("The zone. (default: none; print the changed zones)", valueName: "name"))
     var zone: String?
 
-    @Option(help: ArgumentHelp("The user whose zone it is, in the shared database.", valueName: "handle"))
+    @Option(help: ArgumentHelp("The owner of the zone, in the shared database.", valueName: "handle"))
     var zoneOwner: String?
 
-    @Option(help: ArgumentHelp("Only what changed after this token. (default: everything that is there)", valueName: "token"))
+    @Option(help: ArgumentHelp("Only changes after this token. (default: all records)", valueName: "token"))
     var since: String?
 
-    @Flag(help: "Go on with new changes as they are committed, until Ctrl-C.")
+    @Flag(help: "Continue with new changes as they are committed, until Ctrl-C.")
     var follow = false
 
-    @Flag(help: "Print just the token for now, without reading what lies before it.")
+    @Flag(help: "Print only the current token.")
     var tokenOnly = false
 
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
         if scope == .public { throw ValidationError("The public database has no changes to pull, in CloudKit too.") }
-        if tokenOnly, since != nil || follow { throw ValidationError("--token-only prints the token for now: leave --since and --follow out.") }
+        if tokenOnly, since != nil || follow { throw ValidationError("--token-only prints the current token: remove --since and --follow.") }
         if zone == ZoneID.defaultZoneName.string { throw ValidationError("The default zone has no changes to pull, in CloudKit too.") }
         if scope == .shared, zone != nil, zoneOwner == nil { throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.") }
-        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
-        if since?.isEmpty == true { throw ValidationError("--since is empty; leave it out to begin at the start.") }
+        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
+        if since?.isEmpty == true { throw ValidationError("--since is empty; remove it to start from the beginning.") }
     }
 
     func run() async throws {
@@ -70,8 +70,8 @@ struct ChangesCommand: AsyncParsableCommand {
             if follow {
                 guard store.isRemote else {
                     throw CommandFailure(
-                        .failed, "There is no running server to follow: while this command has the data folder open, nothing else can change it",
-                        code: "NO_SERVER", remedy: "Start skylight serve on the folder, or name a server with --url")
+                        .failed, "There is no running server to follow: while this command has the data folder open, nothing can change it",
+                        code: "NO_SERVER", remedy: "Start skylight serve on the folder, or give a server with --url")
                 }
                 try await Follower(feed: feed, printer: printer, isServerThere: store.isServerThere).run(since: token)
             } else {

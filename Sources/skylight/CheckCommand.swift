@@ -5,11 +5,11 @@ import RecordStore
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Look at every record for what an app stumbles over later: references to nothing, records near 1 MB and the like.",
+        commandName: "check", abstract: "Check every record for problems such as references without a target and records near 1 MB.",
         discussion: """
-            Names references and parents whose target is not there, references into other zones, records near the size limit, types of Core Data \
-            (CD_…) whose CD_entityName does not fit, and assets whose file is not stored. Nothing is changed. Ends with exit code 1 when something \
-            is found.
+            Reports missing references and parents, references into other zones, records near the size limit, Core Data types \
+            (CD_…) whose CD_entityName does not match, and assets without a file. Changes nothing. Exits with code 1 if it finds \
+            a problem.
 
             Examples:
               skylight check --container iCloud.com.example.Shopping
@@ -18,7 +18,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    @Option(name: .customLong("database"), help: "The database whose records to look at.")
+    @Option(name: .customLong("database"), help: "The database to check.")
     var scope: DatabaseScope = .private
 
     @Option(help: ArgumentHelp("Only this zone. (default: all)", valueName: "name"))
@@ -30,7 +30,7 @@ struct CheckCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        if owner != nil, zone == nil { throw ValidationError("--owner says whose --zone is meant: give both, or neither.") }
+        if owner != nil, zone == nil { throw ValidationError("--owner is the owner of --zone: use both or neither.") }
     }
 
     func run() async throws {

@@ -35,8 +35,8 @@ struct CommandFailure: Error {
         case let error as RecordError: self.init(error)
         case let error as DataFolderInUse:
             self.init(
-                .tryAgain, "The data folder \(error.path) is open in another Skylight process, and no server answers for it",
-                remedy: "It may be an import, or a server that starts or ends: try again when it is done, or use another folder with --data")
+                .tryAgain, "The data folder \(error.path) is open in another Skylight process, which is not a server",
+                remedy: "It may be an import, or a server that starts or stops. Try again when it is done, or use another folder with --data")
         case let error as AssetFileError: self.init(.cannotWrite, "The file of an asset can't be used: \(error)")
         case let error as ExportError: self.init(.failed, error.description, code: "NOT_FOUND")
         case let error as CocoaError:
@@ -67,7 +67,7 @@ struct CommandFailure: Error {
     }
 
     private static let runAgain =
-        "An export, or with --name-field any file, can be imported again: records that were saved are replaced by themselves"
+        "Import the file again if it is an export or has --name-field: saved records are replaced, not duplicated"
 
     private init(_ error: RecordError) {
         let status: ExitStatus =

@@ -52,7 +52,7 @@ struct DataFolder {
         if !FileManager.default.fileExists(atPath: path) {
             throw CommandFailure(
                 .failed, "There is no data folder \(path)", code: "NOT_FOUND",
-                remedy: "Give the folder with --data, or fill it with skylight serve --demo or skylight import")
+                remedy: "Choose a folder with --data, or create it with skylight serve --demo or skylight import")
         }
     }
 
@@ -93,7 +93,7 @@ struct DataFolder {
         } catch {
             throw CommandFailure(
                 .cannotCreate, "The data folder \(path) can't be used: \(error.localizedDescription)",
-                remedy: "Choose one that you may write to, with --data")
+                remedy: "Choose a writable folder with --data")
         }
     }
 
@@ -110,7 +110,7 @@ struct DataFolder {
                 try await accounts.writeUses()
             } catch {
                 // The lost data are the last uses of tokens, and the users of the last requests.
-                Logger(label: "skylight").warning("Who asked last could not be written: \(error)")
+                Logger(label: "skylight").warning("The last use of credentials could not be saved: \(error)")
             }
             await assets.close()
             await engine.close()

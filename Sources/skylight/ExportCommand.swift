@@ -8,16 +8,16 @@ import RecordStore
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Export records as NDJSON that import takes back.",
+        abstract: "Export records as NDJSON for skylight import.",
         discussion: """
-            The first line says where the records are from and holds the schema with its indexes; each other line is a record with its fields and \
-            their types, its parent, and who created and changed it when. Fields are copied as they are stored. Records stand in the order of \
-            their zones and names, so equal data makes equal files. Deletions, change tokens and who sees which zone are not exported.
+            The first line has the origin of the records, and the schema with its indexes. Each other line is a record with its fields, \
+            their types, its parent, and who created and modified it when. Records are in the order of \
+            their zones and names, so equal data gives equal files. Deletions, change tokens and zone sharing are not exported.
 
-            The bytes of assets go into the folder of --assets, each once, in a file named by its SHA-256. Without that option assets are left out \
-            of their records, and the command says how many.
+            --assets writes the bytes of assets into a folder, each once, in a file named by its SHA-256. Without it, assets are left out \
+            of the records, and the command prints their number.
 
-            Without --output the lines go to standard output. A file is there whole or not at all.
+            Without --output the lines go to standard output. An output file is written completely or not at all.
 
             Examples:
               skylight export --container iCloud.com.example.Chat \\
@@ -27,7 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
               skylight export --container iCloud.com.example.Chat \\
                 --output chat.ndjson --assets chat.assets
               skylight import chat.ndjson --assets chat.assets --data ~/elsewhere
-                Brings it back with its assets, into another folder.
+                Imports it with its assets into another folder.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -40,7 +40,7 @@ struct ExportCommand: AsyncParsableCommand {
         help: ArgumentHelp("A zone to export. Can be given more than once. (default: all zones)", valueName: "name"))
     var zones: [String] = []
 
-    @Option(help: ArgumentHelp("The user whose zones they are, in the shared database. (default: any)", valueName: "handle"))
+    @Option(help: ArgumentHelp("The owner of the zones, in the shared database. (default: any)", valueName: "handle"))
     var zoneOwner: String?
 
     @Option(
@@ -53,14 +53,14 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder for the bytes of assets, which is made when it is missing. (default: none; assets are left out)", valueName: "dir"))
+            "The folder for the bytes of assets, created if missing. (default: none; assets are left out)", valueName: "dir"))
     var assets: String?
 
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        if zoneOwner != nil, scope != .shared { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
-        if zoneOwner != nil, zones.isEmpty { throw ValidationError("--zone-owner says whose --zone is meant: add --zone.") }
+        if zoneOwner != nil, scope != .shared { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
+        if zoneOwner != nil, zones.isEmpty { throw ValidationError("--zone-owner is the owner of --zone: add --zone.") }
     }
 
     func run() async throws {

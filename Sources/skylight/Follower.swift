@@ -62,8 +62,8 @@ struct Follower: Sendable {
         if let last { try printer.say(last) }
         if !wasAsked {
             throw CommandFailure(
-                .unavailable, "The server does not answer any more", code: "SERVER_NOT_AVAILABLE",
-                remedy: last.map { "When it is there again, go on with --since \($0.text)" })
+                .unavailable, "The server no longer responds", code: "SERVER_NOT_AVAILABLE",
+                remedy: last.map { "When it runs again, continue with --since \($0.text)" })
         }
     }
 

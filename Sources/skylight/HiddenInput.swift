@@ -34,7 +34,7 @@ enum HiddenInput {
                 kill(getpid(), SIGINT)
                 sleep(1)
                 exit(130)
-            case 0x04 where bytes.isEmpty: throw CommandFailure(.usage, "No password was given; nothing was changed")
+            case 0x04 where bytes.isEmpty: throw CommandFailure(.usage, "The password is empty; nothing was changed")
             case 0x15: bytes = []
             case 0x08, 0x7F:
                 // Removes all bytes of a multibyte character.

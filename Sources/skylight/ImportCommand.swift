@@ -8,22 +8,22 @@ import RecordStore
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import CSV, JSON or NDJSON files as records of one type, or bring an export back.",
+        abstract: "Import CSV, JSON or NDJSON files as records of one type, or import an export.",
         discussion: """
-            Types are found by looking at every row: whole numbers become INT64; a column with any fraction DOUBLE; dates such as 2012-01-31, \
-            2012/01/31 or 2012-01-31T18:05:00Z TIMESTAMP (UTC unless they say a zone); columns latitude and longitude (also lat with lon, lng or \
-            long) one LOCATION field 'location'; everything else, and numbers with leading zeros, STRING. Empty cells are no value. In JSON, \
-            booleans become INT64 1 and 0, arrays lists, and {"latitude":…,"longitude":…} a LOCATION. A type that exists keeps its fields' types. \
-            A column whose name can't be a field's is renamed, and the import says so.
+            The values of every row decide the types: whole numbers become INT64; a column with any fraction DOUBLE; dates such as 2012-01-31, \
+            2012/01/31 or 2012-01-31T18:05:00Z TIMESTAMP (UTC without a time zone); columns latitude and longitude (also lat with lon, lng or \
+            long) one LOCATION field 'location'; everything else, and numbers with leading zeros, STRING. Empty cells have no value. In JSON, \
+            booleans become INT64 1 and 0, arrays lists, and {"latitude":…,"longitude":…} a LOCATION. Existing fields keep their types. \
+            A column with an invalid field name is renamed, and the import says so.
 
-            All rows are tried before the first is saved: when a row is bad nothing is imported, unless --skip-bad-rows is given. A record of the \
-            same name is replaced. recordName becomes QUERYABLE, so that the console can list the records; other indexes are made only as asked \
+            All rows are checked before the first is saved: if a row is bad, nothing is imported, except with --skip-bad-rows. A record with the \
+            same name is replaced. recordName becomes QUERYABLE, so that the console can list the records; other indexes are added only \
             with --index.
 
-            A file that skylight export wrote is known by its first line and brings everything along: container, environment, database, user, \
-            zones, schema, and who made and changed each record when. It needs no option; those for the place put it elsewhere.
+            A file from skylight export is recognized by its first line and has everything: container, environment, database, user, \
+            zones, schema, and who created and modified each record when. It needs no options; those of the destination override it.
 
-            When its records have assets, give the folder with their bytes with --assets, as export did.
+            If its records have assets, give their folder with --assets.
 
             Examples:
               skylight import airports.csv --container iCloud.com.example.Air \\
@@ -32,35 +32,35 @@ struct ImportCommand: AsyncParsableCommand {
               skylight import day1.ndjson day2.ndjson --type Event \\
                 --container iCloud.com.example.Log --zone Events
               skylight import chat.ndjson --container iCloud.com.example.Copy
-                Brings an export back, into another container.
+                Imports an export into another container.
             """)
 
-    @Argument(help: ArgumentHelp("The files, all of one shape. The format goes by the name: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The files, all with the same columns. The file name gives the format: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
     var files: [String]
 
     @OptionGroup var place: ImportPlaceOptions
 
     @Option(
-        name: .customLong("type"), help: ArgumentHelp("The record type, which is made when it is missing. Not for an export.", valueName: "name"))
+        name: .customLong("type"), help: ArgumentHelp("The record type, created if missing. Not for an export.", valueName: "name"))
     var recordType: String?
 
     @Option(
         help: ArgumentHelp(
-            "The column that names the records; it stays a field as well, unless it is called recordName. (default: random names)",
+            "The column with the record names; it also becomes a field, unless it is called recordName. (default: random names)",
             valueName: "column"))
     var nameField: String?
 
     @Option(
         name: .customLong("index"),
         help: ArgumentHelp(
-            "Indexes to make: QUERYABLE (equality, ranges, NEAR), SORTABLE (order, ranges), SEARCHABLE (words of a text). Can be given more than once.",
+            "Indexes to add: QUERYABLE (equality, ranges, NEAR), SORTABLE (order, ranges), SEARCHABLE (words of a text). Can be given more than once.",
             valueName: "field:index,…"))
     var indexes: [IndexOption] = []
 
-    @Option(help: "The format of the files, whatever their names.")
+    @Option(help: "The format of the files, overriding their names.")
     var format: FileFormat?
 
-    @Flag(help: "Import the good rows of files that also hold bad ones.")
+    @Flag(help: "Import the good rows of files that also have bad rows.")
     var skipBadRows = false
 
     @Option(help: ArgumentHelp("The folder with the bytes of an export's assets.", valueName: "dir"))
@@ -72,21 +72,21 @@ struct ImportCommand: AsyncParsableCommand {
         let exports = format == nil || format == .ndjson ? try files.map { try ExportFile(URL(filePath: $0)) } : []
         guard let export = exports.compactMap(\.self).first else { return try await importRows() }
         if files.count > 1 {
-            throw CommandFailure(.usage, "An export is imported alone", remedy: "Give the files one by one")
+            throw CommandFailure(.usage, "An export can't be imported with other files", remedy: "Import the files one by one")
         }
         let others = [
             ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty), ("--skip-bad-rows", skipBadRows),
         ]
         if let other = others.first(where: \.1)?.0 {
             throw CommandFailure(
-                .usage, "'\(files[0])' is an export, which says itself what its records are: \(other) does not go with it", remedy: "Leave \(other) out")
+                .usage, "'\(files[0])' is an export, which has its own types: \(other) does not apply", remedy: "Remove \(other)")
         }
         try await restore(export)
     }
 
     private func importRows() async throws {
         if assets != nil {
-            throw CommandFailure(.usage, "'\(files[0])' is no export, and only an export has assets", remedy: "Leave --assets out")
+            throw CommandFailure(.usage, "'\(files[0])' is not an export, and only an export has assets", remedy: "Remove --assets")
         }
         guard let recordType else { throw ValidationError("Missing expected argument '--type <name>'") }
         guard let container = place.container else { throw ValidationError("Missing expected argument '--container <identifier>'") }
@@ -134,7 +134,7 @@ struct ImportCommand: AsyncParsableCommand {
     private static func unvalidated(_ report: RestoreReport) -> CommandFailure {
         let records = report.unvalidatedCount == 1 ? "1 record was" : "\(Output.grouped(report.unvalidatedCount)) records were"
         var failure = CommandFailure(
-            .failed, "Everything was saved, but \(records) refused with VALIDATE references, which have the action NONE now",
+            .failed, "Everything was saved, but \(records) refused with VALIDATE references, which now have the action NONE",
             code: ServerErrorCode.validatingReferenceError.rawValue, remedy: "Import the records that they refer to, then this file again")
         failure.rows = report.unvalidated
         failure.rowCount = report.unvalidatedCount
@@ -149,7 +149,7 @@ struct ImportCommand: AsyncParsableCommand {
                 + "(\(address.environment.rawValue)).")
         let types = report.records.sorted { $0.key < $1.key }.map { "\($0.key) \(Output.grouped($0.value))" }
         Output.say("Types: \(types.isEmpty ? "none" : types.joined(separator: ", "))")
-        if !report.madeZones.isEmpty { Output.say("Zones made: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))") }
+        if !report.madeZones.isEmpty { Output.say("Zones created: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))") }
         if !report.changedTypes.isEmpty {
             Output.say("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))")
         }
@@ -180,8 +180,8 @@ struct ImportCommand: AsyncParsableCommand {
         let fields = report.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.schemaName)" }
         Output.say("Fields: \(fields.joined(separator: ", "))")
         let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
-        Output.say(made.isEmpty ? "Indexes made: none" : "Indexes made: \(made.joined(separator: ", "))")
-        if report.madeZone { Output.say("Zone made: \(report.zoneID.zoneName)") }
+        Output.say(made.isEmpty ? "Indexes added: none" : "Indexes added: \(made.joined(separator: ", "))")
+        if report.madeZone { Output.say("Zone created: \(report.zoneID.zoneName)") }
         for note in report.notes { Output.say("Note: \(note)") }
         if report.skippedCount > 0 {
             Output.note("Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):")

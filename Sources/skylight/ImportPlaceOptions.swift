@@ -10,7 +10,7 @@ struct ImportPlaceOptions: ParsableArguments {
         transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
-    @Option(help: "Which of the container's two environments. (default: development, or the export's own)")
+    @Option(help: "The environment: development or production. (default: development, or the export's own)")
     var environment: Environment?
 
     @Option(name: .customLong("database"), help: "The database to import into. (default: private, or the export's own)")
@@ -18,25 +18,25 @@ struct ImportPlaceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Whose private and shared data is meant: a handle such as ada, or a user record name. (default: developer, or the export's own)",
+            "The user of the private or shared database: a handle such as ada, or a user record name. (default: developer, or the export's own)",
             valueName: "handle"))
     var user: String?
 
-    @Option(help: ArgumentHelp("The zone, which is made when it is missing. (default: the default zone, or the export's own zones)", valueName: "name"))
+    @Option(help: ArgumentHelp("The zone, created if missing. (default: the default zone, or the export's own zones)", valueName: "name"))
     var zone: String?
 
-    @Option(help: ArgumentHelp("The user whose zone it is, in the shared database.", valueName: "handle"))
+    @Option(help: ArgumentHelp("The owner of the zone, in the shared database.", valueName: "handle"))
     var zoneOwner: String?
 
     /// - Parameter needsZone: true if the shared database requires a zone with its owner.
     /// - Throws: `ValidationError` if the zone options do not fit the database.
     func check(in scope: DatabaseScope, needsZone: Bool) throws {
         if scope != .private, zone != nil, zoneOwner == nil {
-            if scope == .public { throw ValidationError("The public database has only its default zone: leave --zone out.") }
+            if scope == .public { throw ValidationError("The public database has only its default zone: remove --zone.") }
             throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.")
         }
-        if scope == .shared, zone == nil, needsZone { throw ValidationError("The shared database has only zones of others: add --zone and --zone-owner.") }
-        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of others: add --database shared.") }
+        if scope == .shared, zone == nil, needsZone { throw ValidationError("The shared database has only zones of other users: add --zone and --zone-owner.") }
+        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
     }
 
     /// The requested zone; `nil` if there is none.

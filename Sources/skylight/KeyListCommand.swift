@@ -13,13 +13,13 @@ struct KeyListCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Only of this container. (default: of all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
-    @Option(help: "Only of this environment. (default: of both)")
+    @Option(help: "Only this environment. (default: both)")
     var environment: Environment?
 
-    @Flag(help: "List those too that were revoked.")
+    @Flag(help: "Also list revoked ones.")
     var all = false
 
     @OptionGroup var store: StoreOptions
@@ -28,7 +28,7 @@ struct KeyListCommand: AsyncParsableCommand {
         let keys = try await store.withStore(isNew: false) { try await $0.accounts.serverKeys() }
             .filter { $0.isOf(container, environment) && (all || $0["revoked"] == nil) }
         if store.json { return Output.say(json: ["keys": .array(keys.map(JSONValue.object))]) }
-        if keys.isEmpty { return Output.say("No server key is registered.") }
+        if keys.isEmpty { return Output.say("No server-to-server key is registered.") }
         Output.say(
             table: [["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])]
                 + keys.map { key in

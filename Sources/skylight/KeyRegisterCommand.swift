@@ -5,15 +5,15 @@ import Records
 
 struct KeyRegisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "register", abstract: "Register the public half of a key, and print its key ID.",
+        commandName: "register", abstract: "Register a public key, and print its key ID.",
         discussion: """
-            The key ID goes into X-Apple-CloudKit-Request-KeyID. It depends on the key, the container and the environment alone, so it is the same in \
-            another data folder. docs/signing.md says what is signed.
+            Send the key ID in X-Apple-CloudKit-Request-KeyID. It depends only on the key, the container and the environment, so it is the same in \
+            another data folder. docs/signing.md explains the signature.
 
-            Make a pair of keys:
+            Create a key pair:
               openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
               openssl ec -in eckey.pem -pubout -out eckey.pub.pem
-            Register the public one:
+            Register the public key:
               skylight key register --file eckey.pub.pem \\
                 --container iCloud.com.example.Chat
             """)
@@ -25,10 +25,10 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
-    @Option(help: "Which of the container's two environments.")
+    @Option(help: "The environment: development or production.")
     var environment: Environment = .development
 
-    @Option(help: "A name for people. (default: one from the key ID)")
+    @Option(help: "A descriptive name. (default: from the key ID)")
     var name = ""
 
     @OptionGroup var store: StoreOptions
@@ -44,7 +44,7 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         }
         if store.json { return Output.say(json: ["key": .object(key)]) }
         Output.say(key.text("keyID"))
-        Output.note("This is the key ID of '\(key.text("name"))' in \(container) (\(environment.rawValue)). It speaks for the user \(key.text("userRecordName")).")
+        Output.note("This is the key ID of '\(key.text("name"))' in \(container) (\(environment.rawValue)). It acts as the user \(key.text("userRecordName")).")
     }
 
     /// The key file, with a size limit, because keys are small.

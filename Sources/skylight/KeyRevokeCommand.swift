@@ -3,7 +3,7 @@ import JSON
 
 struct KeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revoke a server-to-server key for good.",
+        commandName: "revoke", abstract: "Revoke a server-to-server key permanently.",
         discussion: """
             Example:
               skylight key revoke 1f0c…64 digits in all

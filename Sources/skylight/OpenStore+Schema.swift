@@ -7,7 +7,7 @@ extension OpenStore {
     func schemaEditing(_ environment: Environment, in place: SchemaPlace) async throws -> any SchemaEditing {
         let address = DatabaseAddress(container: place.container, environment: environment, scope: .public)
         guard let editing = try await database(address, as: place.user) as? any SchemaEditing else {
-            throw CommandFailure(.failed, "This store shows no schema")
+            throw CommandFailure(.failed, "This store can't show its schema")
         }
         return editing
     }

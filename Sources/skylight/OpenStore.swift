@@ -109,8 +109,8 @@ struct OpenStore: Sendable {
     func checkExists(_ container: ContainerID) async throws {
         let containers = try await engine.containers()
         guard containers.contains(container) else {
-            let known = containers.isEmpty ? "there is none yet" : "there are \(containers.map(\.description).joined(separator: ", "))"
-            throw CommandFailure(.failed, "There is no container \(container): \(known)", code: "NOT_FOUND")
+            let known = containers.isEmpty ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
+            throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
         }
     }
 }

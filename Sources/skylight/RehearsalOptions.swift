@@ -7,16 +7,16 @@ import RemoteRecordStore
 /// The scope options of a fault injection.
 struct RehearsalAreaOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Only in this container. (default: in all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("Only in this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
-    @Option(help: "Only in this environment. (default: in both)")
+    @Option(help: "Only in this environment. (default: both)")
     var environment: Environment?
 
-    @Option(help: "Only in this database. (default: in all)")
+    @Option(help: "Only in this database. (default: all)")
     var database: DatabaseScope?
 
-    @Option(help: ArgumentHelp("Only in zones of this name. (default: in all)", valueName: "name"))
+    @Option(help: ArgumentHelp("Only in zones with this name. (default: all)", valueName: "name"))
     var zone: String?
 
     var area: RehearsalArea {
@@ -35,8 +35,8 @@ struct RehearsingServerOptions: ParsableArguments {
     func withServer<Value>(_ work: (RemoteRecordEngine) async throws -> Value) async throws -> Value {
         guard let engine = try await store.runningServer() else {
             throw CommandFailure(
-                .unavailable, "There is no running server to rehearse with", code: "SERVER_NOT_AVAILABLE",
-                remedy: "Start one with skylight serve, or name one with --url")
+                .unavailable, "There is no running server for rehearsals", code: "SERVER_NOT_AVAILABLE",
+                remedy: "Start one with skylight serve, or give one with --url")
         }
         do {
             let value = try await work(engine)
@@ -58,7 +58,7 @@ struct RehearsingServerOptions: ParsableArguments {
                 }
             }
         }
-        if running.isEmpty { return Output.say("Nothing is rehearsed.") }
+        if running.isEmpty { return Output.say("No rehearsal is active.") }
         for running in running {
             let count = running.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
             let place = running.area == .everywhere ? running.area.description : "in \(running.area)"

@@ -5,7 +5,7 @@ import RemoteRecordStore
 
 struct RehearseListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List what can be rehearsed, what a right client does then, and what is on.",
+        commandName: "list", abstract: "List the rehearsals, how a correct client handles each, and the active ones.",
         discussion: """
             Example:
               skylight rehearse list

@@ -5,9 +5,9 @@ import RemoteRecordStore
 
 struct RehearseStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start a rehearsal, or do what happens once.",
+        commandName: "start", abstract: "Start a rehearsal, or trigger a one-time event.",
         discussion: """
-            expire-tokens, purge-zone and reset-zone happen once, at once, and can't be taken back: they need --container and --yes.
+            expire-tokens, purge-zone and reset-zone are one-time events. They can't be undone, and need --container and --yes.
 
             Examples:
               skylight rehearse start pages-of-one
@@ -17,18 +17,18 @@ struct RehearseStartCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat
             """)
 
-    @Argument(help: ArgumentHelp("What to rehearse, such as pages-of-one or throttled.", valueName: "name"))
+    @Argument(help: ArgumentHelp("The rehearsal, such as pages-of-one or throttled.", valueName: "name"))
     var name: String
 
-    @Option(help: ArgumentHelp("How many requests are to fail, where requests do. (default: 1)", valueName: "number"))
+    @Option(help: ArgumentHelp("How many requests fail, for rehearsals that fail requests. (default: 1)", valueName: "number"))
     var count: Int?
 
     @OptionGroup var place: RehearsalAreaOptions
 
-    @Option(help: ArgumentHelp("Whose zone is purged or reset: a handle such as ada, or a user record name.", valueName: "handle"))
+    @Option(help: ArgumentHelp("The owner of the zone to purge or reset: a handle such as ada, or a user record name.", valueName: "handle"))
     var user = "developer"
 
-    @Flag(help: "Do what happens once and can't be taken back.")
+    @Flag(help: "Confirm a one-time event, which can't be undone.")
     var yes = false
 
     @OptionGroup var server: RehearsingServerOptions
@@ -36,9 +36,9 @@ struct RehearseStartCommand: AsyncParsableCommand {
     func validate() throws {
         let cue = try cue()
         guard cue.rehearsal.kind == .act else { return }
-        if place.container == nil { throw ValidationError("'\(name)' is about one container: add --container.") }
-        if cue.rehearsal.needsZone, place.zone == nil { throw ValidationError("'\(name)' is about one zone: add --zone.") }
-        if !yes { throw ValidationError("'\(name)' happens at once and can't be taken back: add --yes to do it.") }
+        if place.container == nil { throw ValidationError("'\(name)' needs a container: add --container.") }
+        if cue.rehearsal.needsZone, place.zone == nil { throw ValidationError("'\(name)' needs a zone: add --zone.") }
+        if !yes { throw ValidationError("'\(name)' can't be undone: add --yes to confirm.") }
     }
 
     func run() async throws {

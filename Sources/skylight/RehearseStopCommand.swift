@@ -12,7 +12,7 @@ struct RehearseStopCommand: AsyncParsableCommand {
               skylight rehearse stop throttled
             """)
 
-    @Argument(help: ArgumentHelp("Which one. (default: all)", valueName: "name"))
+    @Argument(help: ArgumentHelp("The rehearsal. (default: all)", valueName: "name"))
     var name: String?
 
     @OptionGroup var place: RehearsalAreaOptions

@@ -28,8 +28,8 @@ enum RunningServer {
         } catch let error as UntrustedCertificate {
             await engine.close()
             throw CommandFailure(
-                .unavailable, "What answers at \(address.description) can't prove who it is: \(error.reason)", code: "CERTIFICATE_NOT_TRUSTED",
-                remedy: "Name a PEM file with its certificate, or the one that it was signed with, in the environment variable SKYLIGHT_TLS_CA")
+                .unavailable, "The certificate of the server at \(address.description) is not trusted: \(error.reason)", code: "CERTIFICATE_NOT_TRUSTED",
+                remedy: "Set the environment variable SKYLIGHT_TLS_CA to a PEM file with its certificate, or its issuer's")
         } catch {
             await engine.close()
             return nil
@@ -41,11 +41,11 @@ enum RunningServer {
             await engine.close()
             let (status, reason) =
                 error.code == .throttled
-                ? (ExitStatus.tryAgain, "too many wrong passwords were given\(error.retryAfter.map { "; it can succeed in \($0) seconds" } ?? "")")
-                : (.notPermitted, AdministratorPassword.ofEnvironment == nil ? "it asks for the administrator's password" : "the password is wrong")
+                ? (ExitStatus.tryAgain, "there were too many wrong passwords\(error.retryAfter.map { "; try again in \($0) seconds" } ?? "")")
+                : (.notPermitted, AdministratorPassword.ofEnvironment == nil ? "it requires the administrator's password" : "the password is wrong")
             throw CommandFailure(
-                status, "The server at \(address.description) does not let this command in: \(reason)", code: error.code.rawValue,
-                remedy: "Give the administrator's password in the environment variable \(AdministratorPassword.variable)")
+                status, "The server at \(address.description) refused this command: \(reason)", code: error.code.rawValue,
+                remedy: "Set the administrator's password in the environment variable \(AdministratorPassword.variable)")
         } catch {}
         return engine
     }
@@ -63,7 +63,7 @@ enum RunningServer {
             do {
                 return try .password(AdministratorPassword.ofEnvironment, trusting: certificates)
             } catch {
-                throw CommandFailure(.badData, "The file of SKYLIGHT_TLS_CA holds no certificate in PEM form")
+                throw CommandFailure(.badData, "The file of SKYLIGHT_TLS_CA has no certificate in PEM form")
             }
         }
     }

@@ -6,35 +6,35 @@ import RecordStore
 struct SchemaDeployCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deploy",
-        abstract: "Take the development schema over to production.",
+        abstract: "Deploy the development schema to production.",
         discussion: """
-            Types and fields are only added, never removed or changed: where that would be needed nothing is deployed, and the command says \
-            where. Roles and grants are added or changed. Indexes are added; where some would be dropped, which queries of clients that are out \
-            there may need, --yes is needed. It is all or nothing.
+            Types and fields are only added, never deleted or changed. If that would be needed, nothing is deployed, and the command says \
+            why. Roles and grants are added or changed. Indexes are added; removing one, which queries of existing clients may \
+            need, requires --yes. All changes are made together, or none.
 
-            Indexes on records that are there are built in the background; the command waits for them unless --no-wait is given. Then a server \
-            goes on with them; without one the work goes on when the data folder is opened next.
+            Indexes of existing records are built in the background. The command waits for them, except with --no-wait. Then a server \
+            continues the work; without a server, it continues when the data folder is opened again.
 
             Examples:
               skylight schema deploy --container iCloud.com.example.App --dry-run
-                Only says what would change.
+                Only shows the changes.
               skylight schema deploy --container iCloud.com.example.App
             """)
 
-    @Flag(help: "Change nothing; only say what would change.")
+    @Flag(help: "Change nothing; only show the changes.")
     var dryRun = false
 
-    @Flag(help: "Drop indexes that production has and development does not.")
+    @Flag(help: "Remove indexes that production has and development does not.")
     var yes = false
 
-    @Flag(inversion: .prefixedNo, help: "Wait until the indexes are built that come with it.")
+    @Flag(inversion: .prefixedNo, help: "Wait until the new indexes are built.")
     var wait = true
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        if database.environment == .production { throw ValidationError("it is always development that is deployed: leave --environment out.") }
+        if database.environment == .production { throw ValidationError("only development can be deployed: remove --environment.") }
     }
 
     func run() async throws {
@@ -53,13 +53,13 @@ struct SchemaDeployCommand: AsyncParsableCommand {
         if store.json {
             sayJSON(plan, builds)
         } else if plan.isEmpty {
-            Output.say("Production of \(database.container) has the development schema already.")
+            Output.say("Production of \(database.container) already has the development schema.")
         } else if dryRun {
             say(plan)
             if let refusal = plan.refusal {
                 Output.say("\(refusal.reason).")
             } else {
-                for change in plan.indexLosses { Output.say("Warning: \(change.line); queries of clients that are out there may need it.") }
+                for change in plan.indexLosses { Output.say("Warning: \(change.line); queries of existing clients may need it.") }
                 Output.say("Would deploy \(SchemaChangeLines.count(plan.lines.count)). Nothing was changed.")
             }
         } else {
@@ -77,8 +77,8 @@ struct SchemaDeployCommand: AsyncParsableCommand {
     private static func needsConfirmation(_ plan: SchemaDeploymentPlan) -> CommandFailure {
         let changes = plan.indexLosses
         var failure = CommandFailure(
-            .usage, "Deploying would drop indexes, which queries of clients that are out there may need", code: "CONFIRMATION_NEEDED",
-            remedy: "Add --yes to do it, or the indexes to development to keep them")
+            .usage, "Deploying would remove indexes that queries of existing clients may need", code: "CONFIRMATION_NEEDED",
+            remedy: "Add --yes to confirm, or add the indexes to development to keep them")
         failure.details = changes.map(\.line)
         failure.members = { writer in
             writer.name("droppedIndexes")

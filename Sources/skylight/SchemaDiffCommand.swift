@@ -8,15 +8,15 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Compare a .ckdb file with an environment, two environments, or two files.",
         discussion: """
-            With --file it says what the file has otherwise than the environment: what importing it would change. Without, what the environment \
-            has otherwise than the container's other one: for development, what deploying it would change. With two files, what the second has \
-            otherwise than the first.
+            With --file, shows the differences of the file from the environment: what its import would change. Without --file, shows the \
+            differences from the container's other environment: for development, what a deployment would change. With two files, shows the \
+            differences of the second from the first.
 
-            Exit code 0 when there is no difference, 1 when there is one: a check for scripts. What can't be compared ends with 64 to 77.
+            Exits with code 0 if there is no difference, with 1 if there is one, and with 64 to 77 if the comparison fails.
 
             Examples:
               skylight schema diff --container iCloud.com.example.App
-                What was not deployed yet.
+                Shows what is not deployed yet.
               skylight schema diff --file schema.ckdb \\
                 --container iCloud.com.example.App || echo "Not imported."
               skylight schema diff --file old.ckdb --file new.ckdb
@@ -44,9 +44,9 @@ struct SchemaDiffCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        if files.count > 2 { throw ValidationError("--file can be given twice at most.") }
-        if files.count == 2, container != nil { throw ValidationError("two files are compared with each other: leave --container out, or one --file.") }
-        if files.count < 2, container == nil { throw ValidationError("--container says what to compare with; or give --file twice.") }
+        if files.count > 2 { throw ValidationError("--file can be given at most twice.") }
+        if files.count == 2, container != nil { throw ValidationError("two files are compared with each other: remove --container, or one --file.") }
+        if files.count < 2, container == nil { throw ValidationError("there is nothing to compare with: add --container, or a second --file.") }
         if files == ["-", "-"] { throw ValidationError("standard input can be read only once.") }
     }
 

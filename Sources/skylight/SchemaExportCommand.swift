@@ -6,10 +6,10 @@ import RecordStore
 struct SchemaExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write the schema of a container in CloudKit's schema language (.ckdb).",
+        abstract: "Export the schema of a container in CloudKit's schema language (.ckdb).",
         discussion: """
-            The text is as Apple's tools export it, and they import it. Equal schemas have equal texts, so a file under version control shows \
-            only what changed. Composite indexes, which CloudKit does not have, are not in it.
+            The text has the format of Apple's tools, which can import it. Equal schemas have equal texts, so a file under version control shows \
+            only changes. It has no composite indexes, because CloudKit has none.
 
             Example:
               skylight schema export --container iCloud.com.example.App \\

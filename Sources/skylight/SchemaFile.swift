@@ -62,7 +62,7 @@ struct SchemaFile {
                 throw unreadable(name)
             }
             bytes += chunk[..<count]
-            if bytes.count > sizeLimit { throw CommandFailure(.badData, "'\(name)' is larger than any schema: over \(ByteCount(Int64(sizeLimit)))") }
+            if bytes.count > sizeLimit { throw CommandFailure(.badData, "'\(name)' is too large for a schema: over \(ByteCount(Int64(sizeLimit)))") }
         }
     }
 
@@ -72,7 +72,7 @@ struct SchemaFile {
 
     private static func failure(_ errors: [SchemaTextError], in name: String) -> CommandFailure {
         let count = errors.count == 1 ? "1 error" : "\(errors.count) errors" + (errors.count >= SchemaText.errorLimit ? " or more" : "")
-        var failure = CommandFailure(.badData, "\(name) is no schema: \(count)")
+        var failure = CommandFailure(.badData, "\(name) is not a valid schema: \(count)")
         failure.details = errors.map { "\(name):\($0.line):\($0.column): \($0.reason)\n\($0.excerpt)" }
         failure.members = { writer in
             writer.name("errors")

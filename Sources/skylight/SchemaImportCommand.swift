@@ -6,36 +6,36 @@ import RecordStore
 struct SchemaImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Make the development schema what a .ckdb file says.",
+        abstract: "Replace the development schema with a .ckdb file.",
         discussion: """
-            As with CloudKit the file replaces the schema: types, fields and indexes that it does not have go, with the records and values that \
-            are in them. What would be lost is shown first, and is lost only with --yes. What was deployed to production can't go. With --merge \
+            Like in CloudKit, the file replaces the schema: types, fields and indexes that it does not have are deleted, with their records \
+            and values. The command first shows what would be deleted, and deletes it only with --yes. Types and fields in production can't be deleted. With --merge \
             the file only adds.
 
-            Indexes on records that are there are built in the background; the command waits for them unless --no-wait is given. Then a server \
-            goes on with them; without one the work goes on when the data folder is opened next, and queries that need such an index are \
-            answered to try again until it is complete.
+            Indexes of existing records are built in the background. The command waits for them, except with --no-wait. Then a server \
+            continues the work; without a server, it continues when the data folder is opened again. Queries that need such an index get \
+            TRY_AGAIN_LATER until it is complete.
 
             Examples:
               skylight schema import --file schema.ckdb --dry-run \\
                 --container iCloud.com.example.App
-                Only says what would change.
+                Only shows the changes.
               skylight schema import --file schema.ckdb --merge \\
                 --container iCloud.com.example.App
             """)
 
     @OptionGroup var input: SchemaFileOptions
 
-    @Flag(help: "Only add what the file has beyond the schema; nothing goes.")
+    @Flag(help: "Only add what the schema lacks; delete nothing.")
     var merge = false
 
-    @Flag(help: "Change nothing; only say what would change, and what would be lost.")
+    @Flag(help: "Change nothing; only show the changes and deletions.")
     var dryRun = false
 
-    @Flag(help: "Lose what goes. Without this flag a loss is only shown.")
+    @Flag(help: "Confirm deletions. Without this flag they are only shown.")
     var yes = false
 
-    @Flag(inversion: .prefixedNo, help: "Wait until the indexes are built that come with it.")
+    @Flag(inversion: .prefixedNo, help: "Wait until the new indexes are built.")
     var wait = true
 
     @OptionGroup var database: DatabaseOptions
@@ -45,7 +45,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
         let file = try SchemaFile(input.file)
         if database.environment == .production {
             throw CommandFailure(
-                .notPermitted, "The production schema can't be imported", remedy: "Import into development, and deploy it with skylight schema deploy")
+                .notPermitted, "A schema can't be imported into production", remedy: "Import it into development, and deploy it with skylight schema deploy")
         }
         let outcome = try await store.withStore(isNew: !dryRun) { try await carryOut(file, in: $0) }
         if store.json { sayJSON(file, outcome) } else { say(file, outcome) }
@@ -89,8 +89,8 @@ struct SchemaImportCommand: AsyncParsableCommand {
 
     private static func needsConfirmation(_ losses: [SchemaLoss]) -> CommandFailure {
         var failure = CommandFailure(
-            .usage, "The import would lose what the file does not have", code: "CONFIRMATION_NEEDED",
-            remedy: "Add --yes to do it, or --merge to add only what the file has more")
+            .usage, "The import would delete what the file does not have", code: "CONFIRMATION_NEEDED",
+            remedy: "Add --yes to confirm, or --merge to only add")
         failure.details = losses.map(\.line)
         failure.members = { $0.member("losses", losses) }
         return failure
@@ -103,10 +103,10 @@ struct SchemaImportCommand: AsyncParsableCommand {
         let place = "\(database.container) (development)"
         let count = plan.lines.count
         if count == 0 {
-            Output.say("\(place) has the schema of \(file.name)\(merge ? ", or more," : "") already.")
+            Output.say("\(place) already has the schema of \(file.name)\(merge ? ", or more" : "").")
         } else if dryRun {
             if !losses.isEmpty {
-                Output.say("What would be lost, and only with --yes:")
+                Output.say("Would be deleted, only with --yes:")
                 for loss in losses { Output.say("  \(loss.line)") }
             }
             Output.say("Would import \(file.name) into \(place): \(SchemaChangeLines.count(count)). Nothing was changed.")

@@ -6,20 +6,20 @@ import RecordStore
 struct SchemaResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Take everything out of development, and give it the schema of production.",
+        abstract: "Delete all data of development, and give it the schema of production.",
         discussion: """
-            All records, zones and shares of all users in development go, as with CloudKit's 'Reset Environment'; clients learn of it as a \
-            purge. The schema becomes that of production, or that of a new container where nothing was deployed. Without --yes the command only \
-            says what would go.
+            Deletes all records, zones and shares of all users in development, like CloudKit's 'Reset Environment'; clients see it as a \
+            purge. The schema becomes that of production, or of a new container if nothing was deployed. Without --yes the command only \
+            shows what would be deleted.
 
             Example:
               skylight schema reset --container iCloud.com.example.App --yes
             """)
 
-    @Flag(help: "Change nothing; only say what would go.")
+    @Flag(help: "Change nothing; only show what would be deleted.")
     var dryRun = false
 
-    @Flag(help: "Do it. Without this flag the command only says what would go.")
+    @Flag(help: "Confirm it. Without this flag the command only shows what would be deleted.")
     var yes = false
 
     @OptionGroup var database: DatabaseOptions
@@ -47,7 +47,7 @@ struct SchemaResetCommand: AsyncParsableCommand {
 
     func run() async throws {
         if database.environment == .production {
-            throw CommandFailure(.notPermitted, "Production can't be reset; only development can", remedy: "Leave --environment out")
+            throw CommandFailure(.notPermitted, "Production can't be reset; only development can", remedy: "Remove --environment")
         }
         let loss: Loss = try await store.withStore(isNew: false) { store in
             let before = try await store.existingSchema(of: .development, in: database.schemas)
@@ -71,15 +71,15 @@ struct SchemaResetCommand: AsyncParsableCommand {
         let count = Self.records(loss.total)
         Output.say(
             dryRun
-                ? "Would take \(count) of all users out of development of \(database.container). Nothing was changed."
-                : "Development of \(database.container) was reset: \(count) of all users went.")
+                ? "Would delete \(count) of all users in development of \(database.container). Nothing was changed."
+                : "Development of \(database.container) was reset: \(count) of all users deleted.")
     }
 
     private func needsConfirmation(_ loss: Loss) -> CommandFailure {
         var failure = CommandFailure(
             .usage,
-            "Resetting development of \(database.container) takes all zones, shares and records of all users for good, \(Self.records(loss.total))",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to do it")
+            "Resetting development of \(database.container) permanently deletes all zones, shares and records of all users, \(Self.records(loss.total))",
+            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
         failure.details = loss.lines
         failure.members = { loss.write(into: &$0) }
         return failure

@@ -8,11 +8,11 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         commandName: "validate",
         abstract: "Check a .ckdb file.",
         discussion: """
-            All errors are shown at once, each with its line, and the command ends with exit code 65. What is no error but may be one to Apple's \
-            tools is a note.
+            Shows all errors, each with its line, and exits with code 65. Constructs that Apple's tools may refuse are shown as \
+            notes.
 
-            With --container the file is also tried as an import into development: exit code 1 when that would be refused, such as because it \
-            takes something away that was deployed to production. Nothing is changed.
+            With --container, also checks if the file could be imported into development, and exits with code 1 if not, for example because it \
+            lacks something that was deployed to production. Changes nothing.
 
             Examples:
               skylight schema validate --file schema.ckdb
@@ -23,7 +23,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
     @OptionGroup var input: SchemaFileOptions
 
     @Option(
-        help: ArgumentHelp("The container that the file is for. (default: the file is looked at alone)", valueName: "identifier"),
+        help: ArgumentHelp("The container to check the file against. (default: none)", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
@@ -45,13 +45,13 @@ struct SchemaValidateCommand: AsyncParsableCommand {
             }
         } else {
             file.sayNotes()
-            Output.say("\(file.name) is a schema: \(counts).")
+            Output.say("\(file.name) is a valid schema: \(counts).")
             if let plan, let container {
                 Output.say(
                     plan.isEmpty
-                        ? "\(container) (development) has it already."
+                        ? "\(container) (development) already has it."
                         : "It can be imported into \(container) (development): \(SchemaChangeLines.count(plan.lines.count))"
-                            + (plan.difference.losses.isEmpty ? "." : ", of which \(plan.difference.losses.count) would lose something."))
+                            + (plan.difference.losses.isEmpty ? "." : ", of which \(plan.difference.losses.count) would delete data."))
             }
         }
     }

@@ -21,27 +21,27 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Serve the web services and the console on this machine.",
         discussion: """
-            Prints one line with the address when it is ready, then serves until Ctrl-C or SIGTERM and ends with exit code 0.
+            Prints one line with the address when it is ready, then serves until Ctrl-C or SIGTERM, and exits with code 0.
 
-            The web services are at ADDRESS/database/1/CONTAINER/ENVIRONMENT/DATABASE/…, the console at ADDRESS/. A container is made by \
-            the first save.
+            The web services are at ADDRESS/database/1/CONTAINER/ENVIRONMENT/DATABASE/…, the console at ADDRESS/. The first save \
+            creates a container.
 
-            With --auth open, as on this machine's own address, nobody needs credentials: requests speak for the user 'developer' unless they name \
-            another with the header X-Skylight-User. With --auth required, as on every other address, clients sign in or sign their requests as with \
-            CloudKit, and the console asks for the administrator's password, which is set with 'skylight admin set-password' or, where \
-            none is set yet, given in SKYLIGHT_ADMIN_PASSWORD. The sign-in of users is for tests and asks for no password: whoever has an API token may act as any user of this \
-            server. What --auth required keeps others out of is the console, keys and tokens.
+            With --auth open, the default on this machine's own address, requests need no credentials. They act as the user 'developer', or as \
+            the user in the header X-Skylight-User. With --auth required, the default on other addresses, clients sign in or sign their requests like in \
+            CloudKit, and the console asks for the administrator's password. Set it with 'skylight admin set-password' or, if \
+            none is set yet, with SKYLIGHT_ADMIN_PASSWORD. The sign-in of users is for tests and needs no password: anyone with an API token can act as any user of this \
+            server. --auth required protects only the console, keys and tokens.
 
             Examples:
               skylight serve --demo
               skylight serve --ephemeral --port 0
-                For the tests of another project: nothing is kept, the port is free.
+                For the tests of another project: keeps nothing, picks a free port.
               skylight admin set-password
               skylight serve --hostname 0.0.0.0 --tls-cert box.pem --tls-key box.key
-                For others on the network: the console asks for the password, apps for an API token.
+                For others on the network: the console asks for the password, apps need an API token.
             """)
 
-    @Option(help: ArgumentHelp("The address to listen on; 0.0.0.0 for all that this machine has.", valueName: "name"))
+    @Option(help: ArgumentHelp("The address to listen on; 0.0.0.0 for all addresses of this machine.", valueName: "name"))
     var hostname = "127.0.0.1"
 
     @Option(help: "The port to listen on; 0 picks a free one.")
@@ -49,49 +49,49 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var access: AccessOptions
 
-    @Flag(help: "Fill in three demo containers, unless they are there already.")
+    @Flag(help: "Create three demo containers, unless they exist.")
     var demo = false
 
-    @Flag(help: "Keep nothing: the data is in a temporary folder that is removed at the end.")
+    @Flag(help: "Keep nothing: the data is in a temporary folder, deleted at the end.")
     var ephemeral = false
 
     @Option(
         help: ArgumentHelp(
-            "Forget deletions after so many days; a client whose token is older must start anew. (default: never, as CloudKit)", valueName: "days"))
+            "Purge deletions after this many days; older change tokens expire. (default: never, like CloudKit)", valueName: "days"))
     var tokenLifetime: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Keep earlier versions of records for so many days after they were replaced, so that they can be looked at and restored; 0 keeps none. "
-                + "(default: as long as a container was told last, at first \(JournalLimits.standard.days))",
+            "Keep earlier versions of records for this many days, to show and restore them; 0 keeps none. "
+                + "(default: the container's last setting, initially \(JournalLimits.standard.days))",
             valueName: "days"))
     var journalDays: Int?
 
     @Option(
-        help: ArgumentHelp("How large an uploaded asset may be, in bytes or with KB, MB, GB or TB, of 1024 each; 128 TB at most.", valueName: "size"))
+        help: ArgumentHelp("The size limit of an uploaded asset, in bytes or with KB, MB, GB or TB (powers of 1024); at most 128 TB.", valueName: "size"))
     var assetSizeLimit = ByteCount(AssetStores.defaultSizeLimit)
 
     @Option(
         help: ArgumentHelp(
-            "How long the files of assets are kept that no record refers to: hours, or a number with s, m, h or d.", valueName: "time"))
+            "How long unused asset files are kept: hours, or a number with s, m, h or d.", valueName: "time"))
     var assetGrace = GraceTime(AssetStores.defaultGraceTime)
 
     @Option(
         help: ArgumentHelp(
-            "How much memory large requests and answers may take together, in bytes or with KB, MB, GB or TB; more are answered TRY_AGAIN_LATER.",
+            "The memory for large requests and responses together, in bytes or with KB, MB, GB or TB; more get TRY_AGAIN_LATER.",
             valueName: "size"))
     var transferMemory = ByteCount(Int64(MemoryBudget.defaultLimit))
 
-    @Option(help: "How many requests to the web services to keep for the pages that show them; 0 for none, 100000 at most.")
+    @Option(help: "How many requests to the web services the request log keeps; 0 for none, at most 100000.")
     var requestLog = RequestLog.limit
 
-    @Option(help: ArgumentHelp("Read the console's pages from this folder at every request, to work on them.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Read the console's templates from this folder at every request, for development.", valueName: "dir"))
     var templates: String?
 
-    @Option(name: .customLong("public"), help: ArgumentHelp("Read the console's static files from this folder at every request.", valueName: "dir"))
+    @Option(name: .customLong("public"), help: ArgumentHelp("Read the console's static files from this folder at every request, for development.", valueName: "dir"))
     var publicFolder: String?
 
-    @Option(help: "How much to say on standard error: trace, debug, info, notice, warning, error or critical.")
+    @Option(help: "The log level on standard error: trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .notice
 
     @OptionGroup var common: CommonOptions
@@ -109,7 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let journalDays, !(0...JournalLimits.longest).contains(journalDays) {
             throw ValidationError("--journal-days is a number of days from 0 to \(JournalLimits.longest).")
         }
-        if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing and --data says where to keep it: leave one of them out.") }
+        if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing, so --data does not apply: remove one of them.") }
         for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {
             throw ValidationError("There is no folder '\(folder)'.")
         }
@@ -150,8 +150,8 @@ struct ServeCommand: AsyncParsableCommand {
         } catch let error as DataFolderInUse {
             guard let address = folder.serverFile.entry?.address else { throw error }
             throw CommandFailure(
-                .tryAgain, "The data folder \(folder.path) is open in another process: a Skylight serves it at \(address)",
-                remedy: "Use that one, or stop it (Ctrl-C in its window) and try again, or use another folder with --data")
+                .tryAgain, "The data folder \(folder.path) is open in another Skylight process, which serves it at \(address)",
+                remedy: "Use that server, or stop it (Ctrl-C in its window), or use another folder with --data")
         }
     }
 
@@ -168,11 +168,11 @@ struct ServeCommand: AsyncParsableCommand {
         let control = AccessControl(access.mode(for: hostname), accounts: store.accounts, instanceSecret: secret)
         access.warn(control, certificate, on: hostname, logger)
         store.accounts.onUnwrittenUses { [logger] error in
-            logger.warning("Who asked last could not be written, and is tried again with the next: \(error)")
+            logger.warning("The last use of credentials could not be saved, and is retried later: \(error)")
         }
         if control.mode == .required, folder.isOpenToOthers {
             logger.warning(
-                "Other users of this machine may be able to read the data folder without credentials; keep it to yourself: chmod 700 '\(folder.path)'")
+                "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'")
         }
         let instance = UUID().uuidString
         let routes = ServedRoutes(
@@ -214,7 +214,7 @@ struct ServeCommand: AsyncParsableCommand {
             let entry = ServerFile.Entry(address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret)
             try folder.serverFile.write(entry)
         } catch {
-            logger.warning("The address can't be written into the data folder; other commands need --url \(address): \(error)")
+            logger.warning("The address can't be saved in the data folder; other commands need --url \(address): \(error)")
         }
         if common.json { Output.say { $0.member("address", address) } } else { Output.say("Skylight is listening on \(address)") }
     }

@@ -19,16 +19,16 @@ struct ServerAddress: Sendable {
     private init(_ text: String, mayBeElsewhere: Bool) throws {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), let host = parts.host, !host.isEmpty, let url = parts.url
         else {
-            throw ValidationError("'\(text)' is not the address of a server; give one such as http://127.0.0.1:8080")
+            throw ValidationError("'\(text)' is not the address of a server; use one such as http://127.0.0.1:8080")
         }
         guard scheme == "http" || scheme == "https" else { throw ValidationError("'\(text)' is neither an http nor an https address.") }
         guard mayBeElsewhere || scheme == "https" || Loopback.contains(host) else {
             throw ValidationError(
-                "'\(host)' is not this machine, and without TLS the password would travel in the clear. Give an https address, or reach the server through an "
+                "'\(host)' is not this machine, and without TLS the password would be sent unencrypted. Use an https address, or an "
                     + "SSH tunnel.")
         }
         guard ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil, parts.user == nil, parts.password == nil else {
-            throw ValidationError("'\(text)' has more than an address; leave what follows the port out, as in http://127.0.0.1:8080")
+            throw ValidationError("'\(text)' has more than an address; remove everything after the port, as in http://127.0.0.1:8080")
         }
         self.url = url
     }

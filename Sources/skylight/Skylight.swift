@@ -6,25 +6,25 @@ import Foundation
 struct Skylight: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "skylight",
-        abstract: "A record server that speaks CloudKit Web Services on your own machine, with a console that shows what CloudKit hides.",
+        abstract: "A local server for CloudKit Web Services, with a console that shows what CloudKit hides.",
         discussion: """
             First steps:
               skylight serve --demo
                 Serves demo data; open the address it prints.
               skylight import cities.csv --type City --name-field id \\
                 --container iCloud.com.example.Map
-                Brings in your own data.
+                Imports your own data.
               skylight schema export --container iCloud.com.example.Map
-                Prints the record types and indexes that came of it.
+                Prints its record types and indexes.
               skylight export --container iCloud.com.example.Map > map.ndjson
-                Copies it, to bring it back with skylight import.
+                Exports it, for skylight import.
 
-            Data lives in the folder given with --data, else in $SKYLIGHT_DATA, else in \(DataFolder.defaultDescription). One process \
-            at a time has it open; when that is a server, the other commands work through it. --url, else $SKYLIGHT_URL, names another.
+            Data is in the folder given with --data, else in $SKYLIGHT_DATA, else in \(DataFolder.defaultDescription). One process \
+            at a time has it open; if that is a server, other commands use the server. --url, else $SKYLIGHT_URL, gives another server.
 
             Exit codes:
               0 done, 1 failed or different, 64 wrong usage, 65 bad data in a file,
-              66 file not there, 69 address or server not available,
+              66 file not found, 69 address or server not available,
               73 data folder can't be used, 74 file can't be written,
               75 in use, try again, 77 not permitted.
             With --json, errors are one JSON object on standard error.

@@ -10,13 +10,13 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Work through the server at this address. A server that has the data folder open is found by itself. (default: $SKYLIGHT_URL)",
+            "Use the server at this address. A server that has the data folder open is found automatically. (default: $SKYLIGHT_URL)",
             valueName: "address"),
         transform: { try ServerAddress($0) })
     var url: ServerAddress?
 
     func validate() throws {
-        if url != nil, common.data != nil { throw ValidationError("--url names a server and --data a folder: leave one of them out.") }
+        if url != nil, common.data != nil { throw ValidationError("--url gives a server and --data a folder: remove one of them.") }
     }
 
     var json: Bool { common.json }
@@ -30,7 +30,7 @@ struct StoreOptions: ParsableArguments {
             guard let engine = try await RunningServer.engine(at: address) else {
                 throw CommandFailure(
                     .unavailable, "No Skylight answers at \(address.description)", code: "SERVER_NOT_AVAILABLE",
-                    remedy: "Start one with skylight serve, or leave --url and SKYLIGHT_URL out to open the data folder itself")
+                    remedy: "Start one with skylight serve, or remove --url and SKYLIGHT_URL to open the data folder directly")
             }
             return try await Self.run(OpenStore(engine), work)
         }
@@ -43,7 +43,7 @@ struct StoreOptions: ParsableArguments {
             store = OpenStore(local)
         } catch let error as DataFolderInUse {
             guard let (engine, address) = try await RunningServer.engine(of: folder.serverFile) else { throw error }
-            if !json { Output.note("Working through the server at \(address.description), which has \(folder.path) open.") }
+            if !json { Output.note("Using the server at \(address.description), which has \(folder.path) open.") }
             store = OpenStore(engine)
         }
         return try await Self.run(store, work)

@@ -5,16 +5,16 @@ import RecordStore
 
 struct TokenExpireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "expire", abstract: "Expire every change token of a container, as a server that forgot what they refer to.",
+        commandName: "expire", abstract: "Expire every change token of a container.",
         discussion: """
-            All tokens that the environment gave out so far stop working, those of all databases and users. What is stored stays as it is. Clients \
-            must drop what they hold and start without a token: a rehearsal of what CloudKit does to them one day.
+            All earlier tokens of the environment stop working, for all databases and users. Stored data is not changed. Clients \
+            must pull again without a token, as after an expiry in CloudKit.
 
             Example:
               skylight token expire --container iCloud.com.example.Chat --yes
             """)
 
-    @Flag(help: "Do it. Without this flag the command only says what would happen.")
+    @Flag(help: "Confirm it. Without this flag the command only says what would happen.")
     var yes = false
 
     @OptionGroup var database: DatabaseOptions
@@ -26,8 +26,8 @@ struct TokenExpireCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard yes else {
                 throw CommandFailure(
-                    .usage, "Every change token of \(place) would stop working, and its clients would have to start anew", code: "CONFIRMATION_NEEDED",
-                    remedy: "Add --yes to do it")
+                    .usage, "Every change token of \(place) would stop working, and its clients would have to pull without a token", code: "CONFIRMATION_NEEDED",
+                    remedy: "Add --yes to confirm")
             }
             guard let expiring = target as? any TokenExpiring else { throw ChangeFeed.unable("expire its tokens") }
             try await expiring.expireTokens()
@@ -39,7 +39,7 @@ struct TokenExpireCommand: AsyncParsableCommand {
                 writer.member("expired", true)
             }
         } else {
-            Output.say("Every change token that \(place) gave out so far is expired.")
+            Output.say("Every earlier change token of \(place) has expired.")
         }
     }
 }

@@ -6,15 +6,15 @@ import RecordStore
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what a change token means: of what, up to where, from when, and whether it still works.",
+        commandName: "explain", abstract: "Explain a change token: its database or zone, position, date and validity.",
         discussion: """
-            The database is the one that the token would be used in.
+            Give the database in which the token would be used.
 
             Example:
               skylight token explain EQEAAAAB… --container iCloud.com.example.Chat
             """)
 
-    @Argument(help: "The token, as answers and zone list carry it.")
+    @Argument(help: "The token, from a response or skylight zone list.")
     var token: String
 
     @OptionGroup var database: DatabaseOptions
@@ -45,9 +45,9 @@ struct TokenExplainCommand: AsyncParsableCommand {
         let database = "the \(explanation.scope.rawValue) database" + (user.map { " of \($0)" } ?? "")
         var lines: [String] = []
         switch explanation.subject {
-        case .database: lines.append("A token of \(database): it says which zones to ask.")
+        case .database: lines.append("A token of \(database): it tells which zones changed.")
         case .zone(let zoneID?): lines.append("A token of zone \(zoneID.zoneName) in \(database).")
-        case .zone(nil): lines.append("A token of a zone in \(database) that is not there any more.")
+        case .zone(nil): lines.append("A token of a zone in \(database) that no longer exists.")
         }
         let moment = explanation.moment.map { moment in
             let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
@@ -55,15 +55,15 @@ struct TokenExplainCommand: AsyncParsableCommand {
         }
         lines.append(explanation.position == 0 ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
         switch explanation.progress {
-        case .complete: lines.append("Progress: complete, everything up to there was seen")
+        case .complete: lines.append("Progress: complete, the client has everything up to the position")
         case .firstPull: lines.append("Progress: a page of a first pull")
         case .pull(let since): lines.append("Progress: a page of a pull that began at position \(since)")
-        case .reversePull: lines.append("Progress: a page of a pull from new to old")
+        case .reversePull: lines.append("Progress: a page of a newest-first pull")
         }
         switch explanation.standing {
-        case .good: lines.append("Standing: good")
-        case .expired(let why): lines.append("Standing: expired, \(why). A client must start without a token")
-        case .foreign(let why): lines.append("Standing: of no use here, \(why)")
+        case .good: lines.append("Status: valid")
+        case .expired(let why): lines.append("Status: expired, \(why). A client must pull without a token")
+        case .foreign(let why): lines.append("Status: not for this database, \(why)")
         }
         if let count = explanation.changesAfter { lines.append("Changes after it: \(Output.grouped(count))") }
         return lines

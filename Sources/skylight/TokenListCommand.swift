@@ -5,9 +5,9 @@ import Records
 
 struct TokenListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List API tokens, or the sessions that web auth tokens are of.",
+        commandName: "list", abstract: "List API tokens, or the sessions of web auth tokens.",
         discussion: """
-            The tokens themselves are not kept: they go by their IDs. Times are in UTC.
+            The tokens themselves are not stored; the list has their IDs. Times are in UTC.
 
             Examples:
               skylight token list
@@ -16,16 +16,16 @@ struct TokenListCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Only of this container. (default: of all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
-    @Option(help: "Only of this environment. (default: of both)")
+    @Option(help: "Only this environment. (default: both)")
     var environment: Environment?
 
-    @Flag(help: "List who is signed in by web auth tokens, in place of API tokens.")
+    @Flag(help: "List the sessions of web auth tokens instead of API tokens.")
     var webAuth = false
 
-    @Flag(help: "List those too that were revoked or are over.")
+    @Flag(help: "Also list revoked and expired ones.")
     var all = false
 
     @OptionGroup var store: StoreOptions
@@ -38,7 +38,7 @@ struct TokenListCommand: AsyncParsableCommand {
         if store.json {
             return Output.say(json: [Name(webAuth ? "sessions" : "tokens"): .array(listed.map(JSONValue.object))])
         }
-        if listed.isEmpty { return Output.say(webAuth ? "Nobody is signed in to an app." : "There is no API token.") }
+        if listed.isEmpty { return Output.say(webAuth ? "Nobody is signed in to an app." : "There are no API tokens.") }
         Output.say(table: webAuth ? sessions(listed, handles) : tokens(listed))
     }
 

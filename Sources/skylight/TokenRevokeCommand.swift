@@ -3,9 +3,9 @@ import JSON
 
 struct TokenRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revoke an API token, or all web auth tokens of a session, for good.",
+        commandName: "revoke", abstract: "Revoke an API token, or all web auth tokens of a session, permanently.",
         discussion: """
-            The ID is that of skylight token list: eight digits for an API token, sixteen for a session.
+            Use the ID from skylight token list: eight digits for an API token, sixteen for a session.
 
             Example:
               skylight token revoke 3fa1c27e
@@ -18,7 +18,7 @@ struct TokenRevokeCommand: AsyncParsableCommand {
 
     func validate() throws {
         if id.utf8.count >= 32 {
-            throw ValidationError("This is a token and no ID: give the ID of 'skylight token list', and keep tokens out of the shell's history.")
+            throw ValidationError("This is a token, not an ID: use the ID from 'skylight token list', and keep tokens out of the shell's history.")
         }
     }
 
@@ -29,6 +29,6 @@ struct TokenRevokeCommand: AsyncParsableCommand {
         }
         if store.json { return Output.say(json: [Name(isSession ? "session" : "token"): .object(revoked)]) }
         let place = "\(revoked.text("container")) (\(revoked.text("environment")))"
-        Output.say(isSession ? "The session \(id) of \(place) is over." : "The API token '\(revoked.text("name"))' of \(place) is revoked.")
+        Output.say(isSession ? "The session \(id) of \(place) is revoked." : "The API token '\(revoked.text("name"))' of \(place) is revoked.")
     }
 }

@@ -2,5 +2,5 @@ import ArgumentParser
 
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "List the users of a server, and remove them.", subcommands: [UserListCommand.self, UserRemoveCommand.self])
+        commandName: "user", abstract: "List and delete the users of a server.", subcommands: [UserListCommand.self, UserRemoveCommand.self])
 }

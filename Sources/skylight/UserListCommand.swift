@@ -3,10 +3,10 @@ import JSON
 
 struct UserListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the users, and how each came to be.",
+        commandName: "list", abstract: "List the users, and how each was created.",
         discussion: """
-            Times are in UTC. A user was made by the server (a command, the console, a request that named the user), or by a sign-in: with an API token, \
-            or by a stranger without one.
+            Times are in UTC. A user was created by the server (a command, the console, a request of the user), or by a sign-in: with an API token, \
+            or without one (stranger).
 
             Example:
               skylight user list --made-by stranger
@@ -21,7 +21,7 @@ struct UserListCommand: AsyncParsableCommand {
         fileprivate var member: Name { self == .apiToken ? "apiToken" : Name(rawValue) }
     }
 
-    @Option(help: "Only those who came to be so: server, api-token or stranger. (default: all)")
+    @Option(help: "Only users created in this way: server, api-token or stranger. (default: all)")
     var madeBy: Maker?
 
     @OptionGroup var store: StoreOptions
@@ -30,7 +30,7 @@ struct UserListCommand: AsyncParsableCommand {
         let users = try await store.withStore(isNew: false) { try await $0.accounts.users() }
             .filter { user in madeBy.map { $0.member == Name(user.text("maker")) } ?? true }
         if store.json { return Output.say(json: ["users": .array(users.map(JSONValue.object))]) }
-        if users.isEmpty { return Output.say("There is no such user.") }
+        if users.isEmpty { return Output.say("There are no such users.") }
         Output.say(
             table: [["HANDLE", "NAME", "E-MAIL", "USER RECORD NAME", "MADE BY", "MADE", "LAST SEEN"]]
                 + users.map { user in

@@ -3,11 +3,11 @@ import JSON
 
 struct UserRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a user, whose sign-in sessions end.",
+        commandName: "remove", abstract: "Delete a user, and end the user's sign-in sessions.",
         discussion: """
-            Name and e-mail address go, and the place is free for somebody else. What the user has in containers stays there under the user record \
-            name: purge the zones first if it is to go (skylight zone purge). Nobody who signs in gets that name again; a command or a request of yours \
-            that names the handle brings the user back.
+            Deletes the name and e-mail address. The user's data in containers stays under the user record \
+            name; to delete it too, purge the zones first (skylight zone purge). Nobody can sign in with this handle again. A command or a request of \
+            the administrator with the handle restores the user.
 
             Example:
               skylight user remove anna --yes
@@ -16,7 +16,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
     @Argument(help: "The handle, or the user record name.")
     var user: String
 
-    @Flag(help: "Do it. Without this flag the command only says what would go.")
+    @Flag(help: "Confirm it. Without this flag the command only shows what would be deleted.")
     var yes = false
 
     @OptionGroup var store: StoreOptions
@@ -30,7 +30,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
         let gone = try (removed["user"] ?? .null).object
         let sessions = if case .integer(let count)? = removed["endedSessions"] { count } else { Int64(0) }
         Output.say(
-            "The user \(gone.text("handle")) is removed, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
+            "The user \(gone.text("handle")) is deleted, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
                 + "Data in containers stays under \(gone.text("userRecordName")).")
     }
 
@@ -39,11 +39,11 @@ struct UserRemoveCommand: AsyncParsableCommand {
         let name = Name(user)
         let known = try await accounts.users().first { Name($0.text("handle")) == name || Name($0.text("userRecordName")) == name }
         guard let known else {
-            return CommandFailure(.failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' shows who there is")
+            return CommandFailure(.failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' lists the users")
         }
         return CommandFailure(
             .usage,
-            "The user \(known.text("handle")) (\(known.text("displayName"))) would be removed, with all sign-in sessions; data in containers would stay",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to do it")
+            "The user \(known.text("handle")) (\(known.text("displayName"))) would be deleted, with all sign-in sessions; data in containers would stay",
+            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
     }
 }

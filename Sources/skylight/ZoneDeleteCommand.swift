@@ -4,9 +4,9 @@ import RecordStore
 
 struct ZoneDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a zone with everything in it, as a client does.",
+        commandName: "delete", abstract: "Delete a zone and its records, like a client does.",
         discussion: """
-            Other clients learn of it as a deletion.
+            Other clients see a deletion.
 
             Example:
               skylight zone delete Drafts --container iCloud.com.example.Chat --yes

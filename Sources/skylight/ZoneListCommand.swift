@@ -5,7 +5,7 @@ import RecordStore
 
 struct ZoneListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the zones of a database: how many records, how many deletions, shown to whom.",
+        commandName: "list", abstract: "List the zones of a database, with counts of records and deletions, and participants.",
         discussion: """
             Example:
               skylight zone list --container iCloud.com.example.Shopping --user ada
@@ -13,7 +13,7 @@ struct ZoneListCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    @Option(name: .customLong("database"), help: "The database whose zones to list.")
+    @Option(name: .customLong("database"), help: "The database.")
     var scope: DatabaseScope = .private
 
     @OptionGroup var store: StoreOptions
@@ -47,7 +47,7 @@ struct ZoneListCommand: AsyncParsableCommand {
 
     private func say(_ rows: [Row]) {
         if rows.isEmpty { return Output.say("The \(scope.rawValue) database of \(database.user) has no zones.") }
-        var table = [["ZONE", "OWNER", "RECORDS", "DELETIONS", "SHOWN TO"]]
+        var table = [["ZONE", "OWNER", "RECORDS", "DELETIONS", "SHARED WITH"]]
         for row in rows {
             let shown = row.participants.map { "\($0.handle) (\($0.permission == .readOnly ? "read-only" : "read-write"))" }
             table.append([

@@ -3,9 +3,9 @@ import RecordStore
 
 struct ZonePurgeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "purge", abstract: "Purge a zone, as a user does who removes an app's data in the system settings.",
+        commandName: "purge", abstract: "Purge a zone, like a user who deletes an app's data in the system settings.",
         discussion: """
-            Other clients learn of it as a purge, which tells them not to upload the data again. Tokens of the zone expire.
+            Other clients see a purge, and must not upload the data again. Tokens of the zone expire.
 
             Example:
               skylight zone purge Chats --container iCloud.com.example.Chat --yes

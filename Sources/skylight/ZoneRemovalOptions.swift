@@ -8,7 +8,7 @@ struct ZoneRemovalOptions: ParsableArguments {
     @Argument(help: "The zone's name.")
     var zone: String
 
-    @Flag(help: "Do it. Without this flag the command only says what would be lost.")
+    @Flag(help: "Confirm it. Without this flag the command only says what would be deleted.")
     var yes = false
 
     @OptionGroup var database: DatabaseOptions
@@ -24,8 +24,8 @@ struct ZoneRemovalOptions: ParsableArguments {
             let count = try await (target as? any RecordCounting)?.counts(in: zoneID).total ?? 0
             guard yes else {
                 throw CommandFailure(
-                    .usage, "Zone \(zone) of \(database.user) holds \(Output.grouped(count)) records, which would be lost for good",
-                    code: "CONFIRMATION_NEEDED", remedy: "Add --yes to do it")
+                    .usage, "Zone \(zone) of \(database.user) has \(Output.grouped(count)) records, which would be permanently deleted",
+                    code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
             }
             try await removal(target)
             return count

@@ -5,7 +5,7 @@ import RecordStore
 
 struct ZoneShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "share", abstract: "Show a whole zone to another user.",
+        commandName: "share", abstract: "Share a whole zone with another user.",
         discussion: """
             The zone appears in the other user's shared database, under its owner. Sharing again changes the permission.
 
@@ -16,7 +16,7 @@ struct ZoneShareCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.")
     var zone: String
 
-    @Option(name: .customLong("with"), help: ArgumentHelp("The other user. One who is not known yet is made.", valueName: "handle"))
+    @Option(name: .customLong("with"), help: ArgumentHelp("The other user, created if missing.", valueName: "handle"))
     var participant: String
 
     @Option(help: "What the other user may do.")
@@ -30,7 +30,7 @@ struct ZoneShareCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
             let other = try await store.caller(named: participant).userRecordName
-            if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with somebody else") }
+            if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with another user") }
             try await sharing.share(ZoneID(zoneName: Name(zone)), with: ZoneParticipant(userRecordName: other, permission: permission))
         }
         if store.json {

@@ -5,7 +5,7 @@ import RecordStore
 
 struct ZoneUnshareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unshare", abstract: "Stop showing a zone to another user.",
+        commandName: "unshare", abstract: "Stop sharing a zone with another user.",
         discussion: """
             The other user's shared database then reports the zone as deleted.
 

@@ -136,14 +136,14 @@ struct CredentialTests {
         let rsa = Data([0x30, 0x1A, 0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00, 0x03, 0x09] + Array(repeating: 0, count: 9))
         let ed25519 = Data([0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00] + Array(repeating: 9, count: 32))
         let cases: [(String, String)] = [
-            ("", "no key"), ("hello", "no PEM"), (String(repeating: "x", count: 20_000), "16384 bytes"), (p256.pemRepresentation, "private key"),
+            ("", "The key is empty"), ("hello", "not PEM"), (String(repeating: "x", count: 20_000), "16384 bytes"), (p256.pemRepresentation, "private key"),
             ("-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----", "name of a curve"),
             ("-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n\(block("EC PRIVATE KEY", p256.x963Representation))", "private key"),
             (block("CERTIFICATE", rsa), "certificate"), (block("CERTIFICATE REQUEST", rsa), "certificate request"), (block("RSA PUBLIC KEY", rsa), "RSA"),
             (block("PUBLIC KEY", rsa), "RSA"), (block("PUBLIC KEY", ed25519), "Ed25519"), (P384.Signing.PrivateKey().publicKey.pemRepresentation, "P-384"),
             (P521.Signing.PrivateKey().publicKey.pemRepresentation, "P-521"), ("-----BEGIN PUBLIC KEY-----\n???\n-----END PUBLIC KEY-----", "not base64"),
             (block("PUBLIC KEY", Data([1, 2, 3])), "no public key of the curve"), (block("SSH2 PUBLIC KEY", rsa), "no public key"),
-            (pem.replacingOccurrences(of: "END PUBLIC", with: "END"), "no PEM"),
+            (pem.replacingOccurrences(of: "END PUBLIC", with: "END"), "not PEM"),
         ]
         for (text, says) in cases {
             await #expect(performing: {

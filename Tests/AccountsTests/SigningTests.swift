@@ -38,7 +38,7 @@ struct SigningTests {
         for (seconds, way) in [(-601.0, "10 minutes ahead of"), (660, "11 minutes behind"), (3600, "1 hour behind"), (-7500, "2 hours 5 minutes ahead of"), (500_000, "5 days behind")] {
             let problem = try signer.problem(request, now: TestSigner.now + seconds)
             #expect(problem.kind == .clock && problem.isCertain && problem.sentence.contains(way))
-            #expect(problem.sentence.hasSuffix("The signature itself is right."))
+            #expect(problem.sentence.hasSuffix("The signature itself is correct."))
             #expect(problem.received == TestSigner.date && problem.parts.map(\.state) == [.differs, .matches, .matches])
         }
         #expect(try signer.problem(request, now: TestSigner.now + 3605).remedy.contains("local time"))
@@ -50,8 +50,8 @@ struct SigningTests {
         arguments: [
             ("2026-11-22T12:00:00.000Z", "fractions"), ("2026-11-22T12:00:00+00:00", "offset"), ("2026-11-22T12:00:00", "Z is missing"),
             ("2026-11-22 12:00:00Z", "space"), ("20261122T120000Z", "without - and :"), ("1795348800", "seconds since 1970"),
-            ("1795348800000", "milliseconds since 1970"), ("Sun, 22 Nov 2026 12:00:00 GMT", "HTTP header"), ("2026-13-22T12:00:00Z", "no such moment"),
-            ("2026-02-29T12:00:00Z", "no such moment"), ("2026-11-22T24:00:00Z", "no such moment"), ("now", "3 bytes"),
+            ("1795348800000", "milliseconds since 1970"), ("Sun, 22 Nov 2026 12:00:00 GMT", "HTTP header"), ("2026-13-22T12:00:00Z", "no such time"),
+            ("2026-02-29T12:00:00Z", "no such time"), ("2026-11-22T24:00:00Z", "no such time"), ("now", "3 bytes"),
         ])
     func dates(date: String, flaw: String) async throws {
         let signer = try await TestSigner()
@@ -224,9 +224,9 @@ struct SigningTests {
             ).problem(remembered: nil, otherKeys: [], earlier: []) { true }.sentence
         }
         let der = signature.derRepresentation.base64EncodedString()
-        #expect(sentence(der, []).contains("so it is not the usual path"))
+        #expect(sentence(der, []).contains("so the path, date and form are probably correct"))
         for sentence in [sentence(signature.rawRepresentation.base64EncodedString(), []), sentence(der, Array(repeating: 0x20, count: 100_000))] {
-            #expect(sentence.contains("not all that there are were tried") && !sentence.contains("so it is not the usual path"))
+            #expect(sentence.contains("not all of them were tried") && !sentence.contains("so the path, date and form are probably correct"))
         }
         // Two mistakes are found even in a signature with two readings.
         let message = "\(TestSigner.date):\(TestSigner.hash(TestSigner.body)):\(TestSigner.path)\n"
@@ -243,7 +243,7 @@ struct SigningTests {
         let diagnosis = SignatureDiagnosis(
             signer.request(signature: header), of: signer.key, signer.privateKey.publicKey, knownTargets: TestSigner.knownTargets, now: TestSigner.now)
         let problem = diagnosis.problem(remembered: nil, otherKeys: [], earlier: []) { false }
-        #expect(problem.kind == .undetermined && !problem.isCertain && problem.sentence.contains("not looked for"))
+        #expect(problem.kind == .undetermined && !problem.isCertain && problem.sentence.contains("The difference was not searched"))
         #expect(problem.expected == TestSigner.message())
         // The diagnosis stays within its limit even with the maximum number of candidates.
         let others = (0..<SignatureDiagnosis.otherKeyLimit).map { _ in (key: signer.key, publicKey: P256.Signing.PrivateKey().publicKey) }

@@ -678,7 +678,7 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
         ({"start": "throttled", "container": "x"}, "BAD_REQUEST", "Expected 'container'"),
         ({"start": "throttled", "environment": "x"}, "BAD_REQUEST", "Expected 'environment'"),
         ({"start": "throttled", "database": "x"}, "BAD_REQUEST", "Expected 'database'"),
-        ({"start": "expire-tokens"}, "BAD_REQUEST", "is about one container"),
+        ({"start": "expire-tokens"}, "BAD_REQUEST", "needs one container"),
         ({"start": "purge-zone", "container": CONTAINER}, "BAD_REQUEST", "needs the zone"),
         ({"start": "purge-zone", "container": "iCloud.com.example.Nowhere", "zone": "x"}, "NOT_FOUND", "There is no container"),
         ({"start": "reset-zone", "container": CONTAINER, "zone": "Missing"}, "ZONE_NOT_FOUND", "Zone does not exist"),
@@ -695,7 +695,7 @@ def test_what_can_not_be_is_refused(server, body, code, reason):
 
 @pytest.mark.parametrize(
     ("header", "reason"),
-    [("nothing", "There is no rehearsal"), ("throttled=3", "needs no count"), ("purge-zone", "happens once"), ("pages-of-one, x", "There is no rehearsal 'x'")],
+    [("nothing", "There is no rehearsal"), ("throttled=3", "takes no count"), ("purge-zone", "is a one-time event"), ("pages-of-one, x", "There is no rehearsal 'x'")],
 )
 def test_a_header_that_can_not_be_is_refused(server, header, reason):
     with pytest.raises(Failed) as failed:
@@ -738,12 +738,12 @@ def test_the_command_says_what_it_does(server):
     said = skylight("rehearse", "list", "--url", server)
     for name in ACTS + READINGS + FAILURES:
         assert f"\n{name}\n" in "\n" + said
-    assert said.rstrip().endswith("Nothing is rehearsed.")
+    assert said.rstrip().endswith("No rehearsal is active.")
     said = skylight("rehearse", "start", "throttled", "--count", "3", "--container", CONTAINER, "--url", server)
     assert said == f"on: throttled in {CONTAINER}, 3 more times\n"
     listed = json.loads(skylight("rehearse", "list", "--json", "--url", server))
     assert [(item["rehearsal"], item["count"]) for item in listed["on"]] == [("throttled", 3)]
-    assert skylight("rehearse", "stop", "throttled", "--url", server) == "Nothing is rehearsed.\n"
+    assert skylight("rehearse", "stop", "throttled", "--url", server) == "No rehearsal is active.\n"
     for arguments in [["start", "nothing"], ["start", "purge-zone", "--yes"], ["start", "expire-tokens", "--container", CONTAINER], ["stop", "x"]]:
         assert "Error" in skylight("rehearse", *arguments, "--url", server, status=64)
 

@@ -57,7 +57,7 @@ import Testing
         let keyID = registered.output.trimmingCharacters(in: .newlines)
         #expect(try await run(["key", "list"]).output.contains(try Regex("\(keyID) +Nightly +iCloud")))
         #expect(try await run(["key", "revoke", keyID]).output.contains("'Nightly'"))
-        #expect(try await run(["key", "list"]).output == "No server key is registered.\n")
+        #expect(try await run(["key", "list"]).output == "No server-to-server key is registered.\n")
         let secret = try folder.write("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", to: "key.pem").path(percentEncoded: false)
         let refused = try await run(["key", "register", "--file", secret, "--json"] + Self.container)
         #expect(refused.status == 65)
@@ -70,7 +70,7 @@ import Testing
         #expect(try await run(["token", "create-web-auth", "--user", "bert"] + Self.container).status == 0)
         let record = "_[0-9a-f]{32}"
         #expect(try await run(["user", "list"]).output.contains(try Regex("bert +Bert +\(record) +server +[-0-9]{10} [0-9:]{5} +")))
-        #expect(try await run(["user", "list", "--made-by", "stranger"]).output == "There is no such user.\n")
+        #expect(try await run(["user", "list", "--made-by", "stranger"]).output == "There are no such users.\n")
         let asked = try await run(["user", "remove", "bert", "--json"])
         #expect(asked.status == 64)
         #expect(try asked.errorJSON["code"] == "CONFIRMATION_NEEDED")
@@ -96,7 +96,7 @@ import Testing
     @Test func commandsWorkThroughTheServer() async throws {
         let server = try await Server(["--data", data])
         try await everything()
-        #expect(try await run(["token", "list"]).errors.contains("Working through the server at \(server.address)"))
+        #expect(try await run(["token", "list"]).errors.contains("Using the server at \(server.address)"))
         #expect(await server.end() == 0)
         // The server's changes are in the folder.
         #expect(try await run(["token", "list", "--all"]).output.contains("Web"))
@@ -117,6 +117,6 @@ import Testing
 
     @Test func aTokenIsNoID() async throws {
         let result = try await run(["token", "revoke", String(repeating: "a", count: 64)])
-        #expect(result.status == 64 && result.errors.contains("give the ID"))
+        #expect(result.status == 64 && result.errors.contains("use the ID"))
     }
 }

@@ -81,7 +81,7 @@ import Testing
 
     @Test(arguments: [
         (["--database", "public"], Int32(64), "The public database has no changes"), (["--zone", "_defaultZone"], 64, "The default zone has no changes"),
-        (["--token-only", "--follow"], 64, "leave --since and --follow out"), (["--since", ""], 64, "--since is empty"),
+        (["--token-only", "--follow"], 64, "remove --since and --follow"), (["--since", ""], 64, "--since is empty"),
         (["--database", "shared", "--zone", "Z"], 64, "add --zone-owner"), (["--zone", "None"], 1, "Zone does not exist"),
         (["--since", "nonsense"], 1, "Unknown sync continuation type"),
     ])
@@ -169,11 +169,11 @@ import Testing
         #expect(good.status == 0, "\(good.errors)")
         #expect(good.output.contains("A token of zone Z in the private database of developer."))
         #expect(good.output.contains(/Position: [0-9]+, committed 20[0-9-]+T/))
-        #expect(good.output.contains("Standing: good") && good.output.contains("Changes after it: 1"))
+        #expect(good.output.contains("Status: valid") && good.output.contains("Changes after it: 1"))
         let json = try await run(["token", "explain", old, "--json"] + Self.container).outputJSON
         #expect(json["standing"] == "good" && json["changesAfter"] == 1 && json["subject"] == "zone")
         let foreign = try await run(["token", "explain", old, "--user", "ada"] + Self.container)
-        #expect(foreign.output.contains("Standing: of no use here"))
+        #expect(foreign.output.contains("Status: not for this database"))
         let damaged = try await run(["token", "explain", "nonsense", "--json"] + Self.container)
         #expect(damaged.status == 1)
         #expect(try damaged.errorJSON["code"] == "BAD_REQUEST")
@@ -181,9 +181,9 @@ import Testing
         let unconfirmed = try await run(["token", "expire", "--json"] + Self.container)
         #expect(unconfirmed.status == 64)
         #expect(try unconfirmed.errorJSON["code"] == "CONFIRMATION_NEEDED")
-        #expect(try await run(["token", "explain", old] + Self.container).output.contains("Standing: good"))
+        #expect(try await run(["token", "explain", old] + Self.container).output.contains("Status: valid"))
         #expect(try await run(["token", "expire", "--yes"] + Self.container).status == 0)
-        #expect(try await run(["token", "explain", old] + Self.container).output.contains("Standing: expired"))
+        #expect(try await run(["token", "explain", old] + Self.container).output.contains("Status: expired"))
         let refused = try await run(["changes", "--since", old] + Self.zone)
         #expect(refused.status == 1)
         #expect(refused.errors.contains("client knowledge differs from server knowledge"))

@@ -120,7 +120,7 @@ import Testing
         let container = ["--container", "iCloud.com.example.X"]
         let file = try write("k\na\nb\n", to: "a.csv")
         let made = try await run(["import", file, "--type", "T", "--zone", "Notes", "--name-field", "k"] + container)
-        #expect(made.output.contains("Zone made: Notes"))
+        #expect(made.output.contains("Zone created: Notes"))
         #expect(try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + container).status == 0)
         #expect(try await run(["zone", "list"] + container).output.contains(/Notes +developer +2 +0 +ada \(read-only\)/))
         let shared = try await run(["zone", "list", "--database", "shared", "--user", "ada", "--json"] + container)

@@ -31,8 +31,8 @@ import Testing
         #expect(try String(contentsOfFile: serverFile, encoding: .utf8).split(separator: "\n").first.map(String.init) == server.address)
         let imported = try await run(["import", try file(), "--type", "T", "--zone", "Notes", "--name-field", "k"] + Self.container)
         #expect(imported.status == 0, "\(imported.errors)")
-        #expect(imported.output.contains("Imported 2 records of type T") && imported.output.contains("Zone made: Notes"))
-        #expect(imported.errors.contains("Working through the server at \(server.address)"))
+        #expect(imported.output.contains("Imported 2 records of type T") && imported.output.contains("Zone created: Notes"))
+        #expect(imported.errors.contains("Using the server at \(server.address)"))
         let schema = try await run(["schema", "show", "--json"] + Self.container)
         #expect(schema.output.contains("RECORD TYPE T"))
         #expect(schema.errors.isEmpty)
@@ -78,8 +78,8 @@ import Testing
 
     @Test(arguments: [
         ("ftp://127.0.0.1:8080", "is neither an http nor an https address"), ("http://example.com", "'example.com' is not this machine"),
-        ("http://192.168.1.7:8080", "Give an https address"), ("https://example.com/a", "leave what follows"), ("127.0.0.1:8080", "not the address of a server"), ("http://localhost:8080/database", "leave what follows"),
-        ("http://127.0.0.1.example.com", "is not this machine"), ("http://user@localhost", "leave what follows"), ("", "not the address of a server"),
+        ("http://192.168.1.7:8080", "Use an https address"), ("https://example.com/a", "remove everything after the port"), ("127.0.0.1:8080", "not the address of a server"), ("http://localhost:8080/database", "remove everything after the port"),
+        ("http://127.0.0.1.example.com", "is not this machine"), ("http://user@localhost", "remove everything after the port"), ("", "not the address of a server"),
     ])
     func addressesThatAreRefused(address: String, message: String) async throws {
         let result = try await Command.run(["schema", "show", "--url", address] + Self.container)
@@ -110,7 +110,7 @@ import Testing
         if let left { try left.write(toFile: serverFile, atomically: true, encoding: .utf8) }
         let plain = try await run(["schema", "show"] + Self.container)
         #expect(plain.status == 75)
-        #expect(plain.errors.contains("is open in another Skylight process, and no server answers for it"))
+        #expect(plain.errors.contains("is open in another Skylight process, which is not a server"))
         #expect(try await run(["schema", "show", "--json"] + Self.container).errorJSON["code"] == "DATA_FOLDER_IN_USE")
     }
 
@@ -125,7 +125,7 @@ import Testing
             try "\(server.address)\n\(instance)".write(toFile: serverFile, atomically: true, encoding: .utf8)
             let result = try await run(["import", try file(), "--type", "T"] + Self.container)
             #expect(result.status == 75, "\(result.errors)")
-            #expect(result.errors.contains("no server answers for it"))
+            #expect(result.errors.contains("which is not a server"))
         }
         #expect(try await run(["rehearse", "list"]).status == 69)
         #expect(await server.end() == 0)
@@ -145,7 +145,7 @@ import Testing
         let server = try await Server(["--data", data])
         let second = try await Command.run(["serve", "--port", "0", "--data", data])
         #expect(second.status == 75)
-        #expect(second.errors.contains("a Skylight serves it at \(server.address)"))
+        #expect(second.errors.contains("which serves it at \(server.address)"))
         // The second process took nothing away from the first.
         #expect(exists(serverFile))
         #expect(await server.end() == 0)

@@ -160,7 +160,7 @@ import Testing
 
     @Test(arguments: [
         ("", "Note", "There is nothing to import"), ("title\nMilk\n", "", "Enter a record type"), ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
-        ("title\nMilk\n", "9 lives", "must start with a letter"), ("\"never closed", "Note", "never closed"),
+        ("title\nMilk\n", "9 lives", "must start with a letter"), ("\"never closed", "Note", "is not closed"),
     ])
     func whatCannotBeReadIsSaid(text: String, type: String, complaint: String) async throws {
         try await EditStage.run { stage in

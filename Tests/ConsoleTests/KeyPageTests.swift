@@ -134,9 +134,9 @@ import Testing
                   -H 'x-apple-cloudkit-request-keyid: \(registered.keyID)' -H "X-Apple-CloudKit-Request-ISO8601Date: \(date)" \\
                   -H 'X-Apple-CloudKit-Request-SignatureV1: \(try signature(body, target))' --data-raw '\(body)'
                 """
-            #expect(try await check([("curl", curl)]).contains("The signature is right"))
+            #expect(try await check([("curl", curl)]).contains("The signature is correct"))
             let parts = [("target", target), ("date", date), ("keyID", registered.keyID), ("body", body)]
-            #expect(try await check(parts + [("signature", try signature(body, target))]).contains("The signature is right"))
+            #expect(try await check(parts + [("signature", try signature(body, target))]).contains("The signature is correct"))
             let wrong = try await check(parts + [("signature", try signature(body, target.replacing("?a=b", with: "")))])
             #expect(wrong.contains("note bad diagnosis") && wrong.contains("differs") && wrong.contains("<mark>"))
             // Without a signature, the page shows the message to sign.

@@ -152,14 +152,14 @@ import Testing
         try await fill(source)
         let bytes = try await exported(source, exchange(source)).bytes
         let noFolder = await stop { _ = try await Restorer(file(bytes), into: target.database()).run() }
-        #expect(noFolder.contains("have 6 assets, whose bytes lie beside the export: give the folder with --assets"))
+        #expect(noFolder.contains("have 6 assets, whose bytes are not in the file: give the folder with --assets"))
         let files = folder.url.appending(path: "files")
         try FileManager.default.removeItem(at: files.appending(path: checksum([2])))
         try Data(repeating: 8, count: Self.large.count).write(to: files.appending(path: checksum(Self.large)))
         try Data([1, 1]).write(to: files.appending(path: checksum([1])))
         let refused = await stop { _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run() }
         #expect(refused.contains("export.ndjson:"))
-        #expect(refused.contains("its bytes are not those that its name says") || refused.contains("it has 2 bytes, and the asset 1"), "\(refused)")
+        #expect(refused.contains("its bytes do not match its name") || refused.contains("it has 2 bytes, but the asset has 1"), "\(refused)")
         #expect(refused.contains("2 bad rows"))
         #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
         // An export repairs damaged files in its folder, and leaves others alone.

@@ -67,7 +67,7 @@ import Testing
 
     @Test func anUnclosedQuoteNamesTheLineWhereItOpens() throws {
         let error = #expect(throws: ImportError.self) { try read(Array("a\nb\n\"c\nd\ne\n".utf8)) }
-        #expect(error?.description.contains("a.csv:3: a quote opens here") == true)
+        #expect(error?.description.contains("a.csv:3: the quote that opens here") == true)
     }
 
     @Test func aRowHasALimit() throws {

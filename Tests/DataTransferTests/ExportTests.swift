@@ -373,7 +373,7 @@ import Testing
         let refused = await stop { _ = try await restore(bad, into: target) }
         let file = folder.url.appending(path: "export.ndjson").relativePath
         for (number, reason) in [
-            (3, "the record 'a' stands on line 2 already"), (4, "the field 'n' is not INT64, as which the header declares it"),
+            (3, "the record 'a' is already on line 2"), (4, "the field 'n' does not have the declared type INT64"),
             (5, "the field 'n' has no value with its type"), (6, "bad JSON"), (7, "the zone 'Y' is not among the header's 'zones'"),
             (8, "a record of an export has no 'recordChangeTag'"), (9, "'fields' is an array where an object is expected"), (10, "'recordName' is missing"),
             (11, "Invalid recordName"), (12, "the field 'n' has no value with its type"), (14, "'deviceID' is a number where a string is expected"),
@@ -457,8 +457,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("\"version\":1", "\"version\":2", "written by a newer version of Skylight"), ("iCloud.com", "com", "'container' is none"),
-        ("development", "staging", "neither development nor production"), ("\"private\"", "\"secret\"", "none of public, private and shared"),
+        ("\"version\":1", "\"version\":2", "written by a newer version of Skylight"), ("iCloud.com", "com", "'container' is not a container name"),
+        ("development", "staging", "is not development or production"), ("\"private\"", "\"secret\"", "is not public, private or shared"),
         ("INT64", "INT63", "Expected the 'type' of the field 'n' to be a field type"), ("\"schema\"", "\"scheme\"", "has no 'schema'"),
     ])
     func aHeaderThatCannotBeUsed(old: String, new: String, reason: String) async throws {

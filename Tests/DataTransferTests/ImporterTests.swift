@@ -295,7 +295,7 @@ import Testing
     @Test func columnsAreRenamedAloud() async throws {
         let report = try await run("temp (max),empty\n1,\n")
         #expect(report.fields == ["temp_max": .int64])
-        #expect(report.notes == ["column 'temp (max)' became field 'temp_max'", "column 'empty' has no value in any row and made no field"])
+        #expect(report.notes == ["column 'temp (max)' became field 'temp_max'", "column 'empty' has no values and creates no field"])
     }
 
     @Test(arguments: [
@@ -338,6 +338,6 @@ import Testing
         let directory = await message { _ = try Importer([folder.url], options: ImportOptions(recordType: "Place"), into: database) }
         #expect(directory.contains("not a regular file"))
         let unknown = try folder.write("a\n", to: "a.xls")
-        #expect(await message { _ = try Importer([unknown], options: ImportOptions(recordType: "Place"), into: database) }.contains("does not say its format"))
+        #expect(await message { _ = try Importer([unknown], options: ImportOptions(recordType: "Place"), into: database) }.contains("is unknown: name it .csv"))
     }
 }

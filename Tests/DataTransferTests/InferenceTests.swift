@@ -30,10 +30,10 @@ import Testing
         ("[[1, 2], [3]]", "INT64_LIST"), ("[[1, 2.5]]", "DOUBLE_LIST"), ("[[\"a\"], []]", "STRING_LIST"), ("[[], []]", "STRING_LIST"),
         ("[[\"2012-01-31\"]]", "TIMESTAMP_LIST"), ("[{\"latitude\": 1, \"longitude\": 2.5}]", "LOCATION"),
         ("[[{\"latitude\": 1, \"longitude\": 2}]]", "LOCATION_LIST"),
-        ("[1, [1]]", "'f' holds a single value in line 1 and a list in line 2; a field is one or the other"),
-        ("[{\"a\": 1}]", "'f' holds an object that is no location (one has 'latitude' and 'longitude') in line 1"),
+        ("[1, [1]]", "'f' has a single value in line 1 and a list in line 2; use only one of the two"),
+        ("[{\"a\": 1}]", "'f' holds an object that is not a location (it needs 'latitude' and 'longitude') in line 1"),
         ("[[null]]", "'f' holds null inside a list in line 1"), ("[[[1]]]", "'f' holds a list inside a list in line 1"),
-        ("[{\"latitude\": 1, \"longitude\": 2}, 3]", "'f' holds a location in line 1 and something else in line 2; a field has one type"),
+        ("[{\"latitude\": 1, \"longitude\": 2}, 3]", "'f' has a location in line 1 and another type in line 2; use one type"),
     ])
     func json(text: String, expected: String) throws {
         guard case .array(let values) = try JSONReader.value(of: text) else { return }

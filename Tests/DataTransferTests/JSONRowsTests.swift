@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "the file is empty"), ("{\"a\":1}\n{\"a\":2}", "give --format ndjson"), ("[{\"a\":1}", "ends in the middle"), ("[{\"a\":1},", "not closed"),
+        ("", "the file is empty"), ("{\"a\":1}\n{\"a\":2}", "use --format ndjson"), ("[{\"a\":1}", "ends in the middle"), ("[{\"a\":1},", "not closed"),
         ("[{\"a\":1},]", "expected an object before ]"), ("[,{}]", "expected an object before ,"), ("[] x", "text after the end"),
         ("[{\"a\":\"x}]", "ends in the middle"),
     ])

@@ -112,8 +112,8 @@ import Testing
         let other = try path("other.pem", TestCertificate.otherKey)
         let encrypted = try path("locked.pem", TestCertificate.key.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY"))
         let cases: [(String, String, String, Bool)] = [
-            (certificate, other, "is not that of the first certificate", false), (key, key, "no certificate in PEM form", false),
-            (certificate, certificate, "no private key in PEM form", false), (certificate, encrypted, "locked with a password", false),
+            (certificate, other, "does not match the first certificate", false), (key, key, "no certificate in PEM form", false),
+            (certificate, certificate, "no private key in PEM form", false), (certificate, encrypted, "encrypted with a password", false),
             (certificate + "x", key, "can't be read", true), (certificate, key + "x", "can't be read", true),
             (try path("empty.pem", ""), key, "no certificate", false), (certificate, try path("text.pem", "text"), "no private key", false),
         ]

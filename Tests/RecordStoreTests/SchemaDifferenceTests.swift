@@ -21,13 +21,13 @@ import Testing
         ),
         (
             "RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T (a STRING QUERYABLE SEARCHABLE);",
-            ["T: field 'a': QUERYABLE SEARCHABLE added, SORTABLE dropped"]
+            ["T: field 'a': QUERYABLE SEARCHABLE added, SORTABLE removed"]
         ),
         ("RECORD TYPE T (a STRING QUERYABLE);", "RECORD TYPE T (a ENCRYPTED STRING);", ["T: field 'a' becomes ENCRYPTED STRING, was STRING QUERYABLE"]),
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a LIST<STRING>);", ["T: field 'a' becomes LIST<STRING>, was STRING"]),
         (
             #"RECORD TYPE T ("___recordID" REFERENCE QUERYABLE);"#, #"RECORD TYPE T ("___modTime" TIMESTAMP SORTABLE);"#,
-            ["T: field '___modTime': SORTABLE added", "T: field '___recordID': QUERYABLE dropped"]
+            ["T: field '___modTime': SORTABLE added", "T: field '___recordID': QUERYABLE removed"]
         ),
         (
             "RECORD TYPE T ();", #"RECORD TYPE T (GRANT READ, WRITE TO "_creator");"#,

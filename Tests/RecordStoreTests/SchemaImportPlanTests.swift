@@ -29,7 +29,7 @@ import Testing
             "RECORD TYPE T (a STRING, c INT64); CREATE ROLE s;",
             into: "RECORD TYPE T (a STRING QUERYABLE, b STRING); RECORD TYPE U (); RECORD TYPE Users (nick STRING); CREATE ROLE r;")
         #expect(plan.lines == [
-            "Role 's' added", "Role 'r' deleted", "T: field 'a': QUERYABLE dropped", "T: field 'b' STRING removed", "T: field 'c' INT64 added",
+            "Role 's' added", "Role 'r' deleted", "T: field 'a': QUERYABLE removed", "T: field 'b' STRING removed", "T: field 'c' INT64 added",
             "U: type deleted without fields",
         ])
         #expect(plan.difference.losses.count == 2)

@@ -54,7 +54,7 @@ import Testing
             "line 1, column 48: the field 'a' of type INT64 can't be SEARCHABLE: it can be QUERYABLE, SORTABLE"
         ),
         ("DEFINE SCHEMA RECORD TYPE T (a STRING,\n \"a\" INT64);", "line 2, column 2: the field 'a' is there twice, first in line 1"),
-        ("DEFINE SCHEMA RECORD TYPE T (a STRING,, b STRING);", "line 1, column 39: expected a field or GRANT, found ','; there is a comma too many"),
+        ("DEFINE SCHEMA RECORD TYPE T (a STRING,, b STRING);", "line 1, column 39: expected a field or GRANT, found ','; there is an extra comma"),
         ("DEFINE SCHEMA RECORD TYPE T (grant STRING);", "line 1, column 36: expected READ, CREATE or WRITE, found 'STRING'"),
         (
             "DEFINE SCHEMA RECORD TYPE T (queryable STRING);",
@@ -82,11 +82,11 @@ import Testing
         ("DEFINE SCHEMA RECORD TYPE T (", "line 1, column 30: expected the name of a field, found the end of the text"),
         (
             "DEFINE SCHEMA RECORD TYPE T (a\u{A0}STRING);",
-            "line 1, column 31: expected a field type such as STRING, INT64 or LIST<STRING>, found (U+00A0); only comments can hold letters and signs beyond ASCII"
+            "line 1, column 31: expected a field type such as STRING, INT64 or LIST<STRING>, found (U+00A0); only comments may contain non-ASCII characters"
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\u{201C}a\u{201D} STRING);",
-            "line 1, column 30: expected the name of a field, found '\u{201C}' (U+201C); only comments can hold letters and signs beyond ASCII"
+            "line 1, column 30: expected the name of a field, found '\u{201C}' (U+201C); only comments may contain non-ASCII characters"
         ),
         ("DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT ALL TO r);", "line 1, column 46: expected READ, CREATE or WRITE, found 'ALL'"),
         ("DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT REED TO r);", "line 1, column 46: expected READ, CREATE or WRITE, found 'REED'; did you mean READ?"),

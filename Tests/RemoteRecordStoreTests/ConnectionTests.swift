@@ -62,7 +62,7 @@ import Testing
     func whatIsNoSkylightIsToldApart(answer: String) async throws {
         try await ScriptedServer.run(answer) { url, _ in
             let failures = try await failures(url)
-            #expect(failures.read?.code == .internalError && failures.read?.reason.contains("is no Skylight") == true)
+            #expect(failures.read?.code == .internalError && failures.read?.reason.contains("is not a Skylight") == true)
             #expect(failures.save?.code == .internalError)
         }
     }
@@ -97,7 +97,7 @@ import Testing
             + #""modified":\#(signature),"fields":{"text":{"value":"0123456789","type":"STRING"}}}"#
     }
 
-    private static let fullStart = "The records before this one fill the answer"
+    private static let fullStart = "The records before this one fill the response"
 
     private static func lookup(_ items: String...) -> String { ScriptedServer.json(#"{"records":[\#(items.joined(separator: ","))]}"#) }
 

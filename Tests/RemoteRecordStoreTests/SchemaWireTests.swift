@@ -307,7 +307,7 @@ import Testing
             while engine.state.withLock({ $0.buildQuestions }) < 3 { try await Task.sleep(for: .milliseconds(5)) }
             engine.state.withLock { $0.failure = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             let refused = await waiting.value
-            #expect(refused?.code == .tryAgainLater && refused?.reason.hasPrefix("The schema was changed, and its indexes go on being built") == true)
+            #expect(refused?.code == .tryAgainLater && refused?.reason.hasPrefix("The schema was changed, and its indexes are being built") == true)
         }
     }
 

@@ -104,5 +104,5 @@ struct CrashCheck {
 
 extension RecordError {
     /// True if the refused request may still appear after the store is opened again.
-    var leavesOpen: Bool { code == .internalError && reason.contains("read-only until it is opened anew") }
+    var leavesOpen: Bool { code == .internalError && reason.contains("read-only until it is opened again") }
 }

@@ -210,7 +210,7 @@ extension RecordError {
     fileprivate var isClear: Bool {
         switch code {
         case .quotaExceeded: reason.contains("disk is full")
-        case .internalError: leavesOpen || reason.contains("nothing of it was applied") || reason.contains("can't be")
+        case .internalError: leavesOpen || reason.contains("nothing was saved") || reason.contains("can't be")
         case .tryAgainLater: true
         default: false
         }

@@ -73,7 +73,7 @@ import Testing
         }
         #expect(outcomes.allSatisfy { $0?.code == .internalError || $0?.code == .tryAgainLater }, "a save was acknowledged after the failed sync")
         let later = await refusal { try await database.save("later") }
-        #expect(later?.reason.contains("read-only until it is opened anew") == true)
+        #expect(later?.reason.contains("read-only until it is opened again") == true)
         #expect(try await database.fetch([RecordID(recordName: "before")], desiredKeys: nil).count == 1)
         await engine.close()
         let again = try SQLiteRecordEngine(folder: folder.url)

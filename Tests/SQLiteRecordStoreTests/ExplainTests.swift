@@ -185,7 +185,7 @@ import Testing
         #expect(explanation.recordsReturned == 2 && explanation.recordsRead == 2 && explanation.entriesRead == 2)
         #expect(explanation.summary.contains("3 zones"))
         let nothing = try await engine.full(.public).explain(QueryRequest(query))
-        #expect(nothing.summary == "Nothing was saved there yet." && nothing.candidates.allSatisfy { $0.standing == .passedOver })
+        #expect(nothing.summary == "Nothing is saved there yet." && nothing.candidates.allSatisfy { $0.standing == .passedOver })
         await engine.close()
     }
 

@@ -410,7 +410,7 @@ import Testing
         let refused = await refusal {
             if isMetBySave { try await database.save("one", in: notes) } else { _ = try await database.zones() }
         }
-        #expect(refused?.code == .internalError && refused?.reason.contains("'zones'") == true && refused?.reason.contains("Restore a copy") == true)
+        #expect(refused?.code == .internalError && refused?.reason.contains("'zones'") == true && refused?.reason.contains("Restore a backup") == true)
         let open = await engine.health().first
         #expect(open?.status == .unreadable)
         while await !place.closeUnlessUsed() { try await Task.sleep(for: .milliseconds(1)) }

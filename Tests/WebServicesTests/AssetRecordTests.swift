@@ -26,7 +26,7 @@ struct AssetRecordTests {
             refused(elsewhere, try await client.save(Self.field(asset), to: "s"))
             refused(elsewhere, try await client.save(Self.field(asset), type: "Other"))
             refused(elsewhere, try await client.save(["other": ["value": asset]]))
-            refused("was altered", try await client.save(Self.field(asset.setting("receipt", to: "AAAA"))))
+            refused("was changed", try await client.save(Self.field(asset.setting("receipt", to: "AAAA"))))
             refused("no receipt", try await client.save(Self.field(asset.setting("receipt", to: .null))))
             refused("do not match the upload", try await client.save(Self.field(asset.setting("size", to: 1))))
             let record = try await client.save(Self.field(asset))

@@ -154,7 +154,7 @@ struct AssetUploadTests {
                 (Self.form([1]).dropLast(8) + Self.form([2]), "boundary=x7", 400, "BAD_REQUEST", "more than one file"),
                 (Array("--x7\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x7--".utf8), "boundary=x7", 400, "BAD_REQUEST", "has no file"),
                 ([], "boundary=x7", 400, "BAD_REQUEST", "has no end"), (Array("raw".utf8), "boundary=x7", 400, "BAD_REQUEST", "has no end"),
-                (Self.form([1]), "charset=utf-8", 400, "BAD_REQUEST", "without a sound boundary"),
+                (Self.form([1]), "charset=utf-8", 400, "BAD_REQUEST", "without a valid boundary"),
             ]
             for (body, parameter, status, code, words) in cases {
                 let answer = try await client.send("POST", path, ["Content-Type: multipart/form-data; \(parameter)"], body: body)

@@ -138,7 +138,7 @@ struct MultipartParserTests {
         #expect(try MultipartBoundary(contentType: contentType)?.bytes == boundary.map { Array($0.utf8) })
     }
 
-    @Test("A form without a sound boundary is refused", arguments: [
+    @Test("A form without a valid boundary is refused", arguments: [
         "multipart/form-data", "multipart/form-data; boundary=", #"multipart/form-data; boundary="""#, "multipart/form-data; boundary=\(String(repeating: "x", count: 71))",
         "multipart/form-data; boundary=a\u{E4}",
     ])

@@ -23,16 +23,16 @@ struct DateDiagnosis {
         guard abs(distance) > Double(RequestSignature.window) else { return nil }
         let way = distance > 0 ? "behind" : "ahead of"
         return SignatureProblem(
-            .clock, "The date is \(Self.text(abs(distance))) \(way) this server's clock, and \(RequestSignature.window / 60) minutes is the most.",
-            expected: "\(right), or \(RequestSignature.window / 60) minutes more or less", received: date, remedy: remedy(abs(distance)))
+            .clock, "The date is \(Self.text(abs(distance))) \(way) this server's clock; \(RequestSignature.window / 60) minutes are allowed.",
+            expected: "\(right), within \(RequestSignature.window / 60) minutes", received: date, remedy: remedy(abs(distance)))
     }
 
     private func remedy(_ distance: Double) -> String {
         let toHalfHours = abs(distance - (distance / 1800).rounded() * 1800)
         if distance < 15 * 3600, toHalfHours < 60 {
-            return "It looks like local time with a Z behind it: write the date in UTC, date -u +%Y-%m-%dT%H:%M:%SZ."
+            return "It looks like local time with a Z at the end: write the date in UTC, date -u +%Y-%m-%dT%H:%M:%SZ."
         }
-        return "Make the date, and with it the signature, anew for each request, and see to it that the clocks of both machines are right."
+        return "Create a new date and signature for each request, and check the clocks of both machines."
     }
 
     /// Describes the error in the format.
@@ -44,9 +44,9 @@ struct DateDiagnosis {
         if bytes.count > 20, bytes[19] == UInt8(ascii: "."), bytes.last == UInt8(ascii: "Z") { return "it has fractions of a second" }
         if bytes.count > 19, bytes[19] == UInt8(ascii: "+") || bytes[19] == UInt8(ascii: "-") { return "it has the offset of a time zone in place of Z" }
         if bytes.count == 19 { return "the Z is missing" }
-        if bytes.count == 20, bytes[10] == 0x20 { return "a space stands where the T belongs" }
+        if bytes.count == 20, bytes[10] == 0x20 { return "there is a space instead of the T" }
         if bytes.count == 16 || bytes.count == 15 { return "it is written without - and :" }
-        return bytes.count == 20 ? "there is no such moment, or a character is wrong" : "it has \(bytes.count) bytes, and should have 20"
+        return bytes.count == 20 ? "there is no such time, or a character is wrong" : "it has \(bytes.count) bytes, and should have 20"
     }
 
     /// `11 minutes`, `2 hours 5 minutes`, `3 days`.

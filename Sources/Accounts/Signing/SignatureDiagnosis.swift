@@ -51,7 +51,7 @@ struct SignatureDiagnosis {
 
     /// The problem if only the date is wrong; `nil` if the date is correct.
     var problemOfDateAlone: SignatureProblem? {
-        guard let problem = problemOfDate?.adding("The signature itself is right.") else { return nil }
+        guard let problem = problemOfDate?.adding("The signature itself is correct.") else { return nil }
         let others = [("body hash", right.bodyHash), ("target", right.target)].map { name, text in
             SignatureProblem.Part(name: name, expected: text, received: text, state: .matches)
         }
@@ -71,7 +71,7 @@ struct SignatureDiagnosis {
         let problem = signatureProblem(remembered, otherKeys, earlier, mayTry)
         guard let date = problemOfDate else { return problem }
         // A rejected date is certain, whereas other problems may be guesses.
-        return problem.isCertain ? problem.adding("Besides: \(date.sentence)") : date.adding("Besides, the signature is of no message that was expected.")
+        return problem.isCertain ? problem.adding("Also: \(date.sentence)") : date.adding("The signature also matches no expected message.")
     }
 
     private func signatureProblem(
@@ -82,9 +82,9 @@ struct SignatureDiagnosis {
         guard mayTry() else {
             return SignatureProblem(
                 .undetermined,
-                "The signature is not of this request. What differs was not looked for: there were more wrong signatures than \(Int(DiagnosisBudgets.limitOfKey)) a "
-                    + "second of this key, or \(Int(DiagnosisBudgets.limit)) of all.",
-                expected: right.message, received: "a signature of another message", remedy: "Send the request again, alone.", isCertain: false)
+                "The signature does not match the request. The difference was not searched: there were more wrong signatures than \(Int(DiagnosisBudgets.limitOfKey)) a "
+                    + "second for this key, or \(Int(DiagnosisBudgets.limit)) in total.",
+                expected: right.message, received: "a signature of another message", remedy: "Send the request again by itself.", isCertain: false)
         }
         var trials = SignatureTrials(
             right, of: text.readings, publicKey: publicKey, otherKeys: otherKeys.map(\.publicKey), limit: Self.limit)
@@ -109,7 +109,7 @@ struct SignatureDiagnosis {
     // MARK: A signature that was accepted before
 
     private func problem(comparedWith message: SignatureMemory.Message, _ otherKeys: [OtherKey]) -> SignatureProblem? {
-        let again = "Sign each request anew, after its body and its target are final."
+        let again = "Create a new signature for each request, after its body and path are final."
         var differences: [SignatureVariation] = []
         if message.keyID != key.keyID {
             let index = otherKeys.firstIndex { $0.key.keyID == message.keyID }
@@ -129,7 +129,7 @@ struct SignatureDiagnosis {
         let form = differences.reduce(right) { $0.changed(by: $1.change) }
         let found = SignatureTrials.Found(form: form, variations: differences, writtenDown: nil)
         let rest = differences.count == 1 ? "Everything else matches: the" : "The"
-        return problem(found, otherKeys).adding("\(rest) same signature was accepted before, for a request that had that.")
+        return problem(found, otherKeys).adding("\(rest) same signature was accepted before, for a request with that.")
     }
 
     // MARK: A trial that verified
@@ -140,7 +140,7 @@ struct SignatureDiagnosis {
         var kinds = found.variations.map(\.change.kind)
         if let form = found.writtenDown {
             let written = "it is written \(form)"
-            sentences.append(sentences.isEmpty ? "The signature is right, but \(written)." : "And of the signature: \(written).")
+            sentences.append(sentences.isEmpty ? "The signature is correct, but \(written)." : "Also, the signature: \(written).")
             remedies.append("Send the signature as ASN.1 DER in base64, on one line: openssl dgst -sha256 -sign eckey.pem | base64 -w0.")
             kinds.append(.form)
         }
@@ -166,8 +166,8 @@ struct SignatureDiagnosis {
         case .date: "The date differs: \(variation.what) was signed, and the header has another."
         case .bodyHash: "The body hash differs: \(variation.what) was signed."
         case .target: "The target differs: \(variation.what) was signed."
-        case .layout: "The parts are right, but the message is put together otherwise: \(variation.what)."
-        case .digest: "The message is right, but \(variation.what)."
+        case .layout: "The parts are correct, but the message is assembled differently: \(variation.what)."
+        case .digest: "The message is correct, but \(variation.what)."
         case .key: "Another key signed the request: \(variation.what)."
         }
     }
@@ -203,8 +203,8 @@ struct SignatureDiagnosis {
 
     private func problem(afterTrying count: Int, wereAll: Bool) -> SignatureProblem {
         let tried =
-            "None of \(count) messages that clients sign by mistake explains the signature"
-            + (wereAll ? ", so it is not the usual path, date or form" : ", and not all that there are were tried")
+            "None of \(count) known mistakes explains the signature"
+            + (wereAll ? ", so the path, date and form are probably correct" : "; not all of them were tried")
         let command = "printf '%s' 'MESSAGE' | openssl dgst -sha256 -sign eckey.pem | base64 -w0"
         let (kind, sentence, remedy): (SignatureProblem.Kind, String, String)
         let wasUsed = key.lastUsed != nil
@@ -213,8 +213,8 @@ struct SignatureDiagnosis {
             sentence =
                 "\(tried). "
                 + (wasUsed
-                    ? "Most likely the target differs, as signatures of this key were accepted before; or another private key made this one."
-                    : "Most likely another private key made it, not the one whose public half is registered; or the target differs.")
+                    ? "Most likely the target differs, because signatures of this key were accepted before; or another private key signed it."
+                    : "Most likely another private key signed it, not the registered one; or the target differs.")
             remedy =
                 "Compare the message that your client signs with the expected one, character by character. Does "
                 + "'openssl ec -in eckey.pem -pubout' print the "
@@ -223,11 +223,11 @@ struct SignatureDiagnosis {
             sentence =
                 "\(tried). "
                 + (wasUsed
-                    ? "Most likely the body hash differs, as signatures of this key were accepted before: the body was changed after it was hashed. Or another "
-                        + "private key made this one."
-                    : "The body hash differs, or another private key made it than the one whose public half is registered.")
+                    ? "Most likely the body hash differs, because signatures of this key were accepted before: the body changed after hashing. Or another "
+                        + "private key signed it."
+                    : "The body hash differs, or another private key than the registered one signed it.")
             remedy =
-                "Hash the bytes that are sent, after the last change to them: for these the body hash is \(right.bodyHash). Does "
+                "Hash the final bytes of the body: their hash is \(right.bodyHash). Does "
                 + "'openssl ec -in eckey.pem -pubout' print the "
         }
         let state: (SignatureProblem.Kind) -> SignatureProblem.Part.State = { $0 == kind ? .differs : .unknown }

@@ -59,7 +59,7 @@ struct SignatureText {
             } else if let index = text.utf8.enumerated().first(where: { !Self.isDigit($0.element) }) {
                 let byte = index.element
                 let character = byte > 0x20 && byte < 0x7F ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\([byte].hexadecimal)"
-                reason = "\(character) at its position \(index.offset + 1) is no base64"
+                reason = "\(character) at position \(index.offset + 1) is not base64"
             } else {
                 reason = "its end was cut off, or its padding with = is wrong"
             }
@@ -69,16 +69,16 @@ struct SignatureText {
         let start = bytes.prefix(4).hexadecimal
         let guess =
             switch bytes.count {
-            case 0: "it holds nothing"
-            case 20, 28, 32, 48: "it holds \(bytes.count) bytes, which are as many as a hash or an HMAC has"
-            case 256, 384, 512: "it holds \(bytes.count) bytes, which are as many as an RSA signature has"
-            case 64: "it holds 64 bytes, but r and s one after the other they are not: one of them is out of range"
-            case 96, 102...104: "it holds \(bytes.count) bytes, which are as many as a signature on P-384 has"
-            case 68...74 where bytes[0] == 0x30: "it holds \(bytes.count) bytes that begin like one, \(start)…, but its lengths or its numbers are wrong"
-            default: "it holds \(bytes.count) bytes that begin with \(start)"
+            case 0: "it is empty"
+            case 20, 28, 32, 48: "it has \(bytes.count) bytes, the size of a hash or an HMAC"
+            case 256, 384, 512: "it has \(bytes.count) bytes, the size of an RSA signature"
+            case 64: "it has 64 bytes, but they are not r and s: one of them is out of range"
+            case 96, 102...104: "it has \(bytes.count) bytes, the size of a P-384 signature"
+            case 68...74 where bytes[0] == 0x30: "it has \(bytes.count) bytes that begin like one, \(start)…, but its lengths or numbers are wrong"
+            default: "it has \(bytes.count) bytes that begin with \(start)"
             }
         return SignatureProblem(
-            .form, "The signature is base64, but no ECDSA signature: \(guess).", expected: expected, received: shown, remedy: remedy)
+            .form, "The signature is base64, but not an ECDSA signature: \(guess).", expected: expected, received: shown, remedy: remedy)
     }
 
     // MARK: Readings

@@ -12,10 +12,10 @@ extension SignatureVariation {
         bodies.addHashes(of: body, base64: hash)
         if body.isEmpty {
             for (text, what) in [("{}", "{}"), ("null", "null"), ("\n", "a line end"), ("\"\"", "\"\""), ("undefined", "undefined")] {
-                bodies.add(Array(text.utf8), "the hash of \(what)", "Nothing was sent: hash the empty body, or put nothing in its place.", isCommon: text == "{}")
+                bodies.add(Array(text.utf8), "the hash of \(what)", "The request has no body: hash the empty body, or leave the hash empty.", isCommon: text == "{}")
             }
             for text in ["null", "undefined", "None", "nil"] {
-                bodies.add(hash: text, "the word '\(text)' in place of the body hash", "Nothing was sent: hash the empty body, or put nothing in its place.")
+                bodies.add(hash: text, "the word '\(text)' in place of the body hash", "The request has no body: hash the empty body, or leave the hash empty.")
             }
             return bodies.variations
         }
@@ -126,7 +126,7 @@ private struct BodyVariations {
 
     /// Adds other line ends and other encodings of the same text.
     mutating func addEnds(of body: [UInt8]) {
-        let asSent = "Hash the bytes that are sent: nothing between hashing and sending may add to them or take from them."
+        let asSent = "Hash the bytes that are sent, and do not change them after hashing."
         add(body + Array("\n".utf8), "the body with a line end behind it", asSent, isCommon: true)
         add(body + Array("\r\n".utf8), "the body with a line end (CR LF) behind it", asSent)
         if let last = body.last, last == 0x0A || last == 0x0D || last == 0x20 {
@@ -155,7 +155,7 @@ private struct BodyVariations {
 
     /// Adds the same JSON in the format of other programs.
     mutating func addRewritings(of body: [UInt8]) {
-        let asSent = "Write the JSON once, and hash and send the same bytes: don't hand the object to the HTTP library."
+        let asSent = "Serialize the JSON once, and hash and send the same bytes: don't pass the object to the HTTP library."
         let text = String(decoding: body, as: UTF8.self)
         var units: [UInt8] = []
         for unit in text.utf16 {

@@ -32,7 +32,7 @@ private struct TargetVariations {
     /// The part after the `?`; `nil` if there is none.
     private let query: String?
 
-    private static let asSent = "Sign the path with its query exactly as it stands in the request's first line."
+    private static let asSent = "Sign the path with its query exactly as in the request's first line."
 
     init(_ target: String) {
         self.target = target
@@ -82,7 +82,7 @@ private struct TargetVariations {
     }
 
     mutating func addOrigins(_ origin: String?) {
-        let noHost = "Sign the path and the query alone, from /database on, without scheme and host."
+        let noHost = "Sign only the path and the query, from /database on, without scheme and host."
         add("https://api.apple-cloudkit.com\(target)", "the whole URL with Apple's host", noHost, isCommon: true)
         add("https://api.apple-cloudkit.com\(path)", "the URL with Apple's host, without the query", noHost)
         add("api.apple-cloudkit.com\(target)", "the path with Apple's host before it", noHost)
@@ -151,7 +151,7 @@ private struct TargetVariations {
         }
         add(target.lowercased(), "the target in small letters")
         for method in ["GET", "POST"] {
-            for space in [" ", ""] { add("\(method)\(space)\(target)", "the method before the path", "Sign the path with its query alone, without the method.") }
+            for space in [" ", ""] { add("\(method)\(space)\(target)", "the method before the path", "Sign only the path with its query, without the method.") }
         }
         add("\(target)#", "the target with a # behind it")
     }

@@ -17,7 +17,7 @@ extension SignatureVariation {
         func add(_ date: String, _ what: String, _ remedy: String, isCommon: Bool = false) {
             variations.append(SignatureVariation(change: .date(date), what: what, remedy: remedy, isCommon: isCommon))
         }
-        let same = "Make the date once, and use the same text in the header and in the message."
+        let same = "Create the date once, and use the same text in the header and in the message."
         if let moment = RequestSignature.moment(of: date) {
             let bare = String(date.unicodeScalars.dropLast())
             add("\(bare).000Z", "the date with milliseconds", "Sign the date without milliseconds, as in the header.", isCommon: true)
@@ -48,7 +48,7 @@ extension SignatureVariation {
 
     /// Parts of earlier accepted requests, for clients that compose the message too early.
     static func parts(of earlier: [SignatureMemory.Message], insteadOf right: SignedForm) -> [SignatureVariation] {
-        let anew = "Make the message anew for each request, after its body and its target are final."
+        let anew = "Create a new message for each request, after its body and path are final."
         return earlier.flatMap { message in
             var variations: [SignatureVariation] = []
             if message.bodyHash != right.bodyHash, !message.bodyHash.isEmpty {
@@ -87,10 +87,10 @@ extension SignatureVariation {
             ("::", "two colons"),
         ]
         for (separator, name) in separators {
-            add(.init(separator: separator), "the parts with \(name) between them", "One colon stands between the parts, and nothing else.")
+            add(.init(separator: separator), "the parts with \(name) between them", "Put one colon between the parts, and nothing else.")
         }
-        add(.init(end: ":"), "the message with one more colon behind it", "One colon stands between the parts, and none behind them.")
-        add(.init(start: ":"), "the message with a colon before it", "One colon stands between the parts, and none before them.")
+        add(.init(end: ":"), "the message with one more colon behind it", "Put one colon between the parts, and none after them.")
+        add(.init(start: ":"), "the message with a colon before it", "Put one colon between the parts, and none before them.")
         add(.init(start: "\"", end: "\""), "the message in quotation marks", "Sign the message without quotation marks.")
         add(.init(start: "'", end: "'"), "the message in quotation marks", "Sign the message without quotation marks.")
         add(.init(end: " "), "the message with a space behind it", "Sign the message alone.")
@@ -102,7 +102,7 @@ extension SignatureVariation {
     }()
 
     static let digests: [SignatureVariation] = {
-        let once = "Hand the message itself to the function that signs; it hashes by itself."
+        let once = "Pass the message itself to the signing function, which hashes it."
         return [
             SignatureVariation(change: .digest(.sha256Twice), what: "the message was hashed before it was signed, and so twice", remedy: once, isCommon: true),
             SignatureVariation(change: .digest(.hexadecimal), what: "the hexadecimal digits of the message's hash were signed", remedy: once, isCommon: true),

@@ -48,7 +48,7 @@ public struct AssetFileFolder: Sendable {
     func file(of checksum: FileChecksum, size: Int64) throws -> FileBytes {
         let path = path(of: checksum)
         let file = try FileBytes(path: path)
-        guard file.size == size else { throw AssetFileError(path, "it has \(file.size) bytes, and the asset \(size)") }
+        guard file.size == size else { throw AssetFileError(path, "it has \(file.size) bytes, but the asset has \(size)") }
         return file
     }
 
@@ -59,7 +59,7 @@ public struct AssetFileFolder: Sendable {
         var hash = SHA256()
         for try await part in file { part.withUnsafeReadableBytes { hash.update(bufferPointer: $0) } }
         guard FileChecksum(bytes: hash.finalize()) == checksum else {
-            throw AssetFileError(path(of: checksum), "its bytes are not those that its name says: it was changed or is damaged")
+            throw AssetFileError(path(of: checksum), "its bytes do not match its name: it was changed or is damaged")
         }
     }
 
@@ -85,7 +85,7 @@ public struct AssetFileFolder: Sendable {
                 progress(count)
             }
             guard FileChecksum(bytes: hash.finalize()) == checksum else {
-                throw RecordError(.internalError, "The bytes of the asset \(checksum) are not those of its checksum; `skylight assets verify` tells which files are damaged")
+                throw RecordError(.internalError, "The bytes of the asset \(checksum) do not match its checksum; run `skylight assets verify` to find the damaged files")
             }
             try await Self.blocking { try file.finish(as: final) }
         } catch {

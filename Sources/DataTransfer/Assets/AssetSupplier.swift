@@ -44,7 +44,7 @@ final class AssetSupplier: Sendable {
         let places = try Self.places(in: batch.operations)
         if places.isEmpty { return batch.operations }
         guard let uploading = database as? any AssetUploading else {
-            throw Failure(index: places[0].index, error: RecordError(.badRequest, "This database takes no assets"))
+            throw Failure(index: places[0].index, error: RecordError(.badRequest, "This database can't store assets"))
         }
         var receipts: [Int: [Name: [Int: String]]] = [:]
         for place in places {
@@ -84,7 +84,7 @@ final class AssetSupplier: Sendable {
                 guard case .tagged(let value, _, _) = input else { continue }
                 for (number, asset) in value.assets.enumerated() {
                     guard let recordName = operation.recordName, let type = operation.recordType, let checksum = FileChecksum(asset.fileChecksum) else {
-                        let reason = "The asset in field '\(fieldName)' has no checksum that Skylight gives"
+                        let reason = "The asset in field '\(fieldName)' has no checksum from Skylight"
                         throw Failure(index: index, error: RecordError(.badRequest, reason))
                     }
                     let slot = AssetSlot(recordType: type, fieldName: fieldName, recordName: recordName)

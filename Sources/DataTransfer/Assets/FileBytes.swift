@@ -34,7 +34,7 @@ public struct FileBytes: AsyncSequence, Sendable {
         descriptor = Descriptor(number, path)
         var status = stat()
         guard fstat(number, &status) == 0 else { throw Self.lastFailure(path) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw AssetFileError(path, "it is no regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw AssetFileError(path, "it is not a regular file") }
         size = Int64(status.st_size)
     }
 

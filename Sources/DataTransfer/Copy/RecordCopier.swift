@@ -74,7 +74,7 @@ public struct RecordCopier: Sendable {
         let taken = try await taken(records)
         if existing == .refuse, let first = taken.sorted().first {
             let others = taken.count > 1 ? " and \(taken.count - 1) more" : ""
-            throw RecordError(.exists, "Nothing is copied: the zone has a record '\(first)'\(others) already")
+            throw RecordError(.exists, "Nothing was copied: the zone already has the record '\(first)'\(others)")
         }
         var results: [Int: Result<Act, RecordError>] = [:]
         var operations: [Int: RecordOperation] = [:]
@@ -105,17 +105,17 @@ public struct RecordCopier: Sendable {
                 if existing == .skip, case .failure(let error) = outcome, error.code == .conflict || error.code == .exists { results[index] = .success(.left) }
             }
         }
-        return records.indices.map { results[$0] ?? .failure(RecordError(.internalError, "The store did not say what became of the record")) }
+        return records.indices.map { results[$0] ?? .failure(RecordError(.internalError, "The store did not return a result for the record")) }
     }
 
     /// The error for records of the type Users.
-    public static let isOfTheServer = RecordError(.badRequest, "Records of the type Users belong to the server, and are not copied")
+    public static let isOfTheServer = RecordError(.badRequest, "Records of type Users belong to the server and can't be copied")
     /// The error for a cycle of VALIDATE references in a copy to a default zone.
     public static let isInCircle = RecordError(
         .validatingReferenceError,
-        "It and others refer to each other with VALIDATE, and a default zone takes them one by one only; copy them into a zone of their own")
+        "It and other records refer to each other with VALIDATE, which a default zone can't save; copy them into a custom zone")
     /// The error for records above ``sizeLimit``.
-    public static let isTooLarge = RecordError(.badRequest, "The records are larger than \(sizeLimit >> 20) MB together; copy fewer at once, or the zone")
+    public static let isTooLarge = RecordError(.badRequest, "The records have more than \(sizeLimit >> 20) MB together; copy fewer records, or the zone")
 
     /// Checks the limits of a copy.
     /// - Parameter zoneID: the target zone.
@@ -123,15 +123,15 @@ public struct RecordCopier: Sendable {
     public static func check(_ records: [StoredRecord], into zoneID: ZoneID, existing: Existing) throws {
         if existing == .refuse, zoneID.isDefault {
             throw RecordError(
-                .badRequest, "A default zone has no atomic batches, so it can't be all or none; leave or replace what is there, or choose another zone")
+                .badRequest, "A default zone has no atomic batches, so ‘copy nothing’ can't be ensured; skip or replace existing records, or choose another zone")
         }
         if records.count > recordLimit {
-            throw RecordError(.badRequest, "These are \(records.count) records, and \(recordLimit) can be copied at once; copy the zone, or fewer records")
+            throw RecordError(.badRequest, "Up to \(recordLimit) records can be copied at once, not \(records.count); copy the zone, or fewer records")
         }
         if records.reduce(0, { $0 + $1.fields.bytes.count }) > sizeLimit { throw isTooLarge }
         let size = try records.flatMap { try $0.fields.assets() }.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
         if size > assetLimit {
-            throw RecordError(.badRequest, "The files of the records are larger than \(assetLimit >> 20) MB together; copy fewer at once, or the zone")
+            throw RecordError(.badRequest, "The files of the records have more than \(assetLimit >> 20) MB together; copy fewer records, or the zone")
         }
     }
 
@@ -162,7 +162,7 @@ public struct RecordCopier: Sendable {
             try files.source.folder.make()
             for (field, asset) in assets {
                 guard let checksum = FileChecksum(asset.fileChecksum) else {
-                    throw RecordError(.badRequest, "The asset in field '\(field)' has no checksum that Skylight gives")
+                    throw RecordError(.badRequest, "The asset in field '\(field)' has no checksum from Skylight")
                 }
                 try await files.source.folder.add(checksum, size: asset.size, from: files.source.transport) { _ in }
             }

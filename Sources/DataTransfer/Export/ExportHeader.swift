@@ -69,12 +69,12 @@ extension ExportHeader {
         if version > Self.version {
             throw RecordError(.badRequest, "the export was written by a newer version of Skylight (format \(version)); use that version")
         }
-        guard let container = ContainerID(try string("container")) else { throw RecordError(.badRequest, "the header's 'container' is none") }
+        guard let container = ContainerID(try string("container")) else { throw RecordError(.badRequest, "the header's 'container' is not a container name") }
         guard let environment = Environment(rawValue: try string("environment")) else {
-            throw RecordError(.badRequest, "the header's 'environment' is neither development nor production")
+            throw RecordError(.badRequest, "the header's 'environment' is not development or production")
         }
         guard let scope = DatabaseScope(rawValue: try string("database")) else {
-            throw RecordError(.badRequest, "the header's 'database' is none of public, private and shared")
+            throw RecordError(.badRequest, "the header's 'database' is not public, private or shared")
         }
         guard let schema = members["schema"] else { throw RecordError(.badRequest, "the header of the export has no 'schema'") }
         guard case .array(let zones)? = members["zones"] else { throw RecordError(.badRequest, "the header of the export has no 'zones'") }

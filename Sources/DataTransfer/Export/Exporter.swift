@@ -35,14 +35,14 @@ public struct Exporter: Sendable {
         progress: (ExportProgress) -> Void = { _ in }, write: ([UInt8]) throws -> Void
     ) async throws -> ExportReport {
         guard let listing = database as? any RecordListing, let editor = database as? any SchemaEditing else {
-            throw ExportError.invalid("This database does not let its records be listed, so it can't be exported")
+            throw ExportError.invalid("This database can't list its records, so it can't be exported")
         }
         let zones = try await zones()
         var schema = try await editor.schema()
         if let recordTypes = options.recordTypes {
             for type in recordTypes.sorted() where schema.types[type] == nil {
                 let known = schema.sortedTypes.map(\.name.string).joined(separator: ", ")
-                throw ExportError.invalid("There is no record type '\(type)'; the types are \(known)")
+                throw ExportError.invalid("There is no record type '\(type)'; choose one of \(known)")
             }
             schema.types = schema.types.filter { recordTypes.contains($0.key) }
         }
@@ -87,7 +87,7 @@ public struct Exporter: Sendable {
         guard let asked = options.zones else { return all }
         for zoneID in asked where !all.contains(where: { Self.means(zoneID, $0) }) {
             let known = all.map { "'\($0.zoneName)'" }.joined(separator: ", ")
-            throw ExportError.invalid("There is no zone '\(zoneID.zoneName)'" + (known.isEmpty ? "; the database has none" : "; there are \(known)"))
+            throw ExportError.invalid("There is no zone '\(zoneID.zoneName)'" + (known.isEmpty ? "; the database has none" : "; choose one of \(known)"))
         }
         return all.filter { zoneID in asked.contains { Self.means($0, zoneID) } }
     }
@@ -118,7 +118,7 @@ public struct Exporter: Sendable {
         var count = ExportReport.AssetCount()
         for (field, asset) in found {
             guard let checksum = FileChecksum(asset.fileChecksum) else {
-                throw ExportError.invalid("The asset in field '\(field)' of '\(record.recordID.recordName)' has no checksum that Skylight gives")
+                throw ExportError.invalid("The asset in field '\(field)' of '\(record.recordID.recordName)' has no checksum from Skylight")
             }
             count.references += 1
             guard seen.insert(checksum).inserted else { continue }

@@ -24,7 +24,7 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
         case .badRows(let problems, let total):
             let lines = problems.map(\.description)
             let more = total > lines.count ? ["… and \(total - lines.count) more"] : []
-            return (["\(total) bad row\(total == 1 ? "" : "s"), nothing was imported. --skip-bad-rows imports the others"] + lines + more)
+            return (["\(total) bad row\(total == 1 ? "" : "s"); nothing was imported. --skip-bad-rows imports the others"] + lines + more)
                 .joined(separator: "\n")
         case .invalid(let reason): return reason
         case .stopped(let saved, let file, let line, let error):
@@ -32,7 +32,7 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
         case .noAsset(let saved, let path, let reason):
             let what = saved == 0 ? "nothing was" : saved == 1 ? "1 record was" : "\(saved) records were"
             return "Can't read '\(path)', the file of an asset: \(reason); \(what) saved"
-        case .brokenOff(let saved, let reason): return "The import broke off after \(saved) records were saved: \(reason)"
+        case .brokenOff(let saved, let reason): return "The import stopped after \(saved) records were saved: \(reason)"
         }
     }
 }

@@ -61,7 +61,7 @@ struct ImportPlan: Sendable {
             let key = combined.key(named: name)
             guard let definition = combined.definition(of: key) else {
                 let known = combined.fields.keys.sorted().map(\.string).joined(separator: ", ")
-                throw ImportError.invalid("There is no field '\(name)' to put an index on; the fields are \(known)")
+                throw ImportError.invalid("There is no field '\(name)' for the index; choose one of \(known)")
             }
             let allowed = if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
             let refused = indexes.subtracting(allowed)
@@ -93,7 +93,7 @@ private struct Draft {
     mutating func take(_ profiles: [ColumnProfile]) throws {
         if let name = options.nameField, !profiles.contains(where: { $0.name == name }) {
             let known = profiles.map(\.name.string).joined(separator: ", ")
-            throw ImportError.invalid("There is no column '\(name)' to take record names from; the columns are \(known)")
+            throw ImportError.invalid("There is no column '\(name)' for the record names; choose one of \(known)")
         }
         let coordinates = coordinates(among: profiles)
         for profile in profiles {
@@ -104,12 +104,12 @@ private struct Draft {
             // An existing field keeps its name, even if a new field could not have it.
             let name = existing?.fields[profile.name] == nil ? try FieldNaming.fieldName(for: profile.name) : profile.name
             guard let type = existing?.fields[name]?.type ?? profile.type else {
-                notes.append("column '\(profile.name)' has no value in any row and made no field")
+                notes.append("column '\(profile.name)' has no values and creates no field")
                 continue
             }
             if name != profile.name { notes.append("column '\(profile.name)' became field '\(name)'") }
             if let other = columns.updateValue(profile.name, forKey: name) {
-                throw ImportError.invalid("Two columns would both become field '\(name)': '\(other)' and '\(profile.name)'; rename one")
+                throw ImportError.invalid("Two columns would become the field '\(name)': '\(other)' and '\(profile.name)'; rename one")
             }
             fields.append(FieldSource(name: name, type: type, origin: .column(profile.name)))
         }
@@ -135,7 +135,7 @@ private struct Draft {
         }
         let pair = "columns '\(names[0])' and '\(names[1])' stay numbers"
         if profiles.contains(where: { $0.name == "location" }) {
-            notes.append("\(pair): there is a column 'location' already")
+            notes.append("\(pair): a column 'location' already exists")
             return nil
         }
         if !latitudes[0].fitsLatitude || !longitudes[0].fitsLongitude {

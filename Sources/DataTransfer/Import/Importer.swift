@@ -30,7 +30,7 @@ public struct Importer: Sendable {
     ///   `CancellationError` on cancellation. Records saved until then stay, and `progress` has reported their number.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> ImportReport {
         guard let editor = database as? any SchemaEditing else {
-            throw ImportError.invalid("This database does not let its schema be changed, so the record type can't be made")
+            throw ImportError.invalid("This database can't change its schema, so the record type can't be created")
         }
         let plan = try ImportPlan(profiles(progress), options: options, schema: await editor.schema())
         let check = try check(plan, progress)

@@ -45,13 +45,13 @@ struct RowConverter {
         if size > Self.recordSizeLimit / 2 {
             let text = FieldsText(fields.compactMap { name, input in input.field(named: name) })
             if text.bytes.count > Self.recordSizeLimit {
-                throw BadRow("the record is too large: its fields take \(text.bytes.count) bytes, the limit is \(Self.recordSizeLimit)")
+                throw BadRow("the record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit)")
             }
         }
         if let recordName {
             if let taken = places[recordName] {
                 let place = taken.file == file ? "line \(taken.line)" : "\(files[taken.file].path):\(taken.line)"
-                throw BadRow("the record name '\(recordName)' is that of \(place) already")
+                throw BadRow("the record name '\(recordName)' is already used in \(place)")
             }
             places[recordName] = (file, row.line)
         }
@@ -62,10 +62,10 @@ struct RowConverter {
         guard let nameField else { return nil }
         let name: Name
         switch cells[nameField] {
-        case nil: throw BadRow("the row has no '\(nameField)' to name the record")
+        case nil: throw BadRow("the row has no '\(nameField)' for the record name")
         case .text(let text)?, .json(.string(let text))?: name = Name(text)
         case .json(.integer(let integer))?: name = Name(String(integer))
-        case .json(let json)?: throw BadRow("'\(nameField)' is \(json.kind) and can't name a record")
+        case .json(let json)?: throw BadRow("'\(nameField)' is \(json.kind) and can't be a record name")
         }
         try check(name)
         return name
@@ -80,13 +80,13 @@ struct RowConverter {
         case .column(let column):
             guard let cell = cells[column] else { return nil }
             if let value = cell.value(as: source.type, field: source.name) { return value }
-            throw BadRow("'\(column)' is \(cell.shown), and the field '\(source.name)' holds \(source.type.schemaName)")
+            throw BadRow("'\(column)' is \(cell.shown), but the field '\(source.name)' has type \(source.type.schemaName)")
         case .coordinates(let latitude, let longitude):
             switch (cells[latitude]?.number, cells[longitude]?.number) {
             case (nil, nil): return nil
             case (let latitude?, let longitude?): return .location(Location(latitude: latitude, longitude: longitude))
-            case (_?, nil): throw BadRow("the row has a '\(latitude)' and no '\(longitude)'")
-            case (nil, _?): throw BadRow("the row has a '\(longitude)' and no '\(latitude)'")
+            case (_?, nil): throw BadRow("the row has a '\(latitude)', but no '\(longitude)'")
+            case (nil, _?): throw BadRow("the row has a '\(longitude)', but no '\(latitude)'")
             }
         }
     }

@@ -35,13 +35,13 @@ struct ColumnProfile: Sendable {
             note(scalar: cell, place: place())
         }
         if problem == nil, let firstScalar, let firstList {
-            problem = "'\(name)' holds a single value in \(firstScalar) and a list in \(firstList); a field is one or the other"
+            problem = "'\(name)' has a single value in \(firstScalar) and a list in \(firstList); use only one of the two"
         }
     }
 
     private mutating func note(scalar cell: Cell, place: @autoclosure () -> String) {
         guard let kind = CellKind(cell) else {
-            problem = problem ?? "'\(name)' holds \(Self.description(of: cell)) in \(place())"
+            problem = problem ?? "'\(name)' has \(Self.description(of: cell)) in \(place())"
             return
         }
         kinds.formUnion(kind)
@@ -51,7 +51,7 @@ struct ColumnProfile: Sendable {
             fitsLongitude = fitsLongitude && (-180...180).contains(number)
         }
         if problem == nil, let firstLocation, let firstOther {
-            problem = "'\(name)' holds a location in \(firstLocation) and something else in \(firstOther); a field has one type"
+            problem = "'\(name)' has a location in \(firstLocation) and another type in \(firstOther); use one type"
         }
     }
 
@@ -59,7 +59,7 @@ struct ColumnProfile: Sendable {
         switch cell {
         case .json(.null): "null inside a list"
         case .json(.array): "a list inside a list"
-        default: "an object that is no location (one has 'latitude' and 'longitude')"
+        default: "an object that is not a location (it needs 'latitude' and 'longitude')"
         }
     }
 

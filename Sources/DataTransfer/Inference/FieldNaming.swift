@@ -11,8 +11,8 @@ enum FieldNaming {
         if let field = SystemField(named: column) {
             let remedy =
                 field == .recordID
-                ? "to take record names from it give --name-field \(column), else rename the column" : "rename the column, since the server sets that field itself"
-            throw .invalid("The column '\(column)' has the name of a system field; \(remedy)")
+                ? "use it for the record names with --name-field \(column), or rename the column" : "rename the column, because the server sets this field"
+            throw .invalid("The column '\(column)' has the name of a system field: \(remedy)")
         }
         // The code below repairs invalid names, so the error is ignored. A name that can't be repaired gets its own error.
         if (try? NameRules.checkFieldName(column)) != nil { return column }
@@ -23,12 +23,12 @@ enum FieldNaming {
         }
         while kept.last == "_" { kept.removeLast() }
         if !kept.contains(where: { $0 != "_" }) {
-            throw .invalid("The column '\(column)' can't name a field: field names are letters, digits and _; rename it")
+            throw .invalid("The column '\(column)' can't be a field name: field names have letters, digits and _; rename it")
         }
         if kept.first?.isLetter != true { kept = "f" + (kept.hasPrefix("_") ? "" : "_") + kept }
         let name = Name(String(kept.prefix(Field.nameLimit)))
         if (try? NameRules.checkFieldName(name)) == nil || SystemField(named: name) != nil {
-            throw .invalid("The column '\(column)' can't name a field; rename it")
+            throw .invalid("The column '\(column)' can't be a field name; rename it")
         }
         return name
     }

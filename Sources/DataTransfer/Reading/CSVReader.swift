@@ -87,14 +87,14 @@ struct CSVReader {
             }
             cell.append(byte)
         }
-        throw .unreadable(file: path, line: start, reason: "a quote opens here and is never closed")
+        throw .unreadable(file: path, line: start, reason: "the quote that opens here is not closed")
     }
 
     private func count(_ size: inout Int, _ line: Int) throws(ImportError) {
         size += 1
         if size > Self.rowLimit {
             throw .unreadable(
-                file: path, line: line, reason: "a row of more than \(Self.rowLimit >> 20) MB begins here; is a quote opened and never closed?")
+                file: path, line: line, reason: "a row of more than \(Self.rowLimit >> 20) MB begins here; check for an unclosed quote")
         }
     }
 

@@ -19,7 +19,7 @@ struct ImportFile: Sendable {
             throw .noFile(path: path, reason: "it is not a regular file; an import reads its file more than once, so save the data to a file first")
         }
         guard let format = format ?? FileFormat(of: url) else {
-            throw .invalid("The name of '\(path)' does not say its format: name it .csv, .tsv, .json or .ndjson, or give --format")
+            throw .invalid("The format of '\(path)' is unknown: name it .csv, .tsv, .json or .ndjson, or give --format")
         }
         self.url = url
         self.format = format
@@ -35,7 +35,7 @@ struct ImportFile: Sendable {
         do {
             handle = try FileHandle(forReadingFrom: url)
         } catch {
-            throw .noFile(path: path, reason: "it can't be read; look at its permissions (\(error.localizedDescription))")
+            throw .noFile(path: path, reason: "it can't be read; check its permissions (\(error.localizedDescription))")
         }
         return try ByteReader(handle, file: self)
     }

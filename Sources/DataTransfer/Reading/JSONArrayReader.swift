@@ -27,7 +27,7 @@ struct JSONArrayReader {
         case .start:
             guard let byte = try skipBlanks() else { throw failure("the file is empty; expected an array of objects") }
             guard byte == UInt8(ascii: "[") else {
-                let hint = byte == UInt8(ascii: "{") ? "; one object in each line is NDJSON: give --format ndjson" : ""
+                let hint = byte == UInt8(ascii: "{") ? "; for NDJSON, with one object in each line, use --format ndjson" : ""
                 throw failure("expected an array of objects, which begins with [\(hint)")
             }
             _ = try bytes.next()
@@ -69,7 +69,7 @@ struct JSONArrayReader {
             }
             if text.count > Self.elementLimit {
                 throw .unreadable(
-                    file: path, line: start, reason: "an element of more than \(Self.elementLimit >> 20) MB; is a string or an object not closed?")
+                    file: path, line: start, reason: "an element of more than \(Self.elementLimit >> 20) MB; check for an unclosed string or object")
             }
         }
         throw .unreadable(file: path, line: start, reason: "the file ends in the middle of this element")

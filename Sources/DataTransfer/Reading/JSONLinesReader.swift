@@ -37,7 +37,7 @@ struct JSONLinesReader {
             if text.count > limit {
                 throw .unreadable(
                     file: path, line: line,
-                    reason: "a line of more than \(limit >> 20) MB; NDJSON has one object in each line. Is the file JSON? Then give --format json")
+                    reason: "a line of more than \(limit >> 20) MB; NDJSON has one object in each line. For a JSON array, use --format json")
             }
         }
         return text

@@ -15,7 +15,7 @@ struct TableReader {
         columns = header.cells.map { Name($0.trimmingBlanks) }
         if columns.count == 1, let separator = [";", "\t", "|"].first(where: header.cells[0].contains) {
             let shown = separator == "\t" ? "tabs" : "'\(separator)'"
-            let remedy = separator == "\t" ? "name the file .tsv or give --format tsv" : "save it with commas"
+            let remedy = separator == "\t" ? "name the file .tsv or use --format tsv" : "save it with commas"
             throw .unreadable(file: reader.path, line: header.line, reason: "the columns seem to be separated by \(shown); \(remedy)")
         }
         var seen: Set<Name> = []

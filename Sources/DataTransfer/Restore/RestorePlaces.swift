@@ -17,13 +17,13 @@ struct RestorePlaces: Sendable {
         guard zoneID == nil else { return }
         let names = header.zones.map { "'\($0.zoneName)'" }.joined(separator: ", ")
         if address.scope == .public, !header.zones.isEmpty {
-            throw .invalid("The public database has only its default zone, and the export has \(names); choose another --database")
+            throw .invalid("The public database has only its default zone, but the export has \(names); choose another --database")
         }
         if address.scope == .shared, header.address.scope != .shared {
-            throw .invalid("In the shared database a zone belongs to somebody else: add --zone and --zone-owner")
+            throw .invalid("A zone of the shared database belongs to another user: add --zone and --zone-owner")
         }
         if address.scope != .shared, Set(header.zones.map(\.zoneName)).count < header.zones.count {
-            throw .invalid("The export has zones of one name that belong to several users; restore it into the shared database")
+            throw .invalid("The export has zones with the same name of several users; restore it into the shared database")
         }
     }
 

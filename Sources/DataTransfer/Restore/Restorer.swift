@@ -35,7 +35,7 @@ public struct Restorer: Sendable {
     /// - Throws: `ImportError` for an invalid export; `RecordError` if the database refuses the schema or a zone.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> RestoreReport {
         guard let editor = database as? any SchemaEditing else {
-            throw ImportError.invalid("This database does not let its schema be changed, so nothing can be restored")
+            throw ImportError.invalid("This database can't change its schema, so nothing can be restored")
         }
         let check = try await check(progress)
         let schema = try await editor.schema()
@@ -92,10 +92,10 @@ public struct Restorer: Sendable {
         var verified: [FileChecksum: Int64] = [:]
         var check = try await check(SeenNames(keepsAll: false), &verified, progress)
         if check == nil { check = try await self.check(SeenNames(keepsAll: true), &verified, progress) }
-        guard let check else { throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be told apart") }
+        guard let check else { throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be read") }
         if check.assets > 0, assets == nil {
             throw ImportError.invalid(
-                "The records of '\(file.path)' have \(check.assets) asset\(check.assets == 1 ? "" : "s"), whose bytes lie beside the export: give the "
+                "The records of '\(file.path)' have \(check.assets) asset\(check.assets == 1 ? "" : "s"), whose bytes are not in the file: give the "
                     + "folder with --assets")
         }
         if check.problemCount > 0 { throw ImportError.badRows(check.problems, total: check.problemCount) }
@@ -125,12 +125,12 @@ public struct Restorer: Sendable {
                     }
                     zones.insert(record.zoneID)
                     if places.isSingle, zones.count > 1 {
-                        throw BadRow("here begins a second zone, '\(record.zoneID.zoneName)'; --zone can take the records of one only")
+                        throw BadRow("a second zone, '\(record.zoneID.zoneName)', begins here; --zone accepts only one")
                     }
                     try checkSchema(record)
                     switch names.note(record.recordName, in: record.zoneID, line: row.line) {
                     case .new: break
-                    case .taken(let line): throw BadRow("the record '\(record.recordName)' stands on line \(line) already")
+                    case .taken(let line): throw BadRow("the record '\(record.recordName)' is already on line \(line)")
                     case .unknown: return nil
                     }
                     check.records[record.recordType, default: 0] += 1
@@ -151,7 +151,7 @@ public struct Restorer: Sendable {
         guard let type = header.schema.types[record.recordType] else { return }
         for (name, input) in record.fields {
             guard let declared = type.fields[name]?.type, input.value(declared: declared) == nil else { continue }
-            throw BadRow("the field '\(name)' is not \(declared.wireName), as which the header declares it")
+            throw BadRow("the field '\(name)' does not have the declared type \(declared.wireName)")
         }
     }
 
@@ -161,10 +161,10 @@ public struct Restorer: Sendable {
         for (name, asset) in record.assets {
             count += 1
             guard let checksum = FileChecksum(asset.fileChecksum) else {
-                throw BadRow("the asset in field '\(name)' has the fileChecksum '\(asset.fileChecksum)', which is none of Skylight's: 64 hexadecimal digits")
+                throw BadRow("the asset in field '\(name)' has the fileChecksum '\(asset.fileChecksum)', which is not from Skylight: 64 hexadecimal digits")
             }
             guard (0...AssetExchange.sizeLimit).contains(asset.size) else {
-                throw BadRow("the asset in field '\(name)' has the size \(asset.size); it is a number of bytes from 0 to \(AssetExchange.sizeLimit)")
+                throw BadRow("the asset in field '\(name)' has the size \(asset.size); it must be from 0 to \(AssetExchange.sizeLimit)")
             }
             guard let assets else { continue }
             if let size = verified[checksum] {

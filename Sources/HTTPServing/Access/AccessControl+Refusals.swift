@@ -27,9 +27,9 @@ extension AccessControl {
         /// The problem as a sentence.
         public var sentence: String {
             switch self {
-            case .wrongPassword: "What stands in Authorization: Basic is not the name 'admin' and the administrator's password"
-            case .wrongSecret: "What stands in Authorization: Bearer is not the secret that the data folder holds since this server started"
-            case .tooManyPasswords: "The password was not looked at: there were too many wrong ones"
+            case .wrongPassword: "Authorization: Basic does not have the name 'admin' and the administrator's password"
+            case .wrongSecret: "Authorization: Bearer does not have the secret in the server's data folder"
+            case .tooManyPasswords: "The password was not checked: there were too many wrong ones"
             case .unknownScheme: "Authorization is neither Basic, with the administrator's password, nor Bearer, with the data folder's secret"
             }
         }
@@ -49,7 +49,7 @@ extension AccessControl {
     /// Logs a failed attempt to act as the administrator.
     public static func note(_ proof: FailedProof, of request: Request, _ context: ServingRequestContext) {
         context.logger.notice(
-            "The administrator was not let in",
+            "The administrator's credentials were refused",
             metadata: [
                 "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.uri.path)", "peer": "\(context.peer)",
                 "problem": "\(proof.rawValue)",

@@ -74,7 +74,7 @@ public struct AccessControl: Sendable {
         case .accepted: return true
         case .refused, .notSet: return false
         case .tooMany(let seconds):
-            throw RecordError(.throttled, "Too many wrong passwords; wait, then give the administrator's", retryAfter: seconds)
+            throw RecordError(.throttled, "Too many wrong passwords; wait, then send the right one", retryAfter: seconds)
         }
     }
 

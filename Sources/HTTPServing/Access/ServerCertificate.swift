@@ -26,7 +26,7 @@ public struct ServerCertificate: Sendable {
         let key = try Self.key(in: keyFile)
         guard let first = chain.first else {
             throw Problem(
-                reason: "The file \(certificateFile) holds no certificate", remedy: "It begins with -----BEGIN CERTIFICATE-----, the server's own first",
+                reason: "The file \(certificateFile) has no certificate", remedy: "It must begin with -----BEGIN CERTIFICATE-----, the server's own certificate first",
                 isMissingFile: false)
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -37,8 +37,8 @@ public struct ServerCertificate: Sendable {
             _ = try NIOSSLContext(configuration: configuration)
         } catch {
             throw Problem(
-                reason: "The private key in \(keyFile) is not that of the first certificate in \(certificateFile)",
-                remedy: "Give the two that were made together, the server's own certificate before those that it was signed with", isMissingFile: false)
+                reason: "The private key in \(keyFile) does not match the first certificate in \(certificateFile)",
+                remedy: "Use a matching pair, and put the server's own certificate before its issuers", isMissingFile: false)
         }
         self.configuration = configuration
         expiry = Date(timeIntervalSince1970: TimeInterval(first.notValidAfter))
@@ -50,8 +50,8 @@ public struct ServerCertificate: Sendable {
             return try NIOSSLCertificate.fromPEMBytes(bytes)
         } catch {
             throw Problem(
-                reason: "The file \(file) holds no certificate in PEM form",
-                remedy: "It begins with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in FILE makes it of a .der or .cer file", isMissingFile: false)
+                reason: "The file \(file) has no certificate in PEM form",
+                remedy: "It must begin with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in FILE converts a .der or .cer file", isMissingFile: false)
         }
     }
 
@@ -63,11 +63,11 @@ public struct ServerCertificate: Sendable {
             return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
         } catch is EncryptedKey {
             throw Problem(
-                reason: "The private key in \(file) is locked with a password", remedy: "Unlock it into a file that only you can read: openssl pkey -in FILE -out FILE2",
+                reason: "The private key in \(file) is encrypted with a password", remedy: "Decrypt it into a file that only you can read: openssl pkey -in FILE -out FILE2",
                 isMissingFile: false)
         } catch {
             throw Problem(
-                reason: "The file \(file) holds no private key in PEM form", remedy: "It begins with -----BEGIN PRIVATE KEY----- or -----BEGIN EC PRIVATE KEY-----",
+                reason: "The file \(file) has no private key in PEM form", remedy: "It must begin with -----BEGIN PRIVATE KEY----- or -----BEGIN EC PRIVATE KEY-----",
                 isMissingFile: false)
         }
     }

@@ -22,7 +22,7 @@ public final class RequestMemory: Sendable {
     private static let interval = Duration.milliseconds(20)
     /// The time after which clients may try again, in seconds.
     private static let retryAfter = 2
-    private static let lacksRoom = "The server holds as many large requests and answers as it has memory for (skylight serve --transfer-memory); try again in a moment"
+    private static let lacksRoom = "The server has no memory for more large requests and responses (skylight serve --transfer-memory); try again in a moment"
 
     private struct Held {
         var body = 0
@@ -129,7 +129,7 @@ public final class RequestMemory: Sendable {
         do {
             return try await make()
         } catch is Shortage {
-            throw RecordError(.tryAgainLater, "The records that were asked for grow faster than they can be answered", retryAfter: 1)
+            throw RecordError(.tryAgainLater, "The requested records grow while they are read; try again", retryAfter: 1)
         }
     }
 

@@ -27,7 +27,7 @@ extension ServingRequestContext {
         }
         if let outcome { return outcome }
         try Task.checkCancellation()
-        if Task.isShuttingDownGracefully { throw RecordError(.tryAgainLater, "The server is ending", retryAfter: 1) }
+        if Task.isShuttingDownGracefully { throw RecordError(.tryAgainLater, "The server is stopping", retryAfter: 1) }
         throw CancellationError()
     }
 }

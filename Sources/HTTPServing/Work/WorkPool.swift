@@ -38,7 +38,7 @@ public final class WorkPool: TaskExecutor {
         threads.start()
         self.places = AsyncSemaphore(
             limit: places ?? count, waiting: waitingLimit,
-            refusal: RecordError(.tryAgainLater, "The server has too much to do; try again in a moment", retryAfter: 2))
+            refusal: RecordError(.tryAgainLater, "The server is busy; try again in a moment", retryAfter: 2))
         self.givesWay = givesWay
     }
 

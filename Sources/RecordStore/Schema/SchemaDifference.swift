@@ -169,7 +169,7 @@ extension SchemaDifference.Change {
             "\(type): field '\(key.schemaName)' becomes \(after.schemaText), was \(before.schemaText)"
         case .setIndexes(let key, let before, let after, let type):
             "\(type): field '\(key.schemaName)': "
-                + [(after.subtracting(before), "added"), (before.subtracting(after), "dropped")].filter { !$0.0.isEmpty }
+                + [(after.subtracting(before), "added"), (before.subtracting(after), "removed")].filter { !$0.0.isEmpty }
                 .map { "\($0.0.names.joined(separator: " ")) \($0.1)" }.joined(separator: ", ")
         case .setGrants(let before, let after, let type):
             "\(type): grants " + (after.isEmpty ? "none" : after.map(Self.words).joined(separator: "; ")) + ", were "

@@ -17,7 +17,7 @@ extension SchemaParser {
 
     private mutating func readField(of draft: inout RecordTypeDraft) throws(SchemaTextError) {
         let place = token.range.lowerBound
-        if token.kind == .comma { throw unexpected("a field or GRANT", hint: "there is a comma too many") }
+        if token.kind == .comma { throw unexpected("a field or GRANT", hint: "there is an extra comma") }
         let name = try readName(of: .field)
         let typePlace = token.range.lowerBound
         let type = try readFieldType()
@@ -62,8 +62,8 @@ extension SchemaParser {
                             + (allowed.isEmpty ? "it can't have an index" : "it can be \(allowed.names.joined(separator: ", "))"))
                 }
             } else {
-                let fate = system == nil ? "is kept for exports only" : "is left out"
-                note("\(word) has no use on the field \(name) of type \(type.schemaName) and \(fate)", at: place)
+                let fate = system == nil ? "is kept only for exports" : "is left out"
+                note("\(word) has no effect on the field \(name) of type \(type.schemaName) and \(fate)", at: place)
             }
         }
         return (indexes.intersection(allowed), indexes.subtracting(allowed))

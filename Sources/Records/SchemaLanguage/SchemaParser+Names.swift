@@ -21,7 +21,7 @@ extension SchemaParser {
         let text = tokenText
         let name = Name(kind == .quoted ? text.dropFirst().dropLast() : text[...])
         if kind == .word, Schema.reservedWords.contains(text.lowercased()) {
-            throw unexpected("the name of a \(named.rawValue)", hint: "as a name the word needs double quotes")
+            throw unexpected("the name of a \(named.rawValue)", hint: "a name that is a keyword needs double quotes")
         }
         if let rule = broken(name, of: named) {
             let shown = SchemaTextError.printable(name.string.prefix(80))
@@ -37,12 +37,12 @@ extension SchemaParser {
     /// The rule that a name violates; `nil` if it is valid.
     private func broken(_ name: Name, of named: Named) -> String? {
         if named == .role, name.hasPrefix("_") {
-            return Grant.systemRoles.contains(name) ? nil : "of the roles that begin with _ there are \(Grant.systemRoles.sorted().map(\.string).joined(separator: ", "))"
+            return Grant.systemRoles.contains(name) ? nil : "the roles that begin with _ are \(Grant.systemRoles.sorted().map(\.string).joined(separator: ", "))"
         }
         if named == .field, name.hasPrefix("___") {
             if SystemField(rawValue: name.string) != nil { return nil }
             let hint = Spelling.guess(name.string, among: SystemField.allCases.map(\.rawValue)).map { ", did you mean \($0)?" } ?? ""
-            return "names that begin with ___ are CloudKit's own" + hint
+            return "names that begin with ___ are reserved by CloudKit" + hint
         }
         if name.utf8.count > named.limit { return "it is longer than \(named.limit) bytes" }
         guard let first = name.utf8.first, Self.isLetter(first), name.utf8.allSatisfy(Self.isNamePart) else {

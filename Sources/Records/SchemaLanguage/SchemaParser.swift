@@ -80,7 +80,7 @@ struct SchemaParser {
         let place = token.range.lowerBound
         let role = try readName(of: .role)
         if Grant.systemRoles.contains(role) {
-            throw error(at: place, expected: "a name of your own", found: "'\(role)'", problem: "the role '\(role)' is CloudKit's own and always there")
+            throw error(at: place, expected: "a name of your own", found: "'\(role)'", problem: "the role '\(role)' is built into CloudKit")
         }
         if let first = rolePlaces[role] { throw twice("role", role, at: place, first: first) }
         rolePlaces[role] = place
@@ -198,7 +198,7 @@ struct SchemaParser {
     func twice(_ what: String, _ name: Name, at place: Int, first: Int) -> SchemaTextError {
         let line = SchemaLexer.line(of: first, in: lexer.text)
         return error(
-            at: place, expected: "another name", found: "'\(name)'", problem: "the \(what) '\(name)' is there twice, first in line \(line)")
+            at: place, expected: "another name", found: "'\(name)'", problem: "the \(what) '\(name)' is declared twice, first in line \(line)")
     }
 
     /// The error for a token that does not match any expectation.
@@ -215,7 +215,7 @@ struct SchemaParser {
             let code = String(scalar.value, radix: 16, uppercase: true)
             let isShown = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format && !scalar.properties.isWhitespace
             let found = (isShown ? "'\(character)' (" : "(") + "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code + ")"
-            let hint = scalar.value < 0x80 ? hint : "only comments can hold letters and signs beyond ASCII"
+            let hint = scalar.value < 0x80 ? hint : "only comments may contain non-ASCII characters"
             return error(at: place, expected: expected, found: found, hint: hint)
         case .word, .quoted, .openParenthesis, .closeParenthesis, .less, .greater, .comma, .semicolon:
             let text = SchemaTextError.printable(tokenText)

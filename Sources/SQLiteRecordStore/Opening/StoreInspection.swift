@@ -17,7 +17,7 @@ enum StoreInspection {
         case .missing: return .nothing
         case .folder: break
         case .link: throw refused(key.container.description, "is a symbolic link. Move the folder itself there: what a link leads to is not Skylight's")
-        case .file, .other: throw refused(key.container.description, "is no folder. Move it away")
+        case .file, .other: throw refused(key.container.description, "is not a folder. Move it away")
         }
         let file = key.file(in: data)
         let path = file.path(percentEncoded: false)
@@ -45,7 +45,7 @@ enum StoreInspection {
             _ = try look(at: key, in: data)
             return nil
         } catch {
-            return error as? RecordError ?? RecordError(.internalError, "\(key) can't be looked at: \(error)")
+            return error as? RecordError ?? RecordError(.internalError, "\(key) can't be inspected: \(error)")
         }
     }
 

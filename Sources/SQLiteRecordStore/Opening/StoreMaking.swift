@@ -56,7 +56,7 @@ enum StoreMaking {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
         let name = container.description
         if !names.contains(name), let other = names.first(where: { $0.lowercased() == name.lowercased() }) {
-            throw RecordError(.badRequest, "The container '\(name)' differs only in case from '\(other)', which exists; use one spelling")
+            throw RecordError(.badRequest, "The container '\(name)' differs only in case from '\(other)', which exists; use the existing name")
         }
     }
 }

@@ -37,9 +37,9 @@ struct PlanSummary: Sendable {
 
     /// Describes the plan in one or two sentences.
     func text(entriesCounted: Int = 0) -> String {
-        if case .nothing = way { return "Nothing was saved there yet." }
+        if case .nothing = way { return "Nothing is saved there yet." }
         let end =
-            narrowing.isEmpty ? "." : ", and \(narrowing.map(\.description).joined(separator: " and ")) dropped names before their records were read."
+            narrowing.isEmpty ? "." : ", and \(narrowing.map(\.description).joined(separator: " and ")) excluded names before their records were read."
         let counted = entriesCounted > 0 ? " \(entriesCounted) of the entries read were counted to choose this way." : ""
         return wayText + end + counted + (zones > 1 ? " This is of the first of \(zones) zones." : "")
     }
@@ -50,14 +50,14 @@ struct PlanSummary: Sendable {
         switch way {
         case .nothing: return ""
         case .lookUp(let count): return count == 1 ? "The record was looked up by its name" : "\(count) records were looked up by their names"
-        case .names(let index): return "The names under the value in \(index) were walked in \(direction) order \(end)"
-        case .members: return "The records of the type were walked in \(direction) order of their names \(end)"
-        case .collect(let index): return "All records that \(index) finds were read and put in order"
-        case .nearest(let field): return "Growing circles around the place were searched in \(field) QUERYABLE \(end)"
-        case .sort(let field): return "\(field) SORTABLE was walked in \(direction) order \(end)"
+        case .names(let index): return "The names for the value in \(index) were read in \(direction) order \(end)"
+        case .members: return "The records of the type were read in \(direction) order of their names \(end)"
+        case .collect(let index): return "All records that \(index) finds were read and sorted"
+        case .nearest(let field): return "Growing circles around the location were searched in \(field) QUERYABLE \(end)"
+        case .sort(let field): return "\(field) SORTABLE was read in \(direction) order \(end)"
         case .composite(let index):
-            return "The composite index \(QueryIndex.composite(index).description) was walked in \(direction) order under the value of its filter \(end)"
-        case .collectMembers: return "All records of the type were read and put in order"
+            return "The composite index \(QueryIndex.composite(index).description) was read in \(direction) order for the value of its filter \(end)"
+        case .collectMembers: return "All records of the type were read and sorted"
         }
     }
 }

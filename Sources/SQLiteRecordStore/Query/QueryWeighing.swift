@@ -24,7 +24,7 @@ struct QueryWeighing {
         IndexCandidate.all(for: query, in: type, problems: []).map { candidate in
             let verdicts = plans.map { verdict(on: candidate, $0) }
             guard let first = verdicts.first else {
-                return candidate.explained(in: query, .passedOver, because: "Nothing was saved there yet")
+                return candidate.explained(in: query, .passedOver, because: "Nothing is saved there yet")
             }
             // The most useful role in any zone wins.
             let decisive = verdicts.min { Self.rank($0.standing) < Self.rank($1.standing) } ?? first
@@ -62,7 +62,7 @@ struct QueryWeighing {
     }
 
     private func verdict(on candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
-        if isSecondName(candidate) { return Verdict(standing: .passedOver, reason: "It shares its entries with QUERYABLE") }
+        if isSecondName(candidate) { return Verdict(standing: .passedOver, reason: "It has the same entries as QUERYABLE") }
         switch candidate.clause {
         case .filter(let number): return verdict(onFilter: number, plan)
         case .sort: return verdict(onSort: candidate, plan)
@@ -75,22 +75,22 @@ struct QueryWeighing {
         let filter = resolved.filters[number]
         switch plan.way {
         case .lookUp(let names) where isNaming(filter):
-            return Verdict(standing: .servesFilter, reason: names.count == 1 ? "It names the record" : "It names \(names.count) records")
-        case .lookUp: return Verdict(standing: .passedOver, reason: "Another filter names the records; this one is compared in them")
+            return Verdict(standing: .servesFilter, reason: names.count == 1 ? "It gives the record name" : "It gives \(names.count) record names")
+        case .lookUp: return Verdict(standing: .passedOver, reason: "Another filter gives the record names; this one is checked in the records")
         case .names(let source) where source.filter == number:
-            return Verdict(standing: .servesBoth, reason: "The names under the value are in their order: it finds and orders")
+            return Verdict(standing: .servesBoth, reason: "Its entries for the value are in name order: it filters and sorts")
         case .collect(let source) where source.filter == number:
             return Verdict(standing: .servesFilter, reason: collectReason(plan))
         default: break
         }
         if plan.probes.contains(where: { $0.filter == number }) {
-            return Verdict(standing: .narrows, reason: "Each name is looked up here, so that records without the value are not read")
+            return Verdict(standing: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
         }
         if filter.key == .system(.recordID), !isNaming(filter) {
             if case .members = plan.way, filter.comparator.denied == nil {
-                return Verdict(standing: .servesFilter, reason: "It bounds the walk through the names")
+                return Verdict(standing: .servesFilter, reason: "It limits the range of names to read")
             }
-            return Verdict(standing: .passedOver, reason: "It is compared in each record that is read")
+            return Verdict(standing: .passedOver, reason: "It is checked in each record that is read")
         }
         guard let count = plan.sources.filter({ $0.source.filter == number }).map(\.count).min() else {
             return Verdict(standing: .passedOver, reason: reasonNotToCount(filter, plan))
@@ -104,8 +104,8 @@ struct QueryWeighing {
 
     private func collectReason(_ plan: ZonePlan) -> String {
         let order = query.sorts.isEmpty ? "" : ", then put in order"
-        guard plan.sources.count > 1 else { return "Its records are few enough to read all of them" + order }
-        return "It finds the fewest records: all are read" + order
+        guard plan.sources.count > 1 else { return "It finds few records, and all of them are read" + order }
+        return "It finds the fewest records, and all of them are read" + order
     }
 
     /// The reason why the filter's entries were not counted.
@@ -113,9 +113,9 @@ struct QueryWeighing {
         if filter.comparator.denied != nil {
             return "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
         }
-        if case .composite = plan.way { return "The composite index answers this filter and the sort in one go" }
-        if case .near(_, let metres) = filter.operand, !metres.isFinite { return "Without a distance every location is near" }
-        return "It does not narrow the search"
+        if case .composite = plan.way { return "The composite index serves this filter and the sort together" }
+        if case .near(_, let metres) = filter.operand, !metres.isFinite { return "Without a distance, every location matches" }
+        return "It does not reduce the records to read"
     }
 
     private func reasonAgainst(_ count: Int, _ plan: ZonePlan) -> String {
@@ -123,7 +123,7 @@ struct QueryWeighing {
         switch plan.way {
         case .composite(_, _, let filter):
             return plan.sources.contains { $0.source.filter == filter }
-                ? "\(entries.capitalizedFirst): the composite index reads fewer" : "The composite index answers in one go"
+                ? "\(entries.capitalizedFirst): the composite index reads fewer" : "The composite index serves the query"
         case .sort: return "\(entries.capitalizedFirst): to read them all costs more than to walk the sort until the page is full"
         case .members: return "\(entries.capitalizedFirst): to read them all costs more than to walk the names until the page is full"
         case .nearest: return "\(entries.capitalizedFirst): the circles around the place read fewer"
@@ -134,14 +134,14 @@ struct QueryWeighing {
 
     private func verdict(onSort candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
         switch plan.way {
-        case .sort: return Verdict(standing: .servesSort, reason: "Its entries are walked in their order until the page is full")
-        case .nearest: return Verdict(standing: .servesSort, reason: "Growing circles around the place are searched until one holds a page")
-        case .names, .members: return Verdict(standing: .servesSort, reason: "The names are walked in their order")
-        case .composite: return Verdict(standing: .passedOver, reason: "The composite index gives this order among the records that the filter finds")
-        case .lookUp: return Verdict(standing: .passedOver, reason: "The records are named by a filter and put in order when they are read")
+        case .sort: return Verdict(standing: .servesSort, reason: "Its entries are read in order until the page is full")
+        case .nearest: return Verdict(standing: .servesSort, reason: "Growing circles around the location are searched until one has a full page")
+        case .names, .members: return Verdict(standing: .servesSort, reason: "The names are read in order")
+        case .composite: return Verdict(standing: .passedOver, reason: "The composite index has this order for the filter's records")
+        case .lookUp: return Verdict(standing: .passedOver, reason: "A filter gives the record names, and the records are sorted after reading")
         case .collect:
-            return Verdict(standing: .passedOver, reason: "A filter finds so few records that to put them in order costs less than to walk this")
-        case .collectMembers: return Verdict(standing: .passedOver, reason: "No index has the farthest first: every distance is measured")
+            return Verdict(standing: .passedOver, reason: "A filter finds few records, so sorting them costs less than reading this index")
+        case .collectMembers: return Verdict(standing: .passedOver, reason: "No index has the order farthest first: every distance is computed")
         }
     }
 
@@ -149,14 +149,14 @@ struct QueryWeighing {
         guard case .composite(let index) = candidate.index else { return Verdict(standing: .passedOver, reason: "") }
         switch plan.way {
         case .composite(let used, _, _) where used.index == index:
-            return Verdict(standing: .servesBoth, reason: "Its entries under the value are in the order of the sort: it finds and orders")
+            return Verdict(standing: .servesBoth, reason: "Its entries for the value are in sort order: it filters and sorts")
         case .composite: return Verdict(standing: .passedOver, reason: "Another composite index finds fewer records")
-        case .lookUp: return Verdict(standing: .passedOver, reason: "A filter names the records")
+        case .lookUp: return Verdict(standing: .passedOver, reason: "A filter gives the record names")
         case .collect: return Verdict(standing: .passedOver, reason: "Another filter finds fewer records than this index would read")
         default:
             let isComplete = catalog.composites[type.name]?.contains { $0.index == index && $0.isComplete } ?? false
-            if !isComplete { return Verdict(standing: .beingBuilt, reason: "It is being built; until then queries don't use it") }
-            return Verdict(standing: .passedOver, reason: "It finds one value, and the filter's place has several: longitudes +180° and -180° are one, and so are all at a pole")
+            if !isComplete { return Verdict(standing: .beingBuilt, reason: "It is being built; queries use it when it is complete") }
+            return Verdict(standing: .passedOver, reason: "It finds one value, but the filter's location has several: longitudes +180° and -180° are equal, and so are all longitudes at a pole")
         }
     }
 
@@ -166,12 +166,12 @@ struct QueryWeighing {
         }
         switch plan.way {
         case .members:
-            if query.filters.isEmpty { return Verdict(standing: .servesBoth, reason: "The records of the type are walked in the order of their names") }
-            return Verdict(standing: .servesSort, reason: "No filter finds few enough: the names are walked in their order until the page is full")
+            if query.filters.isEmpty { return Verdict(standing: .servesBoth, reason: "The records of the type are read in name order") }
+            return Verdict(standing: .servesSort, reason: "No filter finds few records: the names are read in order until the page is full")
         case .collectMembers: return Verdict(standing: .servesFilter, reason: "All records of the type are read")
-        case .nearest: return Verdict(standing: .passedOver, reason: "Only when no circle holds a page, all records of the type are read")
-        case .sort: return Verdict(standing: .passedOver, reason: "The entries of the sort hold the names of all records too")
-        default: return Verdict(standing: .passedOver, reason: "An index finds fewer than all records of the type")
+        case .nearest: return Verdict(standing: .passedOver, reason: "All records of the type are read only if no circle has a full page")
+        case .sort: return Verdict(standing: .passedOver, reason: "The entries of the sort also have the names of all records")
+        default: return Verdict(standing: .passedOver, reason: "An index finds fewer records")
         }
     }
 

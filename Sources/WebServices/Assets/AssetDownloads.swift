@@ -83,5 +83,5 @@ struct AssetDownloads: Sendable {
     }
 
     private static let unknown = RecordError(
-        .notFound, "There is no file at this address: it did not stand in a record of this server, or it was altered; fetch the record again")
+        .notFound, "There is no file at this address: it is not from a record of this server, or was changed; fetch the record again")
 }

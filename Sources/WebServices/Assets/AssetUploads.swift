@@ -21,7 +21,7 @@ struct AssetUploads: Sendable {
             asset = try await receive(request, ticket: ticket, in: store)
         } catch let refusal as Refusal where refusal.status == .contentTooLarge {
             throw RecordError(
-                .quotaExceeded, "The asset has more than \(store.sizeLimit) bytes, which is the limit of this server (--asset-size-limit)")
+                .quotaExceeded, "The asset is larger than \(store.sizeLimit) bytes, the limit of this server (--asset-size-limit)")
         }
         RequestNote.current?.received(file: asset.size)
         var writer = JSONWriter()
@@ -47,7 +47,7 @@ struct AssetUploads: Sendable {
     }
 
     private static let unknown = RecordError(
-        .notFound, "Nothing can be uploaded here: the address was not given out by assets/upload of this server, or it was altered")
+        .notFound, "Nothing can be uploaded here: the address is not from assets/upload of this server, or was changed; get a new one with assets/upload")
 
     private static func fileName(of request: Request) throws -> String? {
         guard let header = fileNameHeader.flatMap({ request.headers[$0] }), !header.isEmpty else { return nil }

@@ -17,7 +17,7 @@ struct MultipartBoundary: Equatable {
         guard (1...Self.limit).contains(bytes.count), bytes.allSatisfy(Self.isAllowed) else {
             throw RecordError(
                 .badRequest,
-                "Content-Type is multipart/form-data without a sound boundary: expected 1 to \(Self.limit) letters, digits and '()+_,-./:=? such as "
+                "Content-Type is multipart/form-data without a valid boundary: expected 1 to \(Self.limit) letters, digits and '()+_,-./:=? such as "
                     + "multipart/form-data; boundary=abc")
         }
     }
@@ -45,7 +45,7 @@ struct MultipartHeaders {
         for line in Self.lines(bytes) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
                 let shown = String(decoding: line.prefix(80), as: UTF8.self)
-                throw RecordError(.badRequest, "The multipart/form-data body has a part with a line among its headers that is none: '\(shown)'")
+                throw RecordError(.badRequest, "The multipart/form-data body has a part with an invalid header line: '\(shown)'")
             }
             let value = String(decoding: line[(colon + 1)...], as: UTF8.self)
             switch String(decoding: line[..<colon], as: UTF8.self).lowercased() {
@@ -58,7 +58,7 @@ struct MultipartHeaders {
         isFile = parameters["filename"] != nil || parameters["filename*"] != nil || parameters["name"] == Self.fileName
         if isFile, !["", "binary", "8bit", "7bit"].contains(encoding) {
             throw RecordError(
-                .badRequest, "The file of the multipart/form-data body is in the transfer encoding '\(encoding.prefix(80))'; send its bytes as they are")
+                .badRequest, "The file of the multipart/form-data body is in the transfer encoding '\(encoding.prefix(80))'; send its bytes unencoded")
         }
     }
 }

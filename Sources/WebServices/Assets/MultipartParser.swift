@@ -78,11 +78,11 @@ struct MultipartParser {
         guard state == .epilogue else {
             throw RecordError(
                 .badRequest,
-                "The multipart/form-data body has no end: the line --boundary-- that closes it did not come. Send the file again, or as it is, without parts")
+                "The multipart/form-data body has no end: the closing line --boundary-- is missing. Send the file again, or send it without multipart")
         }
         guard hasFile else {
             throw RecordError(
-                .badRequest, "The multipart/form-data body has no file: expected a part with a file name, or one that is called 'files'")
+                .badRequest, "The multipart/form-data body has no file: expected a part with a file name, or with the name 'files'")
         }
     }
 
@@ -171,7 +171,7 @@ struct MultipartParser {
             return true
         }
         if hasFile {
-            throw RecordError(.badRequest, "The multipart/form-data body has more than one file; send each to an address of its own")
+            throw RecordError(.badRequest, "The multipart/form-data body has more than one file; send each file to its own address")
         }
         hasFile = true
         state = .file
@@ -183,7 +183,7 @@ struct MultipartParser {
         buffer.moveReaderIndex(forwardBy: count)
         envelope += count
         guard envelope <= Self.envelopeLimit else {
-            throw RecordError(.badRequest, "The multipart/form-data body has more than \(Self.envelopeLimit) bytes beside the file; send the file alone")
+            throw RecordError(.badRequest, "The multipart/form-data body has more than \(Self.envelopeLimit) bytes besides the file; send only the file")
         }
     }
 }

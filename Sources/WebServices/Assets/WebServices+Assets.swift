@@ -17,8 +17,8 @@ extension WebServices {
         guard let path = AssetPath(request.uri.path) else {
             throw RecordError(
                 .notFound,
-                "There is nothing at this address; expected /assets/{container}/{environment}/upload/{ticket} as assets/upload answers it, or "
-                    + "/assets/{container}/{environment}/download/{ticket}/{name} as records have it")
+                "There is nothing at this address; expected /assets/{container}/{environment}/upload/{ticket} from assets/upload, or "
+                    + "/assets/{container}/{environment}/download/{ticket}/{name} from a record")
         }
         let place = AssetPlace(assets, path.container, path.environment, for: request)
         switch path.purpose {

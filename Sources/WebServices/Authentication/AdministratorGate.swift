@@ -10,9 +10,9 @@ struct AdministratorGate: RouterMiddleware {
     typealias Context = ServingRequestContext
 
     static let remedy =
-        "Send the administrator's password (Authorization: Basic, with the name 'admin'), or sign in to the console; commands on the server's own "
-        + "machine that use its data folder need neither"
-    static let refusal = RecordError(.authenticationFailed, "Only the administrator may ask for this. " + remedy)
+        "Send the administrator's password (Authorization: Basic, with the name 'admin'), or sign in to the console. Commands on the server's own "
+        + "machine that use its data folder don't need it"
+    static let refusal = RecordError(.authenticationFailed, "Only the administrator may do this. " + remedy)
     private static let challenge = #"Basic realm="Skylight", charset="UTF-8""#
 
     /// The routes that need no administrator. The protocol has its own credentials, and

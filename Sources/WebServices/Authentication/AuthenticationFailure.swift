@@ -11,5 +11,5 @@ struct AuthenticationFailure: Error {
     static let needsUser = RecordError(.authenticationRequired, "request needs authorization")
     static let privateDenied = RecordError(.accessDenied, "private db access disabled for this account")
     static let peopleDenied = RecordError(
-        .accessDenied, "Looking for other users needs a user who is signed in, with ckWebAuthToken; a server-to-server key is none")
+        .accessDenied, "Discovering users needs a signed-in user, with ckWebAuthToken; a server-to-server key is not enough")
 }

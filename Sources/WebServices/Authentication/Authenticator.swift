@@ -102,7 +102,7 @@ struct Authenticator: Sendable {
                 let failed = AccessControl.noteFailedProof(of: request, context)
                 if wanted == nil { return nil }
                 let problem = Authentication.Problem(
-                    kind: "administrator", sentence: "X-Skylight-Access is the administrator's to send, and nothing in the request proves who asks",
+                    kind: "administrator", sentence: "Only the administrator may send X-Skylight-Access, and the request has no administrator credentials",
                     remedy: AdministratorGate.remedy)
                 note(failed.map { Authentication(failed: $0) } ?? Authentication(way: .administrator, problem: problem), request, context)
                 throw AuthenticationFailure(error: AdministratorGate.refusal)

@@ -26,10 +26,10 @@ struct Judgement: Sendable {
             refuse(
                 RecordError(
                     .badRequest,
-                    "The request has two styles of credentials, of which one is for one request: \(credentials.tokenNames) in the query, and a "
+                    "The request has two kinds of credentials, and only one is allowed: \(credentials.tokenNames) in the query, and a "
                         + "signature in the headers \(Credentials.signatureHeaders.joined(separator: ", "))"),
-                "mixed", "Tokens of the query and a signature came in one request",
-                remedy: "Leave out the headers for a user, or the tokens for a server-to-server key")
+                "mixed", "The request has tokens in the query and a signature",
+                remedy: "For a user, omit the signature headers. For a server-to-server key, omit the tokens")
         } else {
             judge(apiToken: credentials.apiToken, at: path, from: origin, by: accounts)
             if refusal == nil, let token = credentials.webAuthToken {
@@ -78,22 +78,22 @@ struct Judgement: Sendable {
         authentication.way = .apiToken
         guard let token = accounts.apiToken(secret: secret) else {
             return refuse(
-                AuthenticationFailure.noMethod, "unknownToken", "What stands in ckAPIToken is no API token of this server",
-                remedy: "Make one: skylight token create-api --container \(path.container) --environment \(path.environment.rawValue)")
+                AuthenticationFailure.noMethod, "unknownToken", "The value of ckAPIToken is not an API token of this server",
+                remedy: "Create one: skylight token create-api --container \(path.container) --environment \(path.environment.rawValue)")
         }
         authentication.credential = token.id
         if token.revoked != nil {
-            return refuse(AuthenticationFailure.noMethod, "revokedToken", "The API token \(token.id) was revoked", remedy: "Make another one")
+            return refuse(AuthenticationFailure.noMethod, "revokedToken", "The API token \(token.id) was revoked", remedy: "Create another one")
         }
         let (expected, received) = (Self.place(token.container, token.environment), Self.place(path.container, path.environment))
         guard token.container == path.container, token.environment == path.environment else {
             return refuse(
-                AuthenticationFailure.noMethod, "otherPlace", "The API token \(token.id) is of another container or environment",
-                remedy: "Ask with it for \(expected), or make one for \(received)", expected: expected, received: received)
+                AuthenticationFailure.noMethod, "otherPlace", "The API token \(token.id) belongs to another container or environment",
+                remedy: "Use it for \(expected), or create one for \(received)", expected: expected, received: received)
         }
         guard token.allowedOrigins.isEmpty || origin.map(token.allows) ?? false else {
             return refuse(
-                AuthenticationFailure.noMethod, "foreignOrigin", "The API token \(token.id) is for pages of other sites than the one that used it",
+                AuthenticationFailure.noMethod, "foreignOrigin", "The API token \(token.id) does not allow the origin of the page",
                 remedy: "Add the page's origin to a new token, or send the header Origin as the page would",
                 expected: token.allowedOrigins.joined(separator: ", "), received: origin ?? "no Origin")
         }
@@ -108,7 +108,7 @@ struct Judgement: Sendable {
     ) {
         authentication.way = .webAuth
         let needsUser = AuthenticationFailure.needsUser
-        let again = "Sign in again at the redirectURL of the answer"
+        let again = "Sign in again at the redirectURL of the response"
         switch accounts.webAuth(token, container: path.container, environment: path.environment, now: now) {
         case .valid(let session):
             authentication.session = session.id
@@ -116,24 +116,24 @@ struct Judgement: Sendable {
                 return refuse(
                     AuthenticationFailure.noMethod, "missingToken",
                     besideUnknownToken
-                        ? "The user signed in under an API token of this server, and what came as ckAPIToken beside ckWebAuthToken is none"
-                        : "The user signed in under an API token, and none came beside ckWebAuthToken",
+                        ? "The user signed in with an API token of this server, but ckAPIToken is not one"
+                        : "The user signed in with an API token, but the request has no ckAPIToken",
                     remedy: besideUnknownToken
-                        ? "Send the API token that this server gave out for \(Self.place(path.container, path.environment)), and not another server's"
+                        ? "Send an API token of this server for \(Self.place(path.container, path.environment))"
                         : "Send ckAPIToken in each request of the session")
             }
             (asker, self.session, userRecordName) = (.user, session, session.user)
         case .unknown:
             refuse(
-                needsUser, "unknownSession", "What stands in ckWebAuthToken is no token of this server, or it was changed on its way",
-                remedy: "Percent-encode it (+ / = as %2B %2F %3D), or sign in again at the redirectURL of the answer")
+                needsUser, "unknownSession", "The value of ckWebAuthToken is not a token of this server, or was changed",
+                remedy: "Percent-encode it (+ / = as %2B %2F %3D), or sign in again at the redirectURL of the response")
         case .expired(let session):
             authentication.session = session.id
             refuse(
                 needsUser, "expiredSession",
-                "The web auth token is too old: it is good for \(session.keepsSignedIn ? "two weeks" : "30 minutes"), and for "
+                "The web auth token is too old: it is valid for \(session.keepsSignedIn ? "two weeks" : "30 minutes"), and for "
                     + "\(WebAuthSession.grace / 60) minutes after a newer one was used",
-                remedy: "Take the next token from the header \(Credentials.webAuthHeader) of each answer, or sign in again")
+                remedy: "Take the next token from the header \(Credentials.webAuthHeader) of each response, or sign in again")
         case .revoked(let session):
             authentication.session = session.id
             refuse(needsUser, "revokedSession", "The session of the web auth token was revoked", remedy: again)

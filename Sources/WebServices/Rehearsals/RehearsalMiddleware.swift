@@ -69,10 +69,10 @@ struct RehearsalMiddleware: RouterMiddleware {
     private static func asked(_ name: String) throws -> Rehearsal {
         let rehearsal = try RehearsalCue(name).rehearsal
         if name.contains("=") {
-            throw RecordError(.badRequest, "X-Skylight-Rehearse is about its own request alone: '\(name)' needs no count")
+            throw RecordError(.badRequest, "X-Skylight-Rehearse affects only its own request: '\(name)' takes no count")
         }
         if rehearsal.kind == .act {
-            throw RecordError(.badRequest, "'\(name)' happens once and stands in no header: POST it to \(RehearsalServices.path)")
+            throw RecordError(.badRequest, "'\(name)' is a one-time event and can't be sent in a header: POST it to \(RehearsalServices.path)")
         }
         return rehearsal
     }

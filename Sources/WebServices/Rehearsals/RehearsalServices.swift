@@ -37,7 +37,7 @@ struct RehearsalServices: Sendable {
             }
         default:
             throw Refusal(
-                .methodNotAllowed, .badRequest, "Method \(request.method.rawValue) is not allowed: 'rehearsals' answers to GET, POST",
+                .methodNotAllowed, .badRequest, "Method \(request.method.rawValue) is not allowed: 'rehearsals' accepts GET, POST",
                 headers: [.allow: "GET, POST, HEAD, OPTIONS"])
         }
         return .json(writer.bytes)
@@ -81,7 +81,7 @@ struct RehearsalServices: Sendable {
 
     private func perform(_ act: Rehearsal, in area: RehearsalArea, as caller: Caller) async throws {
         guard let container = area.container else {
-            throw RecordError.unexpectedInput("'\(act.rawValue)' is about one container: expected 'container' to be a string")
+            throw RecordError.unexpectedInput("'\(act.rawValue)' needs one container: expected 'container' to be a string")
         }
         // Opening a database of an unknown container would create the container.
         guard try await engine.containers().contains(container) else { throw RecordError(.notFound, "There is no container \(container)") }

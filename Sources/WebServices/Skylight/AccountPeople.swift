@@ -54,7 +54,7 @@ enum AdministratorPasswordChange: AccountService {
         guard try await isProved(call) else {
             throw RecordError(
                 .authenticationFailed,
-                "Setting the administrator's password takes 'Authorization: Bearer' with the secret in the data folder or, once one is set, the present one "
+                "Setting the administrator's password takes 'Authorization: Bearer' with the secret in the data folder or, once one is set, the current one "
                     + "in 'presentPassword'; 'skylight admin set-password' on the server's machine sends the secret")
         }
         try await call.accounts.setAdministratorPassword(password)
@@ -71,7 +71,7 @@ enum AdministratorPasswordChange: AccountService {
         case .accepted: return true
         case .refused, .notSet: return false
         case .tooMany(let seconds):
-            throw RecordError(.throttled, "Too many wrong passwords; wait, then give the administrator's", retryAfter: seconds)
+            throw RecordError(.throttled, "Too many wrong passwords; wait, then send the right one", retryAfter: seconds)
         }
     }
 }

@@ -81,10 +81,10 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
         } catch let error as RecordError {
             return line("failed") { $0.members(of: error) }
         } catch is CancellationError {
-            return line("failed") { $0.members(of: RecordError(.tryAgainLater, "The server is ending", retryAfter: 1)) }
+            return line("failed") { $0.members(of: RecordError(.tryAgainLater, "The server is stopping", retryAfter: 1)) }
         } catch {
             logger.error("A \(subject) failed", metadata: ["error": "\(error)"])
-            return line("failed") { $0.members(of: RecordError(.internalError, "The \(subject) failed; the server's log says how")) }
+            return line("failed") { $0.members(of: RecordError(.internalError, "The \(subject) failed; see the server's log")) }
         }
     }
 

@@ -58,7 +58,7 @@ struct SchemaImport: Endpoint {
         let allowsLoss = try body.bool("allowLoss") ?? false
         let waits = try body.waitsForIndexes()
         if call.path.environment == .production {
-            throw RecordError(.accessDenied, "A schema is imported into development; deploy it to production from there")
+            throw RecordError(.accessDenied, "A schema is imported only into development; import it there, then deploy it")
         }
         let editing = try await call.schemaEditing()
         let current = try await editing.schema()
@@ -70,7 +70,7 @@ struct SchemaImport: Endpoint {
         if !isDryRun, !allowsLoss, !losses.isEmpty {
             throw RecordError(
                 .badRequest,
-                "The import would lose \(losses.map(\.line).joined(separator: "; ")). Send 'allowLoss' to lose that, 'merge' to add only, or 'dryRun' to look")
+                "The import would delete data: \(losses.map(\.line).joined(separator: "; ")). Send 'allowLoss' to allow it, 'merge' to only add, or 'dryRun' to preview")
         }
         let change = try await SchemaWork(editing, unless: isDryRun) { editing in
             if plan.isEmpty { return try await editing.schema() }
@@ -132,7 +132,7 @@ struct SchemaReset: Endpoint {
         try SchemaRules.checkResetting(in: editing.address)
         if !isDryRun, try body.name("confirm") != Name(container) {
             throw RecordError(
-                .badRequest, "A reset removes all records of all users from development; it is done only when 'confirm' is the container's name, \(container)")
+                .badRequest, "A reset deletes all records of all users in development; to confirm it, send the container's name, \(container), as 'confirm'")
         }
         let production = if let given = try body.schema() { given } else { try await call.schema(of: .production) }
         let before = try await editing.schema()
@@ -195,7 +195,7 @@ extension EndpointCall {
     fileprivate func comparedSchema() async throws -> Schema {
         let ways: [Name] = ["text", "schema", "environment"]
         guard let way = ways.first(where: { body.value($0) != nil }), ways.filter({ body.value($0) != nil }).count == 1 else {
-            throw RecordError.unexpectedInput("Expected one of 'text', 'schema' and 'environment' to say what to compare with")
+            throw RecordError.unexpectedInput("Expected one of 'text', 'schema' and 'environment'")
         }
         switch way {
         case "text":

@@ -79,7 +79,7 @@ enum SkylightServices {
         let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
         return RecordError(
             .notFound,
-            "There is no service '\(action)' under /skylight/1; there are \((server.keys + TrafficServices.names + AccountServices.all.keys).sorted().joined(separator: ", ")), under "
+            "There is no service '\(action)' under /skylight/1; expected one of \((server.keys + TrafficServices.names + AccountServices.all.keys).sorted().joined(separator: ", ")), under "
                 + "{container}/{environment} \(ofEnvironments.keys.sorted().joined(separator: ", ")), and under "
                 + "{container}/{environment}/{database} \(ofDatabases)")
     }

@@ -75,14 +75,14 @@ extension RequestObject {
         let user = try userRecordName()
         guard user.isUserRecordName else {
             throw RecordError.unexpectedInput(
-                "Expected 'userRecordName' to be the name of a user's record, _ and 32 hexadecimal digits in small letters, found '\(user.string.prefix(100))'; "
-                    + "users/caller tells users theirs, and /skylight/1/users everybody's")
+                "Expected 'userRecordName' to be the name of a user's record, _ and 32 lowercase hexadecimal digits, found '\(user.string.prefix(100))'; "
+                    + "users/caller returns the caller's name, and /skylight/1/users all names")
         }
         guard !accounts.isServerKey(user) else {
             throw RecordError(.badRequest, "'userRecordName' is the user of a server-to-server key, which has no shared database; choose another user")
         }
         guard !accounts.wasRemoved(user) else {
-            throw RecordError(.badRequest, "'userRecordName' is of a user who was removed; name another, or bring the user back with X-Skylight-User first")
+            throw RecordError(.badRequest, "'userRecordName' is of a deleted user; choose another user, or restore the user with X-Skylight-User first")
         }
         return user
     }

@@ -27,7 +27,7 @@ public final class Throttle: Sendable {
             case .apiToken: "with this API token"
             case .serverKey: "with this server-to-server key"
             case .address: "from this address"
-            case .others: "from clients that were not here before"
+            case .others: "from new clients"
             }
         }
     }

@@ -11,11 +11,11 @@ enum Metrics {
 
     static func response(_ log: RequestLog, stores: [StoreHealth], storage: StorageGauges.Reading) -> Response {
         var text = PrometheusText()
-        text.metric("skylight_clients", "gauge", "Clients that were seen of late, one for each user and database.")
+        text.metric("skylight_clients", "gauge", "Recently seen clients, one for each user and database.")
         text.sample("skylight_clients", [], String(log.clients.clients.count))
         let states: [(name: String, help: String, isSo: (StoreHealth) -> Bool)] = [
-            ("read_only", "Whether a store that is open takes no more saves.", { $0.readOnlyBecause != nil }),
-            ("unreadable", "Whether a store can't be opened, or something in it can't be read.", { $0.unreadableBecause != nil }),
+            ("read_only", "1 if an open store is read-only.", { $0.readOnlyBecause != nil }),
+            ("unreadable", "1 if a store can't be opened or read.", { $0.unreadableBecause != nil }),
         ]
         for state in states {
             text.metric("skylight_store_\(state.name)", "gauge", state.help)
@@ -29,12 +29,12 @@ enum Metrics {
     }
 
     private static func write(_ stores: [StoreStorage], age: Duration, into text: inout PrometheusText) {
-        text.metric("skylight_storage_age_seconds", "gauge", "How old the numbers of what is stored are.")
+        text.metric("skylight_storage_age_seconds", "gauge", "Age of the storage numbers.")
         text.sample("skylight_storage_age_seconds", [], String(age.components.seconds))
         let measures: [(what: String, help: String, value: (StoredAmount) -> Int64)] = [
-            ("records", "Records that are stored", { Int64($0.records) }),
-            ("record_bytes", "Bytes of the fields of records", \.bytes),
-            ("asset_bytes", "Bytes of the files that records refer to, each file for every record that does", \.assetBytes),
+            ("records", "Stored records", { Int64($0.records) }),
+            ("record_bytes", "Bytes of record fields", \.bytes),
+            ("asset_bytes", "Bytes of asset files, counted for each record that refers to them", \.assetBytes),
         ]
         for (what, help, value) in measures {
             text.metric("skylight_database_\(what)", "gauge", "\(help), in all.")

@@ -50,7 +50,7 @@ struct TrafficServices: Sendable {
         // An empty page would look like the end of the list.
         if let after, found.isEmpty, log.cursor(of: after) == nil {
             throw RecordError(
-                .notFound, "There is no request '\(after)' to go on 'after': it is kept no more, nor what came before it; begin anew without 'after'")
+                .notFound, "There is no request '\(after)' for 'after': the log no longer has it; start again without 'after'")
         }
         writer.object { writer in
             writer.name("requests")
@@ -64,7 +64,7 @@ struct TrafficServices: Sendable {
     private func one(_ id: String, _ parameters: RequestObject, into writer: inout JSONWriter) throws {
         guard let request = log.request(id) else {
             throw RecordError(
-                .notFound, "There is no request '\(id)': it was never made, or it is kept no more; the latest \(log.capacity) are at most")
+                .notFound, "There is no request '\(id)' in the log, which keeps the latest \(log.capacity) at most")
         }
         if try parameters.flag("bodies") { writer.value(request, bodies: log.bodies(of: request.id)) } else { writer.value(request) }
     }

@@ -51,7 +51,7 @@ struct AdministratorGateTests {
                         let response = try await Self.send(server, method, target + query, headers)
                         #expect(response.status == 401, "\(method) \(target)\(query) \(headers): \(response.status) \(response.text)")
                         #expect(response.headers["www-authenticate"] == #"Basic realm="Skylight", charset="UTF-8""#, "\(target)")
-                        #expect(response.text.contains("Only the administrator may ask for this"), "\(target)")
+                        #expect(response.text.contains("Only the administrator may do this"), "\(target)")
                         if target.hasPrefix("/skylight/") {
                             #expect(Subset.differences(["serverErrorCode": "AUTHENTICATION_FAILED", "uuid": "<any>"], try response.json()) == [], "\(target)")
                         }
