@@ -22,11 +22,6 @@ import Testing
         }
     }
 
-    private static func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<20_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(condition())
-    }
-
     @Test("Queries are answered while every turn of scans is held, and scans go on while queries hold theirs")
     func queriesDoNotWaitForScans() async throws {
         let folder = try TemporaryFolder()
@@ -44,7 +39,7 @@ import Testing
                     group.addTask { try await store.readAtLength(for: purpose) { _, _ in held.hold() } }
                 }
                 // All reads either have a turn or wait for one.
-                try await Self.eventually {
+                try await eventually {
                     longReads[purpose].waitingCount > 0
                         && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
                 }
@@ -56,9 +51,9 @@ import Testing
                 }
                 // A waiting read that is cancelled does not affect the others.
                 let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
-                try await Self.eventually { longReads[purpose].waitingCount == others }
+                try await eventually { longReads[purpose].waitingCount == others }
                 let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }
-                try await Self.eventually { longReads[purpose].waitingCount == others + 1 }
+                try await eventually { longReads[purpose].waitingCount == others + 1 }
                 impatient.cancel()
                 await #expect(throws: CancellationError.self) { try await impatient.value }
                 for _ in 0..<(2 * LongReadTurns.limit) { held.end.signal() }
