@@ -12,13 +12,13 @@ extension Console {
     static let importFormLimit = ImportUploads.sizeLimit + (1 << 20)
 
     /// Adds the pages that change data: single records, all records that match a query, and imports from files.
-    func addEditPages(to router: Router<ServingRequestContext>) {
+    func addEditPages(to router: Routes.Group) {
         show("record/new", on: router) { .page(try await EditActions.new($0)) }
         show("record/edit", on: router) { .page(try await EditActions.edit($0)) }
         show("record/duplicate", on: router) { .page(try await EditActions.duplicate($0)) }
         submit("record/save", on: router) { try await EditActions.submit($0) }
         submit("record/resolve", on: router) { try await EditActions.resolve($0) }
-        router.get(RouterPath("\(Self.placePath)/record/names")) { request, context in
+        router.get("\(Self.placePath)/record/names") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return Response.content(try await RecordNames.json(visit), type: "application/json")
         }
@@ -38,7 +38,7 @@ extension Console {
     }
 
     /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
-    private func addContainerPages(to router: Router<ServingRequestContext>) {
+    private func addContainerPages(to router: Routes.Group) {
         router.get("/container") { request, _ in
             try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
         }
@@ -60,9 +60,9 @@ extension Console {
     /// Adds a form that answers with a page or a redirect.
     /// - Parameter takesLong: true if the action may run so long that it must stop when the client disconnects.
     private func submit(
-        _ path: String, on router: Router<ServingRequestContext>, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
+        _ path: String, on router: Routes.Group, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(limit: Self.recordFormLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit) } : try await action(visit) }
@@ -71,10 +71,10 @@ extension Console {
 
     /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of it in memory.
     private func bring(
-        _ path: String, on router: Router<ServingRequestContext>,
+        _ path: String, on router: Routes.Group,
         _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let (visit, sent) = try await keepRows(of: request, context)
             RequestMemory.current?.dropBody()
             return try await response(to: visit) { try await context.lengthy { try await action(visit, sent) } }

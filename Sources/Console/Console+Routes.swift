@@ -6,11 +6,11 @@ internal import Records
 extension Console {
     /// The default size limit of a form, in bytes.
     private static let formLimit = 1 << 20
-    static let placePath = "/c/:container/:environment/:database"
+    static let placePath = "/c/{container}/{environment}/{database}"
 
-    func addStaticFiles(to router: Router<ServingRequestContext>) {
-        router.get("/static/:name") { request, context in
-            guard let name = context.parameters.get("name"), let response = renderer.staticFiles.response(name, to: request) else {
+    func addStaticFiles(to router: Routes.Group) {
+        router.get("/static/{name}") { request, context in
+            guard let response = renderer.staticFiles.response(String(context.parts[1]), to: request) else {
                 throw HTTPError(.notFound)
             }
             return response
@@ -18,7 +18,7 @@ extension Console {
     }
 
     /// Adds the pages outside of any container.
-    func addServerPages(to router: Router<ServingRequestContext>) {
+    func addServerPages(to router: Routes.Group) {
         router.get("/") { request, _ in
             let page = try await HomeView.load(request.queryFields, console: self)
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
@@ -35,7 +35,7 @@ extension Console {
         }
     }
 
-    func addPages(to router: Router<ServingRequestContext>) {
+    func addPages(to router: Routes.Group) {
         show("query", on: router) { try await QueryView.answer($0) }
         show("fetch", on: router) { .page(try await FetchView.load($0)) }
         show("changes", on: router) { visit in
@@ -63,7 +63,7 @@ extension Console {
         show("users/remove", on: router) { .page(try UserRemoval.confirm($0)) }
     }
 
-    func addActions(to router: Router<ServingRequestContext>) {
+    func addActions(to router: Routes.Group) {
         act("record/delete", on: router) { try await RecordActions.delete($0) }
         act("zones/create", on: router) { try await ZoneActions.create($0) }
         act("zone/delete", on: router) { try await ZoneActions.delete($0) }
@@ -87,9 +87,9 @@ extension Console {
 
     /// Adds a page of a place. An error appears within the page frame, with links back.
     func show(
-        _ page: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+        _ page: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.get(RouterPath("\(Self.placePath)/\(page)")) { request, context in
+        router.get("\(Self.placePath)/\(page)") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return try await response(to: visit) { try await answer(visit) }
         }
@@ -97,10 +97,10 @@ extension Console {
 
     /// Adds a form that changes data and then redirects to the address that the action returns.
     func act(
-        _ path: String, on router: Router<ServingRequestContext>, fromThisMachineOnly: Bool = false,
+        _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
         _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             if fromThisMachineOnly { try checkPeer(of: request, context) }
             let fields = try await request.form(limit: Self.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)

@@ -57,14 +57,25 @@ public struct Console: Sendable {
     /// Adds the pages, the static files, and the error pages.
     ///
     /// Requires the guards of `HTTPServing` before it: they set the security headers and refuse forms from other sites.
-    public func addRoutes(to router: Router<ServingRequestContext>) {
-        router.add(middleware: ErrorPages(renderer: renderer))
-        addStaticFiles(to: router)
-        addSignInPages(to: router)
-        addAdministratorSignIn(to: router)
+    public func addRoutes(to routes: Routes) {
+        let errors = ErrorPages(renderer: renderer)
+        addStaticFiles(to: routes.group { request, context, next in try await errors.handle { try await next(request, context) } })
+        let open = routes.group { request, context, next in
+            try await Self.offEventLoop { try await errors.handle { try await next(request, context) } }
+        }
+        addSignInPages(to: open)
+        addAdministratorSignIn(to: open)
         // The administrator alone may use the routes below. Their error pages are part of the session.
-        router.add(middleware: ConsoleGate(access: access, renderer: renderer))
-        router.add(middleware: ErrorPages(renderer: renderer))
+        let gate = access.mode == .required ? ConsoleGate(access: access, renderer: renderer) : nil
+        let router = routes.group { request, context, next in
+            try await Self.offEventLoop {
+                try await errors.handle {
+                    guard let gate else { return try await next(request, context) }
+                    return try await gate.handle(request, context) { request in try await errors.handle { try await next(request, context) } }
+                }
+            }
+        }
+        router.otherwise { _, _ in throw HTTPError(.notFound) }
         addSignOut(to: router)
         addServerPages(to: router)
         addPages(to: router)
@@ -78,5 +89,10 @@ public struct Console: Sendable {
         addHistoryPages(to: router)
         addCheckPages(to: router)
         addEditPages(to: router)
+    }
+
+    /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections of an event loop.
+    private static func offEventLoop(_ body: () async throws -> Response) async throws -> Response {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
     }
 }

@@ -51,7 +51,7 @@ extension AccessControl {
         context.logger.notice(
             "The administrator was not let in",
             metadata: [
-                "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.uri.path)", "peer": "\(context.peer)",
+                "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)", "peer": "\(context.peer)",
                 "problem": "\(proof.rawValue)",
             ])
     }

@@ -1,5 +1,7 @@
 internal import Accounts
 internal import Foundation
+internal import HTTPServing
+internal import HTTPTypes
 internal import JSON
 internal import Records
 internal import Traffic
@@ -27,7 +29,7 @@ struct Judgement: Sendable {
                 RecordError(
                     .badRequest,
                     "The request has two styles of credentials, of which one is for one request: \(credentials.tokenNames) in the query, and a "
-                        + "signature in the headers \(Credentials.signatureHeaders.joined(separator: ", "))"),
+                        + "signature in the headers \(Credentials.signatureHeaders.map(\.rawName).joined(separator: ", "))"),
                 "mixed", "Tokens of the query and a signature came in one request",
                 remedy: "Leave out the headers for a user, or the tokens for a server-to-server key")
         } else {
@@ -133,7 +135,7 @@ struct Judgement: Sendable {
                 needsUser, "expiredSession",
                 "The web auth token is too old: it is good for \(session.keepsSignedIn ? "two weeks" : "30 minutes"), and for "
                     + "\(WebAuthSession.grace / 60) minutes after a newer one was used",
-                remedy: "Take the next token from the header \(Credentials.webAuthHeader) of each answer, or sign in again")
+                remedy: "Take the next token from the header \(HTTPField.Name.cloudKitWebAuthToken) of each answer, or sign in again")
         case .revoked(let session):
             authentication.session = session.id
             refuse(needsUser, "revokedSession", "The session of the web auth token was revoked", remedy: again)

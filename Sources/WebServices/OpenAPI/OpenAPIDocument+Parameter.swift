@@ -1,3 +1,5 @@
+internal import HTTPServing
+internal import HTTPTypes
 internal import JSON
 
 extension OpenAPIDocument {
@@ -32,7 +34,7 @@ extension OpenAPIDocument {
             case .client: "X-Skylight-Client"
             case .rehearse: "X-Skylight-Rehearse"
             case .access: "X-Skylight-Access"
-            case .webAuthToken: Credentials.webAuthHeader
+            case .webAuthToken: HTTPField.Name.cloudKitWebAuthToken.rawName
             }
         }
 
