@@ -4,7 +4,7 @@ package import Hummingbird
 
 extension Console {
     /// Adds the pages of the schema, the environments, the users and their keys, and the checks.
-    package func addAdminPages(to router: Router<ServingRequestContext>) {
+    package func addAdminPages(to router: Routes.Group) {
         show("types", on: router) { .page(try await TypesView.load($0)) }
         show("type", on: router) { .page(try await TypeView.load($0)) }
         show("type/remove", on: router) { .page(try await TypeActions.confirmRemoval($0)) }

@@ -4,7 +4,7 @@ internal import Hummingbird
 
 extension Console {
     /// Adds the Check page and its actions.
-    func addCheckPages(to router: Router<ServingRequestContext>) {
+    func addCheckPages(to router: Routes.Group) {
         let checks = CheckRuns()
         show("check", on: router) { .page(CheckView.load($0, checks: checks)) }
         act("check/start", on: router) { try await CheckActions.start($0, checks: checks) }

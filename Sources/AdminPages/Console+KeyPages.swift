@@ -9,7 +9,7 @@ extension Console {
     private static let signatureFormLimit = 3 * SignatureForm.bodyLimit + (64 << 10)
 
     /// Adds the page API tokens & keys and its actions.
-    func addKeyPages(to router: Router<ServingRequestContext>) {
+    func addKeyPages(to router: Routes.Group) {
         show("keys", on: router) { .page(try KeysView.load($0, access)) }
         show("keys/revoke", on: router) { .page(try KeyActions.confirmRevocation($0)) }
         act("keys/revoke", on: router) { try await KeyActions.revoke($0) }
@@ -22,9 +22,9 @@ extension Console {
 
     /// Adds a form that answers with a page or a redirect. The form may carry files.
     private func fill(
-        _ path: String, limit: Int, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
+        _ path: String, limit: Int, on router: Routes.Group, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(limit: limit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             var response = try await response(to: visit) { try await action(visit) }

@@ -7,7 +7,7 @@ internal import Records
 
 extension Console {
     /// Adds the fault injection page, and the stop button that every page shows while faults are active.
-    func addRehearsals(to router: Router<ServingRequestContext>) {
+    func addRehearsals(to router: Routes.Group) {
         show("rehearsals", on: router) { .page(RehearsalsView.load($0, rehearsals: rehearsals)) }
         show("rehearsals/confirm", on: router) { .page(try RehearsalActions.confirm($0)) }
         act("rehearsals/start", on: router, fromThisMachineOnly: true) { try await RehearsalActions.start($0, rehearsals: rehearsals) }

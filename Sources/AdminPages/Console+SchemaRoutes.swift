@@ -7,7 +7,7 @@ internal import Records
 
 extension Console {
     /// Adds the pages that copy schemas between environments and import or export schema files.
-    func addSchemaPages(to router: Router<ServingRequestContext>) {
+    func addSchemaPages(to router: Routes.Group) {
         show("compare", on: router) { .page(try await CompareView.load($0)) }
         show("deploy", on: router) { .page(try await DeployView.load($0)) }
         send("deploy", on: router) { try await DeployView.deploy($0) }
@@ -15,7 +15,7 @@ extension Console {
         send("reset", on: router) { try await ResetView.reset($0) }
         send("schema/import", on: router) { try await ImportView.plan($0) }
         send("schema/apply", on: router) { try await ImportView.apply($0) }
-        router.get(RouterPath("\(Self.placePath)/schema/export")) { request, context in
+        router.get("\(Self.placePath)/schema/export") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             var response = Response.content(try SchemaView.text(visit).utf8, type: "text/plain; charset=utf-8")
             // Container names are letters, digits, dots and hyphens, so the file name needs no escaping.
@@ -26,9 +26,9 @@ extension Console {
 
     /// Adds a form that answers with a page or a redirect. The form may carry files.
     private func send(
-        _ path: String, on router: Router<ServingRequestContext>, _ action: @escaping @Sendable (Visit) async throws -> Answer
+        _ path: String, on router: Routes.Group, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(limit: SchemaFileForm.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { try await action(visit) }

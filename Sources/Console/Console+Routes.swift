@@ -7,11 +7,11 @@ extension Console {
     /// The default size limit of a form, in bytes.
     private static let formLimit = 1 << 20
     private static let containerFormLimit = 16 << 10
-    package static let placePath = "/c/:container/:environment/:database"
+    package static let placePath = "/c/{container}/{environment}/{database}"
 
-    func addStaticFiles(to router: Router<ServingRequestContext>) {
-        router.get("/static/:name") { request, context in
-            guard let name = context.parameters.get("name"), let response = renderer.staticFiles.response(name, to: request) else {
+    func addStaticFiles(to router: Routes.Group) {
+        router.get("/static/{name}") { request, context in
+            guard let response = renderer.staticFiles.response(String(context.parts[1]), to: request) else {
                 throw HTTPError(.notFound)
             }
             return response
@@ -19,7 +19,7 @@ extension Console {
     }
 
     /// Adds the pages outside of any container.
-    func addServerPages(to router: Router<ServingRequestContext>) {
+    func addServerPages(to router: Routes.Group) {
         router.get("/") { request, _ in
             let page = try await HomeView.load(request.queryFields, console: self)
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
@@ -37,7 +37,7 @@ extension Console {
     }
 
     /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
-    func addContainerPages(to router: Router<ServingRequestContext>) {
+    func addContainerPages(to router: Routes.Group) {
         router.get("/container") { request, _ in
             try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
         }
@@ -58,9 +58,9 @@ extension Console {
 
     /// Adds a page of a place. An error appears within the page frame, with links back.
     package func show(
-        _ page: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+        _ page: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.get(RouterPath("\(Self.placePath)/\(page)")) { request, context in
+        router.get("\(Self.placePath)/\(page)") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return try await response(to: visit) { try await answer(visit) }
         }
@@ -68,10 +68,10 @@ extension Console {
 
     /// Adds a form that changes data and then redirects to the address that the action returns.
     package func act(
-        _ path: String, on router: Router<ServingRequestContext>, fromThisMachineOnly: Bool = false,
+        _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
         _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             if fromThisMachineOnly { try checkPeer(of: request, context) }
             let fields = try await request.form(limit: Self.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)

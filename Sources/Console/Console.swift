@@ -48,20 +48,40 @@ public struct Console: Sendable {
         renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
     }
 
-    /// Adds the start page, the sign-in, the static files, and the error pages. Routes that are added later are for the administrator alone.
-    package func addFrame(to router: Router<ServingRequestContext>) {
-        router.add(middleware: ErrorPages(renderer: renderer))
-        addStaticFiles(to: router)
-        addSignInPages(to: router)
-        addAdministratorSignIn(to: router)
+    /// Adds the start page, the sign-in, the static files, and the error pages.
+    ///
+    /// Requires the guards of `HTTPServing`: they set the security headers and refuse forms from other sites.
+    /// - Returns: the group for all other pages, which are for the administrator alone.
+    package func addFrame(to routes: Routes) -> Routes.Group {
+        let errors = ErrorPages(renderer: renderer)
+        addStaticFiles(to: routes.group { request, context, next in try await errors.handle { try await next(request, context) } })
+        let open = routes.group { request, context, next in
+            try await Self.offEventLoop { try await errors.handle { try await next(request, context) } }
+        }
+        addSignInPages(to: open)
+        addAdministratorSignIn(to: open)
         // The administrator alone may use the routes below. Their error pages are part of the session.
-        router.add(middleware: ConsoleGate(access: access, renderer: renderer))
-        router.add(middleware: ErrorPages(renderer: renderer))
+        let gate = access.mode == .required ? ConsoleGate(access: access, renderer: renderer) : nil
+        let router = routes.group { request, context, next in
+            try await Self.offEventLoop {
+                try await errors.handle {
+                    guard let gate else { return try await next(request, context) }
+                    return try await gate.handle(request, context) { request in try await errors.handle { try await next(request, context) } }
+                }
+            }
+        }
+        router.otherwise { _, _ in throw HTTPError(.notFound) }
         addSignOut(to: router)
         addServerPages(to: router)
         addContainerPages(to: router)
         show("find", on: router) { try await Finder.answer($0) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
+        return router
+    }
+
+    /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections of an event loop.
+    private static func offEventLoop(_ body: () async throws -> Response) async throws -> Response {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
     }
 }

@@ -1,7 +1,6 @@
 internal import AdminPages
 package import Console
 package import HTTPServing
-package import Hummingbird
 internal import RecordPages
 internal import TrafficPages
 
@@ -9,8 +8,8 @@ extension Console {
     /// Adds all pages, the static files, and the error pages.
     ///
     /// Requires the guards of `HTTPServing` before it: they set the security headers and refuse forms from other sites.
-    package func addRoutes(to router: Router<ServingRequestContext>) {
-        addFrame(to: router)
+    package func addRoutes(to routes: Routes) {
+        let router = addFrame(to: routes)
         addRecordPages(to: router) { try await DeliveryPanel.load($0, $1) }
         addTrafficPages(to: router) { QueryForm($0, of: $1)?.parameters }
         addAdminPages(to: router)

@@ -10,7 +10,7 @@ extension Console {
     private static let recordFormLimit = 12 << 20
 
     /// Adds the pages that change data: single records, all records that match a query, and imports from files.
-    func addEditPages(to router: Router<ServingRequestContext>) {
+    func addEditPages(to router: Routes.Group) {
         let uploads = ImportUploads()
         uploads.sweepLeftovers()
         ZoneCopy.scratchFolder().later { $0.sweep() }
@@ -19,7 +19,7 @@ extension Console {
         show("record/duplicate", on: router) { .page(try await EditActions.duplicate($0)) }
         submit("record/save", on: router) { try await EditActions.submit($0) }
         submit("record/resolve", on: router) { try await EditActions.resolve($0) }
-        router.get(RouterPath("\(Self.placePath)/record/names")) { request, context in
+        router.get("\(Self.placePath)/record/names") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return Response.content(try await RecordNames.json(visit), type: "application/json")
         }
@@ -38,9 +38,9 @@ extension Console {
     /// Adds a form that answers with a page or a redirect.
     /// - Parameter takesLong: true if the action may run so long that it must stop when the client disconnects.
     private func submit(
-        _ path: String, on router: Router<ServingRequestContext>, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
+        _ path: String, on router: Routes.Group, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(limit: Self.recordFormLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit) } : try await action(visit) }
@@ -49,10 +49,10 @@ extension Console {
 
     /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of it in memory.
     private func bring(
-        _ path: String, to uploads: ImportUploads, on router: Router<ServingRequestContext>,
+        _ path: String, to uploads: ImportUploads, on router: Routes.Group,
         _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let (visit, sent) = try await keepRows(of: request, context, in: uploads)
             RequestMemory.current?.dropBody()
             return try await response(to: visit) { try await context.lengthy { try await action(visit, sent) } }

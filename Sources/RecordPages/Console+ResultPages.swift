@@ -9,7 +9,7 @@ extension Console {
     private static let pickedLimit = 1 << 20
 
     /// Adds result downloads and the actions for the records ticked on a page.
-    func addResultPages(to router: Router<ServingRequestContext>) {
+    func addResultPages(to router: Routes.Group) {
         for format in ResultFormat.allCases {
             file("query.\(format.rawValue)", on: router) { try await QueryResults($0, format: format, origin: $1).response() }
             file("fetch.\(format.rawValue)", on: router) { try await FetchResults(visit: $0, format: format, origin: $1).response() }
@@ -22,9 +22,9 @@ extension Console {
 
     /// Adds a download. Errors are answered in JSON with a status code, without a page.
     private func file(
-        _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
+        _ path: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
     ) {
-        router.get(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.get("\(Self.placePath)/\(path)") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             do {
                 return try await answer(visit, request.ownOrigin)
@@ -36,9 +36,9 @@ extension Console {
 
     /// Adds an action for the ticked records of a table. It answers with a file or with a page.
     private func pick(
-        _ path: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+        _ path: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(limit: Self.pickedLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else { return try await response(to: visit) { try await answer(visit) } }

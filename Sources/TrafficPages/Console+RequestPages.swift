@@ -7,7 +7,7 @@ internal import Traffic
 
 extension Console {
     /// Adds the pages that show the web service requests and the clients that sent them.
-    func addRequestPages(to router: Router<ServingRequestContext>, queryForm: @escaping RequestedQuery.Form) {
+    func addRequestPages(to router: Routes.Group, queryForm: @escaping RequestedQuery.Form) {
         show("requests", on: router) { visit in
             guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
             return .page(try await RequestView.load(id, visit, canReplay: webServices != nil))
@@ -25,10 +25,10 @@ extension Console {
         addReplay(to: router)
     }
 
-    private func addReplay(to router: Router<ServingRequestContext>) {
+    private func addReplay(to router: Routes.Group) {
         guard let webServices else { return }
         show("requests/replay", on: router) { visit in .page(try RequestReplay(visit.fields["id"], in: log).confirmation(visit)) }
-        router.post(RouterPath("\(Self.placePath)/requests/replay")) { request, context in
+        router.post("\(Self.placePath)/requests/replay") { request, context in
             let fields = try await request.form(limit: 1 << 16)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) {

@@ -7,7 +7,7 @@ extension Console {
     /// Adds the pages of requests, clients, and what they sync: zones, changes and tokens.
     /// - Parameter queryForm: the fields of a query's form; `nil` if the form can't express the query.
     package func addTrafficPages(
-        to router: Router<ServingRequestContext>, queryForm: @escaping @Sendable (Query, RecordType?) -> [(name: String, value: String)]?
+        to router: Routes.Group, queryForm: @escaping @Sendable (Query, RecordType?) -> [(name: String, value: String)]?
     ) {
         show("changes", on: router) { visit in
             if let zoneID = visit.place.zoneID { return .page(try await RecordFeedView.load(visit, zoneID: zoneID)) }

@@ -7,7 +7,7 @@ internal import Workbench
 
 extension Console {
     /// Adds the pages that take pasted text: tokens and errors.
-    func addWorkbenchPages(to router: Router<ServingRequestContext>) {
+    func addWorkbenchPages(to router: Routes.Group) {
         show("token", on: router) { .page(try await TokenView.load($0)) }
         show("errors", on: router) { .page(try await ErrorsView.load($0)) }
         paste("token", ["token", "with"], on: router) { .page(try await TokenView.load($0)) }
@@ -21,9 +21,9 @@ extension Console {
 
     /// Adds a form with pasted text. Short text redirects to a link that users can keep and send. Longer text is answered directly. Nothing changes.
     private func paste(
-        _ page: String, _ names: [String], on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+        _ page: String, _ names: [String], on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(page)")) { request, context in
+        router.post("\(Self.placePath)/\(page)") { request, context in
             let fields = try await request.form(limit: Self.pasteLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
             let texts = names.compactMap { name in fields.text(name).map { (name: name, value: $0) } }

@@ -21,6 +21,7 @@ protocol Endpoint: Sendable {
 extension Endpoint {
     static var allowsGET: Bool { false }
     static var purpose: EndpointPurpose { .reading }
+    static var methods: [HTTPRequest.Method] { allowsGET ? [.get, .post] : [.post] }
 }
 
 /// A request as endpoints see it: the request itself, the client, and access to the data.

@@ -181,7 +181,7 @@ struct ServeCommand: AsyncParsableCommand {
             log: RequestLog(limit: requestLog), instance: instance, templates: templates, publicFolder: publicFolder)
         let scheme = certificate == nil ? "http" : "https"
         var application = Application(
-            responder: try routes.router().responder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
+            responder: try routes.routes().buildResponder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
             configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
             onServerRunning: { [logger] channel in
                 announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)

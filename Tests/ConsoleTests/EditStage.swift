@@ -28,7 +28,7 @@ struct EditStage: Sendable {
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback, memory: memory)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in

@@ -54,7 +54,7 @@ import Testing
         let opened = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
         let database = try #require(opened as? any RecordDatabase & RecordJournalling)
         _ = try await database.modifyZones([.create(Self.zone)])
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(Stage(client: client, database: database)) }

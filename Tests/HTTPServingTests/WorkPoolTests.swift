@@ -149,7 +149,7 @@ struct WorkPoolTests {
     @Test("What takes long ends when the server does, and its client is told")
     func shutdown() async throws {
         let workshop = Workshop()
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         router.get("database/long") { _, context in
             do {

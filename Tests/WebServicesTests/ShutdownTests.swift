@@ -15,7 +15,7 @@ import WebServices
 struct ShutdownTests {
     @Test("Requests under way are answered, idle connections are closed, and nothing is waited for")
     func graceful() async throws {
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
         WebServices(engine: engine, accounts: try Accounts(file: nil), assets: AssetStores(folder: folder.url, engine: engine)).addRoutes(to: router)
@@ -29,7 +29,7 @@ struct ShutdownTests {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            responder: router.responder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            responder: router.buildResponder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: logger)
         let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [application], logger: logger))
         async let running: Void = group.run()

@@ -9,6 +9,7 @@ internal import Records
 /// environment services at `/skylight/1/{container}/{environment}/…`, server services at `/skylight/1/…` (docs/services.md).
 enum SkylightServices {
     static let root = "/skylight/1/"
+    static let rootOfContainers = root + "iCloud."
 
     /// A GET service of a database that answers with a stream, or that only takes query parameters.
     typealias Stream = @Sendable (FeedRequest) async throws -> Response
@@ -72,6 +73,31 @@ enum SkylightServices {
     /// True if a database or environment service of this name exists.
     static func knows(_ action: String) -> Bool {
         streams[action] != nil || endpoints[action] != nil || ofEnvironments[action] != nil
+    }
+
+    /// The error for a request without a route: a wrong method, a malformed path, or an unknown service.
+    /// - Throws: `RecordError` for a malformed path.
+    static func refusal(of request: Request) throws -> any Error {
+        let action = String(request.path.dropFirst(root.utf8.count))
+        let (name, methods): (String, [HTTPRequest.Method]?)
+        if let ofServer = methodsOfServer(action) {
+            (name, methods) = (action, ofServer)
+        } else if action.hasPrefix("iCloud.") {
+            let path = try WebServicePath(request.path)
+            let isStream = streams[path.action] != nil
+            (name, methods) = (path.action, path.root == .environment ? ofEnvironments[path.action].map { [$0.method] }
+                : isStream ? [.get] : endpoints[path.action]?.methods)
+        } else {
+            return unknown(action)
+        }
+        guard let methods, !methods.contains(request.method) else { return unknown(name) }
+        return EndpointTable.wrongMethod(request.method, of: name, allowed: methods.map(\.rawValue))
+    }
+
+    /// The methods of a service of the server; `nil` if it does not exist.
+    private static func methodsOfServer(_ action: String) -> [HTTPRequest.Method]? {
+        if server[action] != nil || TrafficServices.has(action) { return [.get] }
+        return root + action == RehearsalServices.path ? [.get, .post] : AccountServices.all[action].map { [$0.method] }
     }
 
     /// The error for an unknown service. It lists the known ones.
