@@ -1,6 +1,5 @@
 package import Console
 package import HTTPServing
-package import Hummingbird
 
 extension Console {
     /// Adds the pages of the schema, the environments, the users and their keys, and the checks.

@@ -1,7 +1,6 @@
 package import Console
 package import HTTPServing
-package import Hummingbird
-package import RecordStore
+internal import RecordStore
 package import Records
 
 extension Console {

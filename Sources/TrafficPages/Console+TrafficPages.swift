@@ -1,6 +1,5 @@
 package import Console
 package import HTTPServing
-package import Hummingbird
 package import Records
 
 extension Console {
