@@ -11,6 +11,10 @@ TESTS_AT_A_TIME ?= 8
 # Processes that run the tests in Python side by side: auto is one more than there are processors, 0 is one after the other.
 PYTHON_TESTS_AT_A_TIME ?= auto
 
+# Flags of every release build; a build with other flags starts from the beginning. Nobody debugs a release, and without debug information
+# BoringSSL compiles a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
+RELEASE := --configuration release -debug-info-format none
+
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
@@ -26,7 +30,7 @@ help:
 
 run: system-packages
 	@echo "==> Building Skylight (the first time this takes some minutes)"
-	swift build --configuration release --product skylight
+	swift build $(RELEASE) --product skylight
 	@echo "==> Starting Skylight; Ctrl-C ends it"
 	@exec "$$(swift build --configuration release --show-bin-path)/skylight" serve --demo --port $(PORT) $(ARGS)
 
@@ -40,15 +44,15 @@ test: system-packages test-packages $(VENV)/installed
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
-	swift build --configuration release --product skylight
-	SKYLIGHT_BENCHMARKS=1 swift build --configuration release --product skylight-benchmarks
+	swift build $(RELEASE) --product skylight
+	SKYLIGHT_BENCHMARKS=1 swift build $(RELEASE) --product skylight-benchmarks
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$$(swift build --configuration release --show-bin-path) && \
 		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
 screenshots: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight"
-	swift build --configuration release --product skylight
+	swift build $(RELEASE) --product skylight
 	@echo "==> Taking the pictures of the README"
 	@SKYLIGHT_BIN="$$(swift build --configuration release --show-bin-path)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
 
