@@ -55,8 +55,8 @@ struct NameSource {
 
     func arguments(zone: Int64) -> StatementArguments {
         let each = arguments.count / conditions.count
-        return StatementArguments(
-            conditions.indices.flatMap { [field.databaseValue, zone.databaseValue] + arguments[($0 * each)..<(($0 + 1) * each)] })
+        let place = [field.databaseValue, zone.databaseValue]
+        return StatementArguments(conditions.indices.flatMap { index -> [DatabaseValue] in place + arguments.dropFirst(index * each).prefix(each) })
     }
 
     /// Counts the names, at most up to `limit`.
