@@ -18,6 +18,9 @@ LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|(
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Option|RunningServer|Schema|Serve)Tests
 # The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.
 QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py)
+# Flags of every release build; a build with other flags starts from the beginning. Nobody debugs a release, and without debug information
+# BoringSSL compiles a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
+RELEASE := --configuration release -debug-info-format none
 
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
@@ -35,7 +38,7 @@ help:
 
 run: system-packages
 	@echo "==> Building Skylight (the first time this takes some minutes)"
-	swift build --configuration release --product skylight
+	swift build $(RELEASE) --product skylight
 	@echo "==> Starting Skylight; Ctrl-C ends it"
 	@exec "$$(swift build --configuration release --show-bin-path)/skylight" serve --demo --port $(PORT) $(ARGS)
 
@@ -63,15 +66,15 @@ python-tests:
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
-	swift build --configuration release --product skylight
-	SKYLIGHT_BENCHMARKS=1 swift build --configuration release --product skylight-benchmarks
+	swift build $(RELEASE) --product skylight
+	SKYLIGHT_BENCHMARKS=1 swift build $(RELEASE) --product skylight-benchmarks
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$$(swift build --configuration release --show-bin-path) && \
 		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
 screenshots: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight"
-	swift build --configuration release --product skylight
+	swift build $(RELEASE) --product skylight
 	@echo "==> Taking the pictures of the README"
 	@SKYLIGHT_BIN="$$(swift build --configuration release --show-bin-path)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
 

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import AdminPages
-@testable import Console
 
 /// Parses the request of a `curl` command.
 @Suite struct CurlReaderTests {

@@ -2,7 +2,6 @@ import JSON
 import Records
 import Testing
 
-@testable import Console
 @testable import RecordPages
 
 /// Records as files.

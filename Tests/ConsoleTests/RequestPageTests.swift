@@ -9,7 +9,6 @@ import TestSupport
 import Testing
 import Traffic
 
-@testable import Console
 @testable import TrafficPages
 
 /// The page Requests, and that of one request.
