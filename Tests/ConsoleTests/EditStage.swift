@@ -98,6 +98,13 @@ struct EditStage: Sendable {
         return Self.text(answer)
     }
 
+    /// The page of the background work that an answer leads to, after the work has finished.
+    func end(_ answer: TestResponse) async throws -> String {
+        let path = try location(answer)
+        try await eventually { try await !page(path).contains("data-live=") }
+        return try await page(path)
+    }
+
     static func text(_ answer: TestResponse) -> String {
         let text = String(buffer: answer.body)
         #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"))

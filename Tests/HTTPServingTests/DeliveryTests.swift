@@ -104,7 +104,7 @@ struct DeliveryTests {
     func patience() async throws {
         let file = try TestFile([])
         try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
-        try await FileServer.run(idleTimeout: .seconds(1), routes: { $0.serve(file, size: 1 << 30) }) { server in
+        try await FileServer.run(idleTimeout: .seconds(2), routes: { $0.serve(file, size: 1 << 30) }) { server in
             async let steady: Int = TestSocket.with(port: server.port, receiveBuffer: 64 << 10) { socket in
                 try socket.send(FileServer.head("GET", "/file"))
                 _ = try socket.readHead()

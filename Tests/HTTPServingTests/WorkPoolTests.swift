@@ -138,7 +138,7 @@ struct WorkPoolTests {
             }
             // Jobs that are not cancelled must end as well, and are reported as such.
             let end = Task {
-                try await Task.sleep(for: .seconds(20))
+                try await Task.sleep(for: .seconds(120))
                 workshop.close()
             }
             for await isCancelled in outcomes { #expect(isCancelled) }
