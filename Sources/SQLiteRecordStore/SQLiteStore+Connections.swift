@@ -16,7 +16,7 @@ extension SQLiteStore {
 
     /// A store file gets its name only after its tables were created, so a file without them is not a Skylight store.
     static func checkOrigin(of db: Database, _ key: StoreKey) throws {
-        guard try db.tableExists("grdb_migrations") else { throw RecordError(.internalError, "\(key) is the database of another program. Move it away") }
+        guard try db.tableExists("grdb_migrations") else { throw RecordError(.internalError, "\(key) belongs to another program. Move it away") }
     }
 
     /// Maximum number of concurrent readers: one for each thread of the concurrency pool, plus those of long reads.

@@ -135,7 +135,7 @@ def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, pla
     expect(page.get_by_role("status")).to_contain_text("The record is created.")
     assert fields(server, place, "bread") == {"title": "Bread", "price": 2.5}
     page.get_by_role("link", name="Duplicate").click()
-    expect(page.get_by_role("status")).to_contain_text("A copy of bread, not saved yet.")
+    expect(page.get_by_role("status")).to_contain_text("This is a copy of bread, not saved yet.")
     page.get_by_label("recordName").fill("rolls")
     page.get_by_role("button", name="Create the record").last.click()
     assert fields(server, place, "rolls") == {"title": "Bread", "price": 2.5}

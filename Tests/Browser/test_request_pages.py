@@ -129,7 +129,7 @@ def test_a_write_is_replayed_only_after_a_question(open_page, watched):
     page = open_page(f"{THERE}/requests?client=writer", at=watched)
     page.get_by_role("link", name="records/modify").click()
     page.get_by_role("link", name="Replay…").click()
-    expect(page.get_by_role("heading", name="Send records/modify again?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Replay records/modify?")).to_be_visible()
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("link", name="Replay…").click()
     page.get_by_role("button", name="Replay").click()

@@ -79,7 +79,7 @@ import Testing
         let server = try await server()
         try await server.save(Array("hello".utf8), named: "hello.txt", in: "a", container: Self.name)
         try await server.save(Array("hello".utf8), named: "again.txt", in: "b", container: Self.name)
-        let words = "\(Self.name) (development): 1 file, 5 bytes, 2 references: all right\n"
+        let words = "\(Self.name) (development): 1 file, 5 bytes, 2 references: no problems\n"
         let through = try await run(["assets", "verify"])
         #expect(through.status == 0, "\(through.errors)")
         #expect(through.output == words)
@@ -97,7 +97,7 @@ import Testing
         #expect(try await run(["assets", "verify", "--environment", "production"]).output == "There is nothing to verify.\n")
         let none = try await run(["assets", "verify", "--container", "iCloud.com.example.None"])
         #expect(none.status == 1)
-        #expect(none.errors.contains("There is no container iCloud.com.example.None: there are \(Self.name)"))
+        #expect(none.errors.contains("There is no container iCloud.com.example.None; choose one of \(Self.name)"))
     }
 
     @Test(arguments: [false, true]) func everyProblemIsNamedWithItsRemedy(throughServer: Bool) async throws {

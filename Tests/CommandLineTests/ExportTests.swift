@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--zone", "Y"], Int32(1), "There is no zone 'Y'; there are '_defaultZone', 'Z'"), (["--type", "U"], 1, "There is no record type 'U'"),
+        (["--zone", "Y"], Int32(1), "There is no zone 'Y'; choose one of '_defaultZone', 'Z'"), (["--type", "U"], 1, "There is no record type 'U'"),
         (["--container", "iCloud.com.example.None"], 1, "There is no container iCloud.com.example.None"), (["--zone-owner", "ada"], 64, "add --database shared"),
         (["--output", "/no/such/folder/file"], 74, "can't be written: No such file or directory"), (["--output", "/"], 74, "'/' is a folder"),
     ])

@@ -233,7 +233,7 @@ import Testing
         #expect(same.output == "No difference between iCloud.com.example.X (production) and iCloud.com.example.X (development).\n")
         #expect(try await schema("diff", "--environment", "production", "--json").outputJSON["different"] == false)
         #expect(try await schema("export", "--environment", "production").output == Self.exported)
-        #expect(try await schema("deploy").output == "Production of iCloud.com.example.X has the development schema already.\n")
+        #expect(try await schema("deploy").output == "Production of iCloud.com.example.X already has the development schema.\n")
         // Deployed fields cannot be removed.
         let fewer = try file(Self.library.replacing("pages NUMBER PREFERRED AS INT64,", with: ""), "fewer.ckdb")
         let refused = try await schema("import", "--file", fewer, "--yes")
@@ -276,7 +276,7 @@ import Testing
         #expect(try dry.outputJSON["records"] == ["T": 2, "U": 0, "Users": 0])
         let done = try await schema("reset", "--yes")
         #expect(done.status == 0, "\(done.errors)")
-        #expect(done.output.hasSuffix("was reset: 2 records of all users went.\n"))
+        #expect(done.output.hasSuffix("was reset: 2 records of all users deleted.\n"))
         #expect(try await schema("diff").status == 0)
         let zones = try await Command.run(["zone", "list"] + Self.container + ["--data", path("data")])
         #expect(!zones.output.contains("Z "), "\(zones.output)")

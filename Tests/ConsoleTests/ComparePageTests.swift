@@ -67,7 +67,7 @@ import Testing
             #expect(try await stage.page("record/compare?zone=Notes&name=room&other=zz").contains("None."))
             #expect(try await stage.page("record/compare?zone=Notes&name=never&other=room").contains("There is no record with this name"))
             let refused = try await stage.page("record/compare?zone=Notes&name=room&other=room&to=nobody")
-            #expect(refused.contains("There is no user &#39;nobody&#39; here"))
+            #expect(refused.contains("There is no user &#39;nobody&#39;"))
             #expect(try await stage.get("record/compare?zone=Notes").status == .badRequest)
         }
     }

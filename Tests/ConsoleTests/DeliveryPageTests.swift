@@ -100,7 +100,7 @@ import Traffic
             try await stage.save("wanted")
             try await stage.pull(from: "typed", types: ["Photo"])
             let (verdict, because) = try await answer(stage, "typed")
-            #expect(verdict == "no" && because.contains("asked for Photo only (desiredRecordTypes)"))
+            #expect(verdict == "no" && because.contains("requested only Photo (desiredRecordTypes)"))
             try await stage.pull(from: "keyed", keys: ["title"])
             let keyed = try await answer(stage, "keyed")
             #expect(keyed.verdict == "in part" && keyed.because.contains("without rank"))

@@ -159,7 +159,7 @@ import Traffic
             let position = try #require(first.changes.last?.position)
             let page = try await stage.page("changes?zone=Notes&upto=\(first.syncToken.text)")
             #expect(Self.names(page) == (0..<30).map { "r\($0)" })
-            #expect(page.contains("the token B stands at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
+            #expect(page.contains("token B at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
             // A pull from there is told everything since it began.
             let since = try await stage.page("changes?zone=Notes&since=1&token=\(first.syncToken.text)")
             #expect(since.contains("token A at 0") && since.contains("</b> since 0, start of the pull"))
@@ -178,9 +178,9 @@ import Traffic
             let notes = try await stage.page("\(question)&type=Note")
             #expect(Self.names(notes) == ["b"] && Self.names(notes, isAgain: true) == ["c"])
             #expect(notes.contains("2 records, of any type, changed after the second token"))
-            #expect(notes.contains("By the journal, of the 1 of type Note: 1 also changed between the tokens."))
+            #expect(notes.contains("From the journal, for the 1 of type Note: 1 also changed between the tokens."))
             let rooms = try await stage.page("\(question)&type=Room")
-            #expect(rooms.contains("Nothing of type Room between the two tokens."))
+            #expect(rooms.contains("No changes of type Room between the two tokens."))
             #expect(try await stage.page("changes?zone=Notes&type=Other").contains("The zone has no records of type Other."))
             let late = try await Self.now(stage)
             #expect(try await stage.page("changes?zone=Notes&since=1&token=\(late)&type=Note").contains("No changes of type Note since the token."))
@@ -276,7 +276,7 @@ import Traffic
             let page = try await stage.page("zones")
             let gone = page.matches(of: #/<th scope="row">(z\d+)</#).map { String($0.output.1) }
             #expect(gone == names.suffix(100).reversed().map(\.string))
-            #expect(page.contains("20 more zones went earlier."))
+            #expect(page.contains("20 more zones were deleted earlier."))
         }
     }
 }

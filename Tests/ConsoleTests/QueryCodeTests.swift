@@ -119,7 +119,7 @@ import Testing
         #expect(samples.count == 4)
         for swift in samples.prefix(2) {
             #expect(swift.before.contains("record[\"long\"] = 9007199254740993") && swift.before.contains("record[\"loose\"] = "))
-            #expect(!swift.before.contains("record[\"strict\"]") && swift.before.contains("// strict refers with VALIDATE"))
+            #expect(!swift.before.contains("record[\"strict\"]") && swift.before.contains("// strict has the action VALIDATE"))
         }
         #expect(samples[2].after.contains("// Not exact in JavaScript, and not changed: long, longs\n"))
         #expect(samples[2].after.contains("9007199254740992") && !samples[2].after.contains("9007199254740993"))

@@ -50,7 +50,7 @@ import Testing
             try await stage.save("b", ["rank": .int64(2)], in: Self.other)
             let path = "record/copy?zone=Notes&name=a&name=b"
             let refused = try await preview(stage, path, ["zoneName": "Other", "existing": "refuse"])
-            #expect(refused.contains("1 record of the same names is there, so nothing is copied.") && !sends(refused))
+            #expect(refused.contains("1 record with the same name exists there, so nothing is copied.") && !sends(refused))
             let left = try await preview(stage, path, ["zoneName": "Other", "existing": "skip"])
             #expect(left.contains("1 record is copied. 1 is there already and is kept as it is."))
             #expect(left.contains("record/compare?zone=Notes&amp;name=b&amp;other=b"))

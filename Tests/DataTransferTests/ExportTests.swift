@@ -232,9 +232,9 @@ import Testing
         let byDefault = lines(try await exported(source, ExportOptions(zones: [.default])))
         #expect(byDefault.count == 201)
         let noZone = await stop { _ = try await exported(source, ExportOptions(zones: [ZoneID(zoneName: "Häuse")])) }
-        #expect(noZone == "There is no zone 'Häuse'; there are '_defaultZone', 'Empty', 'Häuser'")
+        #expect(noZone == "There is no zone 'Häuse'; choose one of '_defaultZone', 'Empty', 'Häuser'")
         let noType = await stop { _ = try await exported(source, ExportOptions(recordTypes: ["Thin"])) }
-        #expect(noType.hasPrefix("There is no record type 'Thin'; the types are House"))
+        #expect(noType.hasPrefix("There is no record type 'Thin'; choose one of House"))
     }
 
     @Test func aPublicDatabaseComesBack() async throws {
@@ -327,7 +327,7 @@ import Testing
         let bytes = try await exported(source)
         let target = try await database(of: engine(.memory, ""))
         let refused = await stop { _ = try await Restorer(file(bytes), zoneID: ZoneID(zoneName: "One"), into: target).run() }
-        #expect(refused.contains("here begins a second zone, 'Häuser'; --zone can take the records of one only"))
+        #expect(refused.contains("a second zone, 'Häuser', begins here; --zone accepts only one"))
         let isPublic = try await database(of: engine(.memory, ""), .public)
         let noZones = await stop { _ = try Restorer(file(bytes), into: isPublic) }
         #expect(noZones.contains("The public database has only its default zone"))
@@ -389,7 +389,7 @@ import Testing
         let report = try await restore([Self.header, line("b"), line("a"), "", line("c")], into: target)
         #expect(report.saved == 3)
         let refused = await stop { _ = try await restore([Self.header, line("b"), line("a"), line("c"), line("a")], into: target) }
-        #expect(refused.contains(":5: the record 'a' stands on line 3 already"))
+        #expect(refused.contains(":5: the record 'a' is already on line 3"))
     }
 
     @Test func whatTheStoreRefusesIsNamedByLine() async throws {

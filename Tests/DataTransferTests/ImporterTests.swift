@@ -218,7 +218,7 @@ import Testing
             #expect(problems[0].reason.contains("too short: it has 1 cells and the header names 2"))
             #expect(problems[1].reason.contains("too long"))
             #expect(problems[2].reason.contains("no 'k' to name the record"))
-            #expect(problems[3].reason.contains("'a' is that of line 2 already"))
+            #expect(problems[3].reason.contains("'a' is already used in line 2"))
             #expect(problems[4].reason.contains("closing quote"))
             #expect(problems[0].file.hasSuffix("a.csv"))
         }
@@ -261,7 +261,7 @@ import Testing
         _ = try await run("code,when\n17,2012-01-31\n", options: options)
         #expect(try await fields(of: "17")["code"] == .string("17"))
         let message = await message { _ = try await run("code,when\n18,soon\n", options: options) }
-        #expect(message.contains(":2: 'when' is 'soon', and the field 'when' holds TIMESTAMP"))
+        #expect(message.contains(":2: 'when' is 'soon', but the field 'when' has type TIMESTAMP"))
     }
 
     @Test func namesWithDotsAreTakenWhereTheyAreThere() async throws {
@@ -278,7 +278,7 @@ import Testing
 
     @Test func halfAPlaceIsABadRow() async throws {
         let message = await message { _ = try await run("a,lat,lon\nx,1,2\ny,1,\n") }
-        #expect(message.contains(":3: the row has a 'lat' and no 'lon'"))
+        #expect(message.contains(":3: the row has a 'lat', but no 'lon'"))
     }
 
     @Test(arguments: [
@@ -299,12 +299,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a b,a_b\n1,2\n", [:], nil, "Two columns would both become field 'a_b'"),
+        ("a b,a_b\n1,2\n", [:], nil, "Two columns would become the field 'a_b'"),
         ("recordName,b\nx,1\n", [:], nil, "--name-field recordName"),
-        ("a\n1\n", ["b": Indexes.queryable], nil, "There is no field 'b' to put an index on; the fields are a"),
+        ("a\n1\n", ["b": Indexes.queryable], nil, "There is no field 'b' for the index; choose one of a"),
         ("a\n1\n", ["a": Indexes.searchable], nil, "Field 'a' is INT64 and can't be SEARCHABLE: such a field can be QUERYABLE, SORTABLE"),
         ("lat,lon\n1,2\n", ["location": Indexes.sortable], nil, "Field 'location' is LOCATION and can't be SORTABLE"),
-        ("a\n1\n", [:], "b", "There is no column 'b' to take record names from; the columns are a"),
+        ("a\n1\n", [:], "b", "There is no column 'b' for the record names; choose one of a"),
         ("a\n", [:], nil, "There is no row to import"),
     ] as [(String, [Name: Indexes], Name?, String)])
     func requestsThatCannotWork(text: String, indexes: [Name: Indexes], nameField: Name?, expected: String) async throws {

@@ -31,8 +31,8 @@ import Testing
         ("[[\"2012-01-31\"]]", "TIMESTAMP_LIST"), ("[{\"latitude\": 1, \"longitude\": 2.5}]", "LOCATION"),
         ("[[{\"latitude\": 1, \"longitude\": 2}]]", "LOCATION_LIST"),
         ("[1, [1]]", "'f' has a single value in line 1 and a list in line 2; use only one of the two"),
-        ("[{\"a\": 1}]", "'f' holds an object that is not a location (it needs 'latitude' and 'longitude') in line 1"),
-        ("[[null]]", "'f' holds null inside a list in line 1"), ("[[[1]]]", "'f' holds a list inside a list in line 1"),
+        ("[{\"a\": 1}]", "'f' has an object that is not a location (it needs 'latitude' and 'longitude') in line 1"),
+        ("[[null]]", "'f' has null inside a list in line 1"), ("[[[1]]]", "'f' has a list inside a list in line 1"),
         ("[{\"latitude\": 1, \"longitude\": 2}, 3]", "'f' has a location in line 1 and another type in line 2; use one type"),
     ])
     func json(text: String, expected: String) throws {

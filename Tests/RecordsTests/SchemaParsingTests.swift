@@ -95,9 +95,9 @@ import Testing
         ("___recordID REFERENCE", "line 1, column 30: Apple's tools want the name ___recordID in double quotes"),
         ("a STRING, GRANT READ TO _world", "line 1, column 54: Apple's tools want the name _world in double quotes"),
         ("cloudkit.title STRING", "line 1, column 30: Apple's tools want the name cloudkit.title in double quotes"),
-        ("m LIST<STRING> QUERYABLE SEARCHABLE", "line 1, column 55: SEARCHABLE has no use on the field m of type LIST<STRING> and is kept only for exports"),
-        ("m REFERENCE QUERYABLE SORTABLE", "line 1, column 52: SORTABLE has no use on the field m of type REFERENCE and is kept only for exports"),
-        (#""___createdBy" REFERENCE SORTABLE"#, "line 1, column 55: SORTABLE has no use on the field ___createdBy of type REFERENCE and is left out"),
+        ("m LIST<STRING> QUERYABLE SEARCHABLE", "line 1, column 55: SEARCHABLE has no effect on the field m of type LIST<STRING> and is kept only for exports"),
+        ("m REFERENCE QUERYABLE SORTABLE", "line 1, column 52: SORTABLE has no effect on the field m of type REFERENCE and is kept only for exports"),
+        (#""___createdBy" REFERENCE SORTABLE"#, "line 1, column 55: SORTABLE has no effect on the field ___createdBy of type REFERENCE and is left out"),
     ])
     func notes(items: String, note: String) throws {
         let read = SchemaText("DEFINE SCHEMA RECORD TYPE T (\(items));")

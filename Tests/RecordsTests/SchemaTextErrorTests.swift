@@ -10,12 +10,12 @@ import Testing
         ("DEFINE SCHEME", "line 1, column 8: expected SCHEMA, found 'SCHEME'"),
         ("DEFINE SCHEMA;", "line 1, column 14: expected RECORD TYPE or CREATE ROLE, found ';'"),
         ("DEFINE SCHEMA\nCREATE TABLE x;", "line 2, column 8: expected ROLE, found 'TABLE'"),
-        ("DEFINE SCHEMA CREATE ROLE \"_world\";", "line 1, column 27: the role '_world' is CloudKit's own and always there"),
-        ("DEFINE SCHEMA CREATE ROLE a; CREATE ROLE a;", "line 1, column 42: the role 'a' is there twice, first in line 1"),
+        ("DEFINE SCHEMA CREATE ROLE \"_world\";", "line 1, column 27: the role '_world' is built into CloudKit"),
+        ("DEFINE SCHEMA CREATE ROLE a; CREATE ROLE a;", "line 1, column 42: the role 'a' is declared twice, first in line 1"),
         ("DEFINE SCHEMA RECORD TYPE T (a STRING)\nRECORD TYPE U (b STRING);", "line 2, column 1: expected ';', found 'RECORD'"),
         (
             "DEFINE SCHEMA RECORD TYPE T (a STRING);\nRECORD TYPE U (a STRING);\nRECORD TYPE \"T\" ();",
-            "line 3, column 13: the record type 'T' is there twice, first in line 1"
+            "line 3, column 13: the record type 'T' is declared twice, first in line 1"
         ),
         ("DEFINE SCHEMA RECORD TYPE T (a STRNG);", "line 1, column 32: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRNG'; did you mean STRING?"),
         (
@@ -53,12 +53,12 @@ import Testing
             "DEFINE SCHEMA RECORD TYPE T (a INT64 QUERYABLE SEARCHABLE);",
             "line 1, column 48: the field 'a' of type INT64 can't be SEARCHABLE: it can be QUERYABLE, SORTABLE"
         ),
-        ("DEFINE SCHEMA RECORD TYPE T (a STRING,\n \"a\" INT64);", "line 2, column 2: the field 'a' is there twice, first in line 1"),
+        ("DEFINE SCHEMA RECORD TYPE T (a STRING,\n \"a\" INT64);", "line 2, column 2: the field 'a' is declared twice, first in line 1"),
         ("DEFINE SCHEMA RECORD TYPE T (a STRING,, b STRING);", "line 1, column 39: expected a field or GRANT, found ','; there is an extra comma"),
         ("DEFINE SCHEMA RECORD TYPE T (grant STRING);", "line 1, column 36: expected READ, CREATE or WRITE, found 'STRING'"),
         (
             "DEFINE SCHEMA RECORD TYPE T (queryable STRING);",
-            "line 1, column 30: expected the name of a field, found 'queryable'; as a name the word needs double quotes"
+            "line 1, column 30: expected the name of a field, found 'queryable'; a name that is a keyword needs double quotes"
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"___recordID\" STRING);",
@@ -66,7 +66,7 @@ import Testing
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"___recordId\" REFERENCE);",
-            "line 1, column 30: '___recordId' can't be the name of a field: names that begin with ___ are CloudKit's own, did you mean ___recordID?"
+            "line 1, column 30: '___recordId' can't be the name of a field: names that begin with ___ are reserved by CloudKit, did you mean ___recordID?"
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"1a\" STRING);",
@@ -98,7 +98,7 @@ import Testing
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (a STRING, GRANT READ TO \"_wrld\");",
-            "line 1, column 54: '_wrld' can't be the name of a role: of the roles that begin with _ there are _creator, _icloud, _world"
+            "line 1, column 54: '_wrld' can't be the name of a role: the roles that begin with _ are _creator, _icloud, _world"
         ),
         ("DEFINE SCHEMA RECORD TYPE Users (roles STRING);", "line 1, column 40: the system field roles is LIST<INT64>, not STRING"),
     ])
@@ -164,7 +164,7 @@ import Testing
                 "line 3, column 7: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRNG'; did you mean STRING?",
                 "line 5, column 5: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'c'; a comma may be missing at the end of the field before",
                 "line 6, column 24: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'd'",
-                "line 8, column 13: the record type 'T' is there twice, first in line 2",
+                "line 8, column 13: the record type 'T' is declared twice, first in line 2",
             ])
         #expect(errors.map(\.sourceLine) == [lines[2], lines[4], lines[5], lines[7]])
         let mixed = SchemaText("DEFINE SCHEMA\r\r\n\n\rRECORD TYPE T (a STRNG);").errors

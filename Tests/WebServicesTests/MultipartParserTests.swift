@@ -99,9 +99,9 @@ struct MultipartParserTests {
         Refused(words: "has no end", body: Array("just bytes".utf8)),
         Refused(words: "has no end", body: Array("--\(boundary)\r\nContent-Disposition: form-data; name=files".utf8)),
         Refused(words: "longer than 8192 bytes", body: part("X: " + String(repeating: "x", count: 9000), [1]) + end()),
-        Refused(words: "more than 65536 bytes beside the file", body: part("X: y", Array(repeating: 0, count: 70_000)) + part(fileHeaders, [1]) + end()),
-        Refused(words: "more than 65536 bytes beside the file", body: part(fileHeaders, [1]) + end() + Array(repeating: 0, count: 70_000)),
-        Refused(words: "among its headers that is none: 'nonsense'", body: part("nonsense", [1]) + end()),
+        Refused(words: "more than 65536 bytes besides the file", body: part("X: y", Array(repeating: 0, count: 70_000)) + part(fileHeaders, [1]) + end()),
+        Refused(words: "more than 65536 bytes besides the file", body: part(fileHeaders, [1]) + end() + Array(repeating: 0, count: 70_000)),
+        Refused(words: "an invalid header line: 'nonsense'", body: part("nonsense", [1]) + end()),
         Refused(words: "transfer encoding 'base64'", body: part(fileHeaders + "\r\nContent-Transfer-Encoding: base64", [1]) + end()),
     ]
 

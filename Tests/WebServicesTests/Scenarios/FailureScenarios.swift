@@ -71,10 +71,10 @@ extension Scenario {
             get("/database/1/iCloud.%2E%2E%2Fetc/development/private/zones/list", 400, #"{"reason":"<has Invalid container>"}"#),
             get("private/records/query", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has Method GET is not allowed>"}"#),
             call("DELETE", "private/zones/list", "", 405, #"{"serverErrorCode":"BAD_REQUEST"}"#),
-            call("PROPFIND", "private/zones/list", "", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'zones/list' answers to GET, POST>"}"#),
+            call("PROPFIND", "private/zones/list", "", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'zones/list' accepts GET, POST>"}"#),
             call("PROPFIND", "private/zones/none", "", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
-            call("PUT", "private/subscriptions/modify", "", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'subscriptions/modify' answers to POST>"}"#),
-            call("DELETE", "private/subscriptions/list", "", 405, #"{"reason":"<has 'subscriptions/list' answers to GET, POST>"}"#)),
+            call("PUT", "private/subscriptions/modify", "", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 'subscriptions/modify' accepts POST>"}"#),
+            call("DELETE", "private/subscriptions/list", "", 405, #"{"reason":"<has 'subscriptions/list' accepts GET, POST>"}"#)),
         Scenario(
             "a zone that nobody names is the default zone",
             post("private/zones/lookup", #"{"zones":[{},{"zoneID":{}},{"zoneName":null}]}"#, 200,
