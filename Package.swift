@@ -59,6 +59,7 @@ let package = Package(
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CCachedReading"),
+        floor("CEmbeddedFiles"),
         floor(
             "AssetStore",
             on: [
@@ -120,7 +121,7 @@ let package = Package(
         floor(
             "WebServices",
             on: [
-                "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -128,7 +129,6 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        floor("CEmbeddedFiles"),
         floor(
             "Console",
             on: [

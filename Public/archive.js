@@ -38,7 +38,7 @@ export function readableArchive(list) {
     const value = objects[index]
     if (index === 0 || value === '$null') return null
     if (value === undefined) return note(`nothing at ${index}`)
-    if (open.has(index)) return note(`↩ object ${index}, in which this is`)
+    if (open.has(index)) return note(`↩ object ${index}, which contains this one`)
     if (open.size > depthLimit) return note(`… deeper than ${depthLimit} levels`)
     made += 1
     if (made > objectLimit) throw new Error(`Written out, the archive has more than ${objectLimit} objects`)

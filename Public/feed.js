@@ -210,7 +210,7 @@ class Playback {
   turn() {
     if (!this.#abort) return this.#run()
     this.stop()
-    this.#end('Cancelled', 'warn', 'Resume', 'It can go on from the last token.')
+    this.#end('Cancelled', 'warn', 'Resume', 'It can continue from the last token.')
   }
 
   async #run(isAlone = false) {
@@ -223,7 +223,7 @@ class Playback {
     this.#draw()
     const clock = setInterval(() => this.#draw(), pause)
     let isFinished = false
-    let failure = 'The stream broke off.'
+    let failure = 'The stream ended early.'
     let isRefused = false
     try {
       const answer = await fetch(since(this.#panel.root.dataset.playbackFrom, this.#token), { signal: abort.signal })
@@ -345,7 +345,7 @@ class Follow {
   turn() {
     if (!this.#source) return this.#open()
     this.stop()
-    this.#panel.show(this, 'Paused', 'warn', 'Resume', 'What happens meanwhile comes when it goes on.')
+    this.#panel.show(this, 'Paused', 'warn', 'Resume', 'Changes in the meantime appear on resume.')
   }
 
   #open() {

@@ -50,7 +50,7 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
         if (done) break
         if (received + value.length > size) {
           startOver()
-          return end('failed', { reason: 'The server sent more bytes than the record says' })
+          return end('failed', { reason: 'The server sent more bytes than the record's size' })
         }
         if (access.write(value, { at: received }) < value.length) throw new DOMException('full', 'QuotaExceededError')
         hash.update(value)
@@ -65,10 +65,10 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
     const snapshot = hash.snapshot()
     if (new SHA256(snapshot).digest() === checksum) return end('done')
     startOver()
-    return end('failed', { reason: 'The bytes are not those of the checksum' })
+    return end('failed', { reason: 'The bytes do not match the checksum' })
   } catch (error) {
     if (abort.signal.aborted) return end('stopped')
-    if (error.name === 'QuotaExceededError') return end('failed', { reason: "There is no room for it in the browser's storage" })
+    if (error.name === 'QuotaExceededError') return end('failed', { reason: "The browser's storage is full" })
     return end('failed', { reason: error instanceof TypeError ? 'The connection was lost' : String(error.message ?? error) })
   } finally {
     // Remaining data is not needed.

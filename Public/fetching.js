@@ -43,7 +43,7 @@ class Fetching {
   async start() {
     for (const link of document.querySelectorAll('[data-plain]')) link.hidden = true
     const total = this.#all.reduce((sum, download) => sum + download.size, 0)
-    if (await this.#files.room() < total) this.#whole.warn(`The browser has no room for ${bytes(total)}; the names are links that save a file at once.`)
+    if (await this.#files.room() < total) this.#whole.warn(`The browser has no room for ${bytes(total)}; use the names, which are download links.`)
     this.go(this.#all)
   }
 
@@ -144,7 +144,7 @@ class Row {
     setProgress(this.#progress, received, total)
     setText(share, state === 'done' ? '100 %' : percent(received, total))
     setText(now, this.#words(state, received, total))
-    now.title = state === 'done' ? 'All bytes are here, and their SHA-256 is the checksum of the record' : ''
+    now.title = state === 'done' ? 'All bytes are fetched, and their SHA-256 matches the record's checksum' : ''
     turn.hidden = state === 'done'
     const verb = { fetching: 'Cancel', waiting: 'Cancel', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Fetch'
     if (turn.textContent !== verb) {
@@ -164,7 +164,7 @@ class Row {
     if (state === 'new') return ''
     if (received === total) return 'checking'
     const rate = this.downloads.reduce((sum, download) => sum + (download.state === 'fetching' ? download.pace.rate() : 0), 0)
-    const over = this.downloads.length === 1 && download.isOver ? 'from the start, the server had no part of it · ' : ''
+    const over = this.downloads.length === 1 && download.isOver ? 'from the start, because the server could not resume · ' : ''
     return `${over}${part(received, total)} · ${pace(rate, total - received)}`
   }
 }

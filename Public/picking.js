@@ -8,7 +8,7 @@ export function enablePicking() {
   if (!head) return
   const all = document.createElement('input')
   all.type = 'checkbox'
-  all.setAttribute('aria-label', 'Pick all records of this page')
+  all.setAttribute('aria-label', 'Select all records of this page')
   // After the name, because other scripts read the first node of a header.
   head.append(all)
 

@@ -65,13 +65,13 @@ async function shown({ name, url, size, signal }) {
   if (kind === 'audio' || kind === 'video') return { element: await player(kind, url, name), facts: [type] }
   const whole = async () => size <= head.length ? head : join(head, (await read(url, head.length, size, signal)).head)
   if (startsWith(head, 'bplist00')) {
-    if (size > layoutLimit) return { element: code(hexadecimal(head)), facts: [`binary property list, larger than the ${bytes(layoutLimit)} that are laid out`] }
+    if (size > layoutLimit) return { element: code(hexadecimal(head)), facts: [`binary property list, larger than ${bytes(layoutLimit)}`] }
     const { propertyListText } = await import('./plist.js')
     const { text, isArchive } = propertyListText(await whole())
     return { element: code(text), facts: [isArchive ? 'NSKeyedArchiver archive in a binary property list' : 'binary property list'] }
   }
   if (kind !== 'text' && !/json|xml|plist/.test(type)) {
-    return { element: code(hexadecimal(head)), facts: [type, 'no preview for files of this type; its first bytes'] }
+    return { element: code(hexadecimal(head)), facts: [type, 'no preview for this type; first bytes'] }
   }
   const encoding = /charset=([\w-]+)/.exec(type)?.[1] ?? 'utf-8'
   const isWhole = size <= head.length
@@ -158,7 +158,7 @@ async function image(url, name) {
     await element.decode()
     return element
   } catch {
-    return paragraph("This browser can't show the image; download it to look at it.")
+    return paragraph("This browser can't show the image; download it to view it.")
   }
 }
 
@@ -172,7 +172,7 @@ async function player(kind, url, name) {
     element.addEventListener('loadedmetadata', () => resolve(true))
     element.addEventListener('error', () => resolve(false))
   })
-  return isPlayable ? element : paragraph(`This browser can't play the file; download it to ${kind === 'audio' ? 'listen to' : 'look at'} it.`)
+  return isPlayable ? element : paragraph(`This browser can't play the file; download it to ${kind === 'audio' ? 'listen to' : 'view'} it.`)
 }
 
 function code(text) {

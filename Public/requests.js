@@ -42,7 +42,7 @@ class Live {
     if (this.#isPaused) {
       clearTimeout(this.#timer)
       this.#abort?.abort()
-      return this.#show('Paused', 'warn', 'Resume', 'What happens meanwhile comes when it goes on.', true)
+      return this.#show('Paused', 'warn', 'Resume', 'Requests in the meantime appear on resume.', true)
     }
     this.#show('Live', 'good', 'Pause', '', true)
     this.#look()
@@ -83,7 +83,7 @@ class Live {
       this.#show('Live', 'good', 'Pause')
     } catch {
       if (abort.signal.aborted) return
-      this.#show('Reconnecting', 'warn', 'Pause', 'The server does not answer; nothing is missed as long as it keeps running.')
+      this.#show('Reconnecting', 'warn', 'Pause', 'The server does not answer. No request is missed unless it stops.')
     }
     if (this.#abort === abort) this.#wait()
   }
@@ -137,8 +137,8 @@ class Live {
 
   #draw() {
     let text = `${number.format(this.#count)} new ${this.#count === 1 ? 'request' : 'requests'}`
-    if (this.#missed > 0) text += `, and ${number.format(this.#missed)} that the log no longer keeps`
-    if (this.#restarts > 0) text += '; the server was started anew meanwhile, and what it was asked before is gone from its log'
+    if (this.#missed > 0) text += `, and ${number.format(this.#missed)} that the log no longer has`
+    if (this.#restarts > 0) text += '; the server has restarted, and its log no longer has earlier requests'
     this.part.count.textContent = text
     const rows = this.body.rows.length
     document.querySelector('[data-shown]').textContent = `${number.format(rows)} ${rows === 1 ? 'request' : 'requests'}`

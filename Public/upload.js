@@ -131,7 +131,7 @@ class AssetField {
       element.classList.remove('over')
       // Dropped folders are entries that can't be read as files.
       const items = [...event.dataTransfer.items].filter(item => item.kind === 'file')
-      if (items.some(item => item.webkitGetAsEntry?.()?.isDirectory)) return this.#complain(new Refusal({ reason: 'A folder is no file; drop the files in it.' }))
+      if (items.some(item => item.webkitGetAsEntry?.()?.isDirectory)) return this.#complain(new Refusal({ reason: 'A folder can't be uploaded; drop the files in it.' }))
       this.#take([...event.dataTransfer.files])
     })
   }
@@ -139,7 +139,7 @@ class AssetField {
   async #take(files) {
     if (files.length === 0 || this.#isBusy) return
     this.#trouble.hidden = true
-    if (files.length > 1 && !this.#isList) return this.#complain(new Refusal({ reason: `${this.#name} holds one file, and these are ${files.length}.` }))
+    if (files.length > 1 && !this.#isList) return this.#complain(new Refusal({ reason: `${this.#name} takes one file, not ${files.length}.` }))
     const large = files.find(file => file.size > this.#record.limit)
     if (large) {
       return this.#complain(
@@ -203,13 +203,13 @@ class AssetField {
   #complain(error) {
     const [reason, code, remedy] = ['reason', 'code', 'remedy'].map(name => this.#trouble.querySelector(`[data-${name}]`))
     const isConflict = error.code === 'CONFLICT'
-    reason.textContent = isConflict ? 'The record was saved by someone else meanwhile; nothing is changed.' : error instanceof Refusal ? error.message : `The server can't be reached: ${error.message}`
-    code.textContent = error.code ? `${error.code} · as the API answers it` : ''
+    reason.textContent = isConflict ? 'The record was saved by someone else. Nothing was changed.' : error instanceof Refusal ? error.message : `The server can't be reached: ${error.message}`
+    code.textContent = error.code ? `${error.code} · as the API returns it` : ''
     remedy.replaceChildren()
     if (isConflict) {
       const button = document.createElement('button')
       button.type = 'button'
-      button.textContent = 'Load the record as it is now'
+      button.textContent = 'Load the current record'
       button.addEventListener('click', () => this.#record.show())
       remedy.append(button)
     }

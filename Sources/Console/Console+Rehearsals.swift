@@ -22,7 +22,7 @@ extension Console {
     func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
         guard context.isFromThisMachine(request) else {
             throw RecordError(
-                .accessDenied, "Rehearsals are for clients on the server's own machine, and not through a proxy; come through an SSH tunnel")
+                .accessDenied, "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel")
         }
     }
 

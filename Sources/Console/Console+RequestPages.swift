@@ -16,7 +16,7 @@ extension Console {
         show("requests/explain", on: router) { visit in
             guard let id = visit.fields.text("id"), let request = visit.log.request(id),
                 let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)
-            else { throw RecordError(.notFound, "The log does not hold the query of this request any more") }
+            else { throw RecordError(.notFound, "The log no longer has the query of this request") }
             return .redirect(try asked.explanation(visit))
         }
         show("clients", on: router) { .page(try await ClientsView.load($0)) }

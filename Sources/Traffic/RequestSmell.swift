@@ -35,25 +35,25 @@ public enum RequestSmell: String, Sendable, Hashable, CaseIterable {
     public var sentence: String {
         switch self {
         case .pollingByClock:
-            "It asks again and again for what was modified after a moment: that misses deletions and whatever is saved with an earlier clock. "
+            "It repeatedly queries for records modified after a date. That misses deletions, and saves with an earlier date. "
                 + "Pull changes with a token instead."
         case .ignoredSyncToken:
-            "It sent a syncToken to zones/changes, which ignores it, as CloudKit does: there the token is called metaSyncToken, and without it "
-                + "every answer starts from the beginning."
+            "It sent a syncToken to zones/changes, which ignores it like CloudKit does. That service uses metaSyncToken; without it, "
+                + "every response starts from the beginning."
         case .moreComingNotFollowed:
-            "The answer before said moreComing, and this pull did not go on with its token: what stood on the pages after was not fetched."
+            "The previous response had moreComing true, but this pull did not continue with its token. The later pages were not fetched."
         case .repeatedToken:
-            "It sent the same token as before although it had been given a new one. Once can be a retry; again and again means that the client "
-                + "does not keep the token it is given."
+            "It sent the same token again, although the server had returned a new one. Once can be a retry; repeatedly means that the client "
+                + "does not store the returned token."
         case .restartedFromNothing:
-            "It pulled without a token although it had been given one that was good: everything is sent again, and deletions are not."
+            "It pulled without a token, although it had a valid one. The server sends everything again, but no deletions."
         case .tokenOfAnotherZone:
-            "It sent a token that was given out for another zone, or for the list of zones: a token is good for the one feed it came from."
+            "It sent a token of another zone, or of the list of zones. A token is valid only for the feed it came from."
         case .tokenOfAnotherUser:
-            "It sent a token that was given out to another user, or by another database: a token is good for the one feed it came from."
+            "It sent a token of another user or another database. A token is valid only for the feed it came from."
         case .loopAfterExpiry:
-            "It sent a token again that had been refused as expired: it will be refused each time. The client must drop what it keeps of the "
-                + "zone and start without a token."
+            "It sent an expired token again, which is refused each time. The client must delete its copy of the "
+                + "zone and pull without a token."
         }
     }
 }

@@ -25,7 +25,7 @@ enum Base64 {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(digits.count)
         guard padding.count <= 2, padding.allSatisfy({ $0 == UInt8(ascii: "=") }) else {
-            throw UnreadableText("There is text behind the padding ‘=’ at character \(digits.count + 1): is it two values in one?")
+            throw UnreadableText("There is text after the padding ‘=’ at character \(digits.count + 1). Paste one value only")
         }
         var (hasPlus, hasHyphen) = (false, false)
         var bytes: [UInt8] = []
@@ -52,7 +52,7 @@ enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: group >> bits))
             }
         }
-        if digits.count % 4 == 1 { throw UnreadableText("Base64 can't have \(digits.count) characters: one is missing or one is too many") }
+        if digits.count % 4 == 1 { throw UnreadableText("Base64 can't have \(digits.count) characters: one is missing, or there is one too many") }
         if hasPlus, hasHyphen { throw UnreadableText("It mixes the two alphabets of base64, ‘+/’ and ‘-_’") }
         let isForURLs = hasHyphen || (!hasPlus && padding.isEmpty && digits.count % 4 != 0)
         return (bytes, isForURLs ? .base64URL : .base64)

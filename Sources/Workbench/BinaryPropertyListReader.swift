@@ -21,15 +21,15 @@ struct BinaryPropertyListReader {
         referenceLength = Int(bytes[trailer + 7])
         func number(_ offset: Int) -> UInt64 { bytes[(trailer + offset)..<(trailer + offset + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
         guard (1...8).contains(offsetLength), (1...8).contains(referenceLength) else {
-            throw BinaryPropertyListError("its end is not that of a property list: the text is cut or damaged", at: trailer + 6)
+            throw BinaryPropertyListError("it does not end like a property list: the text is cut or damaged", at: trailer + 6)
         }
         let (count, top, end) = (number(8), number(16), number(24))
         guard count > 0, count <= UInt64(BinaryPropertyList.objectLimit) else {
-            throw BinaryPropertyListError("it says that it has \(count) objects", at: trailer + 8)
+            throw BinaryPropertyListError("its object count \(count) is wrong", at: trailer + 8)
         }
-        guard top < count else { throw BinaryPropertyListError("its top object is none of its \(count) objects", at: trailer + 16) }
+        guard top < count else { throw BinaryPropertyListError("its top object is not one of its \(count) objects", at: trailer + 16) }
         guard end >= UInt64(Self.headerLength), end <= UInt64(trailer), UInt64(trailer) - end >= count * UInt64(offsetLength) else {
-            throw BinaryPropertyListError("its table of objects is not where it should be", at: trailer + 24)
+            throw BinaryPropertyListError("its table of objects is in the wrong place", at: trailer + 24)
         }
         (self.count, self.top, self.end) = (Int(count), Int(top), Int(end))
     }
@@ -41,7 +41,7 @@ struct BinaryPropertyListReader {
             let place = end + index * offsetLength
             let offset = try integer(at: place, length: offsetLength, before: bytes.count)
             guard offset >= UInt64(Self.headerLength), offset < UInt64(end) else {
-                throw BinaryPropertyListError("object \(index) lies outside of the list", at: place)
+                throw BinaryPropertyListError("object \(index) is outside the list", at: place)
             }
             objects.append(try object(at: Int(offset)))
         }
@@ -96,7 +96,7 @@ struct BinaryPropertyListReader {
         var (start, count) = (offset + 1, UInt64(low))
         if low == 0x0F {
             // A longer count follows the marker, as an integer object.
-            guard start < end, (0x10...0x13).contains(bytes[start]) else { throw BinaryPropertyListError("a length that is no integer", at: offset) }
+            guard start < end, (0x10...0x13).contains(bytes[start]) else { throw BinaryPropertyListError("a length that is not an integer", at: offset) }
             let length = 1 << Int(bytes[start] & 0x0F)
             try take(1 + length, at: offset)
             count = try integer(at: start + 1, length: length, before: end)

@@ -2,80 +2,80 @@ extension ErrorCode {
     /// Every known `serverErrorCode` of the web services.
     public static let server: [ErrorCode] = [
         ErrorCode(
-            "ACCESS_DENIED", status: 403, .never, "The caller may not do this: the security roles of the type, or the share, don't allow it.",
-            "See the reason for READ, CREATE or WRITE, and the type's roles. A server-to-server key is bound by roles too."),
+            "ACCESS_DENIED", status: 403, .never, "The caller may not do this. The security roles of the type, or the share, don't allow it.",
+            "The reason names the permission (READ, CREATE or WRITE). Check the type's roles, which also apply to server-to-server keys."),
         ErrorCode(
-            "ATOMIC_ERROR", status: 400, .mended, "Another item of the batch failed, so this one was not applied either.",
-            "Look for the item that has another code, mend it, and send the whole batch again."),
+            "ATOMIC_ERROR", status: 400, .mended, "Another item of the batch failed, so this one was not applied.",
+            "Find the item with another code, fix it, and send the whole batch again."),
         ErrorCode(
             "AUTHENTICATION_FAILED", status: 401, .mended,
-            "The credentials were refused: an unknown token, an origin that the token does not allow, or a signature that does not fit. All signing mistakes look alike.",
-            "Check the token's environment and origins. For signatures: the time within 10 minutes, the hash of the exact body, the path with its query, ASN.1 DER in base64."),
+            "The credentials were refused: an unknown token, an origin that the token does not allow, or a wrong signature. All signing mistakes give the same error.",
+            "Check the token's environment and origins. For signatures, check the date (within 10 minutes), the hash of the exact body, the path with its query, and the encoding (ASN.1 DER in base64)."),
         ErrorCode(
             "AUTHENTICATION_REQUIRED", status: 421, .mended, "The request needs a user, and none is signed in.",
-            "Send the user to redirectURL; with the web auth token that comes back, send the request again."),
+            "Send the user to redirectURL. Retry the request with the returned web auth token."),
         ErrorCode(
-            "BAD_REQUEST", status: 400, .mended, "Something in the request is not allowed; the reason says what.",
-            "Read the reason: an index that lacks, a value of the wrong type, a token that is unknown or expired."),
+            "BAD_REQUEST", status: 400, .mended, "The request is not valid. The reason says why.",
+            "Read the reason. It may be a missing index, a value with the wrong type, or an unknown or expired token."),
         ErrorCode(
-            "CONFLICT", status: 409, .mended, "The record was saved by someone else since, or one of this name exists already.",
-            "Fetch the record, put your changes into it, and save it with its recordChangeTag."),
+            "CONFLICT", status: 409, .mended, "Someone else saved the record, or a record with this name already exists.",
+            "Fetch the record, apply your changes, and save it with its recordChangeTag."),
         ErrorCode(
-            "EXISTS", status: 409, .mended, "What is to be created is there already.",
+            "EXISTS", status: 409, .mended, "The item to create already exists.",
             "Update it, or choose another name."),
         ErrorCode(
-            "INTERNAL_ERROR", status: 500, .later, "The server went wrong.",
-            "Try again with longer and longer pauses. If it stays, report it with the uuid."),
+            "INTERNAL_ERROR", status: 500, .later, "The server failed.",
+            "Retry with increasing delays. If it persists, report it with the uuid."),
         ErrorCode(
             "NOT_FOUND", status: 404, .mended, "The record, the type or the path does not exist here.",
-            "Treat a record as deleted. See whether database, zone and environment are those where it was saved."),
+            "Treat a record as deleted. Check the database, zone and environment."),
         ErrorCode(
-            "QUOTA_EXCEEDED", status: 413, .mended, "There is no room, or a record or file is larger than allowed.",
-            "A record may have 1 MB without its assets. Put large values into assets, and delete what nobody needs."),
+            "QUOTA_EXCEEDED", status: 413, .mended, "The storage is full, or a record or file is too large.",
+            "A record may have 1 MB without its assets. Put large values into assets, and delete unneeded data."),
         ErrorCode(
-            "THROTTLED", status: 429, .later, "The caller asks more often than it may.",
-            "Wait as many seconds as retryAfter says. Then ask less: changes since a token instead of queries by date."),
+            "THROTTLED", status: 429, .later, "The caller exceeds the rate limit.",
+            "Wait for retryAfter seconds. Send fewer requests: pull changes with a token instead of querying by date."),
         ErrorCode(
-            "TRY_AGAIN_LATER", status: 503, .later, "The server can't take the request at the moment.",
-            "Wait as many seconds as retryAfter says, else some, and longer each time."),
+            "TRY_AGAIN_LATER", status: 503, .later, "The server can't handle the request now.",
+            "Wait for retryAfter seconds, or else some seconds, and longer each time."),
         ErrorCode(
             "VALIDATING_REFERENCE_ERROR", status: 412, .mended,
-            "A reference with the action VALIDATE holds: its target is missing, or records still refer to what is to be deleted.",
-            "Save the target first; delete those that refer to it first."),
+            "A VALIDATE reference prevents this: its target does not exist, or records still refer to the record to delete.",
+            "Save the target first. Delete the referring records first."),
         ErrorCode(
-            "ZONE_NOT_FOUND", status: 404, .mended, "The zone does not exist, or no longer.",
-            "Create it with zones/modify and save again. If it was there, it was deleted: delete what the client keeps of it, its token too."),
+            "ZONE_NOT_FOUND", status: 404, .mended, "The zone does not exist, or was deleted.",
+            "Create it with zones/modify and save again. If it existed, it was deleted: delete the client's copy and its token."),
         ErrorCode(
             "UNIQUE_FIELD_ERROR", status: nil, .mended, "A field must be unique, and another record has this value.",
-            "Use the record that is there, or another value."),
+            "Use the existing record, or another value."),
         ErrorCode(
-            "ZONE_BUSY", status: nil, .later, "Too much is being written to the zone at this moment.",
-            "Wait some seconds, and longer each time. Save in larger batches and fewer of them."),
+            "ZONE_BUSY", status: nil, .later, "Too many writes to the zone are in progress.",
+            "Wait some seconds, and longer each time. Save fewer, larger batches."),
     ]
 
     /// The errors that CloudKit JS creates itself, without an answer from the server.
     public static let javaScript: [ErrorCode] = [
         ErrorCode(
-            javaScript: "NETWORK_ERROR", .later, "The browser got no answer: no network, a wrong address, or a server that does not allow the page's origin.",
-            "See the browser's network panel; a refusal for the origin is only told there."),
+            javaScript: "NETWORK_ERROR", .later, "The browser got no response: there is no network, the address is wrong, or the server does not allow the page's origin.",
+            "Check the browser's network panel. Only it shows a refused origin."),
         ErrorCode(
-            javaScript: "SERVICE_UNAVAILABLE", .later, "The server answered 503 with something that is no JSON.", "Try again with longer and longer pauses."),
+            javaScript: "SERVICE_UNAVAILABLE", .later, "The server returned status 503 without JSON.", "Retry with increasing delays."),
         ErrorCode(
-            javaScript: "UNEXPECTED_SERVER_RESPONSE", .never, "The answer lacks the array that CloudKit JS looks for.",
-            "Look at the answer: something between the page and the server may have made it."),
+            javaScript: "UNEXPECTED_SERVER_RESPONSE", .never, "The response has no array that CloudKit JS expects.",
+            "Check the response: a proxy between the page and the server may have created it."),
         ErrorCode(
             javaScript: "INVALID_ARGUMENTS", .mended, "The call was refused before anything was sent.", "Read the message: it names the argument."),
         ErrorCode(
-            javaScript: "CONFIGURATION_ERROR", .mended, "CloudKit.configure was not called, or with something missing.",
-            "Give it the container, the environment and an API token."),
+            javaScript: "CONFIGURATION_ERROR", .mended, "CloudKit.configure was not called, or a setting is missing.",
+            "Pass the container, the environment and an API token."),
         ErrorCode(
             javaScript: "AUTH_PERSIST_ERROR", .mended, "The web auth token can't be kept: cookies or storage are blocked.",
-            "Allow them for the page, or bring a store of your own."),
+            "Allow them for the page, or use your own store."),
         ErrorCode(
             javaScript: "SIGN_IN_FAILED", .mended, "The sign-in did not succeed or was closed.", "Offer it again."),
         ErrorCode(
             javaScript: "SHARE_UI_TIMEOUT", .mended, "The sharing window did not answer in time.", "Open it again."),
         ErrorCode(
-            javaScript: "UNKNOWN_ERROR", .never, "CloudKit JS does not know what went wrong.", "See the reason and the browser's console."),
+            javaScript: "UNKNOWN_ERROR", .never, "CloudKit JS does not know the cause.", "Check the reason and the browser's console."),
     ]
 }

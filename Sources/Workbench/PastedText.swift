@@ -65,7 +65,7 @@ extension PastedText {
         }
         if let count = printedCount(text) {
             throw UnreadableText(
-                "‘\(count) bytes’ is all that Swift prints of Data. Print data.base64EncodedString() instead, and paste that")
+                "Swift prints Data only as ‘\(count) bytes’. Print data.base64EncodedString() and paste that")
         }
         let compact = text.filter { !isSpace($0) }
         if compact.starts(with: "0x".utf8) { return PastedBytes(try Hexadecimal.bytes(of: compact.dropFirst(2)), [.hex]) }
@@ -94,13 +94,13 @@ extension PastedText {
     }
 
     private static func contradiction(_ length: Int, _ count: Int) -> UnreadableText {
-        UnreadableText("It says that there are \(length) bytes, and spells out \(count)")
+        UnreadableText("It states \(length) bytes, but contains \(count)")
     }
 
     /// Groups of hexadecimal digits. Dots mark a gap in the middle.
     private static func dataDump(_ text: [UInt8]) throws(UnreadableText) -> PastedBytes {
         let pieces = String(decoding: text, as: UTF8.self).replacing("…", with: "...").split(separator: "...", omittingEmptySubsequences: false)
-        guard pieces.count <= 2 else { throw UnreadableText("A dump is cut in one place at most, and this one is in \(pieces.count - 1)") }
+        guard pieces.count <= 2 else { throw UnreadableText("A dump is cut in at most one place, but this one in \(pieces.count - 1)") }
         var bytes: [UInt8] = []
         var gap: PastedBytes.Gap?
         for (index, piece) in pieces.enumerated() {

@@ -14,10 +14,10 @@ public enum RetryRule: Sendable, Hashable, CaseIterable {
     /// A short description of the rule.
     public var title: String {
         switch self {
-        case .never: "don't send it again"
-        case .later: "send it again later"
-        case .mended: "mend it, then send it again"
-        case .checked: "look first, then send it again"
+        case .never: "don't retry"
+        case .later: "retry later"
+        case .mended: "fix it, then retry"
+        case .checked: "check first, then retry"
         case .perItem: "decide for each item"
         }
     }

@@ -153,7 +153,7 @@ import Testing
             try await fixture.store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil)
         }
         #expect(try await fixture.files() == [])
-        // The ticket is still good.
+        // The ticket is valid.
         let asset = try await fixture.store.receive(AssetFixture.body([1]), ticket: ticket, fileName: nil, declaredSize: nil)
         #expect(asset.size == 1)
         await fixture.close()

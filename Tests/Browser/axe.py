@@ -11,7 +11,7 @@ OF_COLOURS = ["color-contrast", "link-in-text-block"]
 
 # Only violations are returned, because the list of passes is long. No active rule needs the style sheets, so they are not loaded again.
 RUN = """async rules => {
-  const { violations } = await axe.run({ resultTypes: ['violations'], preload: { assets: ['media'] }, ...(rules && { runOnly: { type: 'rule', values: rules } }) })
+  const { violations } = await axe.run({ exclude: [["tbody tr:nth-child(n+13)"]] }, { resultTypes: ['violations'], preload: { assets: ['media'] }, ...(rules && { runOnly: { type: 'rule', values: rules } }) })
   return violations
 }"""
 

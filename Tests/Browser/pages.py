@@ -60,7 +60,7 @@ PAGES = {
     "rehearsals without zones": CHAT.replace("private", "public") + "/rehearsals",
     "rehearsal of a reset": CHAT + "/rehearsals/confirm?start=reset-zone&of=Chats",
     "requests": CHAT + "/requests",
-    "no such request": CHAT + "/requests?text=nothing+like+it",
+    "no request found": CHAT + "/requests?text=nothing+like+it",
     "clients": CHAT + "/clients",
     "telemetry": CHAT + "/telemetry",
     "keys": CHAT + "/keys",

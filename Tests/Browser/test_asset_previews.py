@@ -123,7 +123,7 @@ def test_property_lists(open_page, server):
     page.goto(address("archive"))
     dialog = preview(page, "note.archive")
     expect(dialog.locator("[data-facts]")).to_contain_text("NSKeyedArchiver")
-    for part in ['"class" => App.Note', '1 => "<b>milk</b>"', '"owner" => ↩ object 1, in which this is', "00000000-0000-0000-0000-000000000005"]:
+    for part in ['"class" => App.Note', '1 => "<b>milk</b>"', '"owner" => ↩ object 1, which contains this one', "00000000-0000-0000-0000-000000000005"]:
         expect(dialog.locator("pre")).to_contain_text(part)
     page.goto(address("bomb"))
     dialog = preview(page, "bomb.plist")

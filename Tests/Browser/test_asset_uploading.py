@@ -81,7 +81,7 @@ def test_a_file_is_chosen_replaced_and_removed(open_page, stage):
     page.get_by_role("button", name="Remove second.txt").click()
     assert "file" in lookup(stage, "chosen")
     page.get_by_role("button", name="Really remove second.txt").click()
-    expect(page.get_by_role("status").first).to_contain_text("without the file")
+    expect(page.get_by_role("status").first).to_contain_text("The file is removed from the record")
     expect(field).to_contain_text("No file.")
     assert "file" not in lookup(stage, "chosen")
 
@@ -105,7 +105,7 @@ def test_several_files_are_dropped_onto_a_list(open_page, stage):
 def test_one_field_takes_one_file(open_page, stage):
     page = open_page(make(stage, "two"), at=stage)
     drop(page, "file", ("a.txt", "first"), ("b.txt", "second"))
-    expect(page.get_by_role("alert")).to_contain_text("file holds one file, and these are 2.")
+    expect(page.get_by_role("alert")).to_contain_text("file takes one file, not 2.")
     assert "file" not in lookup(stage, "two")
 
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_too_large_is_not_sent(open_page, stage, tmp_path):
     assert not problems(page)
 
 
-def test_progress_grows_and_an_upload_is_cancelled(open_page, stage, line, tmp_path):
+def test_progress_grows_and_an_upload_is_cancelled(stage, line, open_page, tmp_path):
     line.rate = 1_000_000
     page = open_page(make(stage, "slow"), at=line)
     file = tmp_path / "slow.bin"
@@ -174,11 +174,11 @@ def test_a_conflict_says_so_and_loads_the_record(open_page, stage):
     stage.save(CONTAINER, "Files", {"recordType": "Note", "recordName": "contested", "fields": {"title": {"value": "theirs"}}})
     page.get_by_label("File for file").set_input_files({"name": "mine.txt", "mimeType": "text/plain", "buffer": b"mine"})
     note = page.get_by_role("alert")
-    expect(note).to_contain_text("The record was saved by someone else meanwhile")
+    expect(note).to_contain_text("The record was saved by someone else")
     expect(note).to_contain_text("CONFLICT")
     assert not problems(page)
     assert "file" not in lookup(stage, "contested")
-    page.get_by_role("button", name="Load the record as it is now").click()
+    page.get_by_role("button", name="Load the current record").click()
     expect(page.locator(".fields")).to_contain_text("theirs")
     page.wait_for_load_state()
     page.get_by_label("File for file").set_input_files({"name": "mine.txt", "mimeType": "text/plain", "buffer": b"mine"})
@@ -208,7 +208,7 @@ def test_who_refers_to_the_same_bytes(open_page, stage):
         stage.attach(CONTAINER, "Files", f"same {name}", (f"{name}.txt", b"the same bytes"))
     page = open_page(f"{THERE}/record?zone=Files&name=same%20first", at=stage)
     facts = page.locator(".file .facts")
-    expect(facts).to_contain_text("3 fields, the bytes are kept once")
+    expect(facts).to_contain_text("3 fields, stored once")
     expect(facts).to_contain_text("this record")
     facts.get_by_role("link", name="same third").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("same third")

@@ -39,15 +39,15 @@ def test_what_changed_between_two_tokens(open_page, stage, scripts):
     changes = page.get_by_role("table", name="Changes in the order of commits")
     expect(changes.locator("tbody th")).to_have_text([f"between{number}" for number in range(8) if number != 3] + ["early7"])
     expect(page.locator(".aside").first).to_contain_text("3 records changed after the second token")
-    expect(page.locator(".aside").first).to_contain_text("1 changed between the two as well, 2 only later")
-    again = page.get_by_role("region", name="Changed again since")
+    expect(page.locator(".aside").first).to_contain_text("1 also changed between the tokens, 2 only later")
+    again = page.get_by_role("region", name="Changed again later")
     expect(again.locator("tbody th")).to_have_text(["between3"])
     expect(again.locator("tbody td").nth(1)).to_contain_text("created at")
     expect(again.locator("tbody td").nth(2)).to_contain_text("modified at")
     # The address contains the query.
     page.goto(page.url)
     expect(changes.locator("tbody tr")).to_have_count(8)
-    page.locator(".foot").get_by_role("link", name="Fetch what came after").click()
+    page.locator(".foot").get_by_role("link", name="Fetch later changes").click()
     expect(page.locator("tbody th.name")).to_have_text(["between3", "early9", "late"])
     page.go_back()
     again.get_by_role("link", name="History").click()
@@ -57,7 +57,7 @@ def test_what_changed_between_two_tokens(open_page, stage, scripts):
 def test_tokens_that_were_compared_lead_to_what_lies_between(open_page, stage):
     there, first, second = stage
     page = open_page(f"{there}/token?token={second}&with={first}")
-    page.get_by_role("link", name="Fetch what changed between them").click()
+    page.get_by_role("link", name="Fetch changes between them").click()
     expect(page.locator("tbody th.name").first).to_have_text("between0")
     assert f"token={first}" in page.url and f"upto={second}" in page.url
 
@@ -65,8 +65,8 @@ def test_tokens_that_were_compared_lead_to_what_lies_between(open_page, stage):
 def test_tokens_in_the_wrong_order_are_exchanged(open_page, stage):
     there, first, second = stage
     page = open_page(f"{there}/changes?zone=Notes&since=1&token={second}&upto={first}")
-    expect(page.get_by_role("alert")).to_contain_text("is the older of the two")
-    page.get_by_role("link", name="Exchange them").click()
+    expect(page.get_by_role("alert")).to_contain_text("is older than the first")
+    page.get_by_role("link", name="Swap them").click()
     expect(page.locator("tbody th.name").first).to_have_text("between0")
 
 
@@ -83,7 +83,7 @@ def test_the_timeline_shows_the_tokens_and_leads_into_the_feed(open_page, stage)
     zoomed = drawing.locator("line.mark").evaluate_all("lines => lines.map(line => line.getBoundingClientRect().x)")
     assert zoomed[1] - zoomed[0] > 3 * (where[1] - where[0])
     page.get_by_role("link", name="Show the whole zone").click()
-    page.get_by_text("Stretch by stretch").click()
+    page.get_by_text("As a list").click()
     stretch = page.locator(".stretches li").first
     positions = stretch.get_by_role("link").inner_text()
     count = int(stretch.locator("span").first.inner_text().split()[0])
@@ -100,7 +100,7 @@ def test_a_click_leads_to_the_stretch_under_it_where_the_last_is_narrower(open_p
     # 61 positions in stretches of two, the last of one.
     server.save(container, "Notes", *[note(f"r{number}") for number in range(61)])
     page = open_page(f"/c/{container}/development/private/changes?zone=Notes")
-    page.get_by_text("Stretch by stretch").click()
+    page.get_by_text("As a list").click()
     stretches = page.locator(".stretches li")
     expect(stretches).to_have_count(31)
     expect(stretches.last.locator("span").first).to_have_text("1 change")
@@ -115,10 +115,10 @@ def test_a_click_leads_to_the_stretch_under_it_where_the_last_is_narrower(open_p
 def test_axe_finds_nothing_between_tokens(open_page, stage):
     there, first, second = stage
     page = open_page(f"{there}/changes?zone=Notes&since=1&token={first}&upto={second}")
-    page.get_by_text("Stretch by stretch").click()
+    page.get_by_text("As a list").click()
     check_looks(page, widths=(1440, 380))
     page.goto(f"{there}/changes?zone=Notes&since=1&token={first}&upto={second}&again=")
-    expect(page.get_by_role("link", name="Back to what lies between")).to_be_visible()
+    expect(page.get_by_role("link", name="Back to the changes between the tokens")).to_be_visible()
     check_looks(page, widths=(1440, 380))
 
 
@@ -129,14 +129,14 @@ def test_zones_say_what_sets_them_apart(open_page, server):
     server.save(container, "Lost", note("a"))
     server.ask(f"/{container}/development/private/zones/modify", {"operations": [{"operationType": "delete", "zone": {"zoneID": {"zoneName": "Lost"}}}]})
     page = open_page(f"{there}/changes?zone=")
-    page.get_by_role("link", name="1 zone is gone").click()
-    row = page.get_by_role("region", name="Zones that are gone").locator("tbody tr")
+    page.get_by_role("link", name="1 zone was deleted").click()
+    row = page.get_by_role("region", name="Deleted zones").locator("tbody tr")
     expect(row).to_contain_text("Lost")
     expect(row).to_contain_text("deleted")
     default = page.get_by_role("region", name="Zones of the database").locator("tr", has_text="_defaultZone")
     expect(default).to_contain_text("no token")
     expect(default).to_contain_text("hidden")
-    expect(page.locator("dl.facts")).to_contain_text("The database’s changes never name the zone")
+    expect(page.locator("dl.facts")).to_contain_text("The database’s changes never list the zone")
     kept = page.get_by_role("region", name="Zones of the database").locator("tr", has_text="Kept")
     expect(kept.locator(".tokentext")).to_have_text(token(server, container, "Kept"))
 

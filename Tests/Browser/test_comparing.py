@@ -20,7 +20,7 @@ def test_two_ticked_records_are_compared(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/ada and Person/grace")
     expect(page.locator(".compared tr.unlike").first).to_contain_text("differs")
     assert not problems(page)
-    page.get_by_role("link", name="Only what differs").click()
+    page.get_by_role("link", name="Only differences").click()
     expect(page.locator(".compared tbody tr:not(.unlike)")).to_have_count(0)
 
 
@@ -43,11 +43,11 @@ def test_a_record_is_found_to_compare_with(open_page):
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("link", name="Person/mary").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general and Person/mary")
-    page.get_by_role("link", name="Exchange sides").click()
+    page.get_by_role("link", name="Swap sides").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
 
 
-def test_names_are_not_suggested_from_the_database_of_another_user(open_page, empty_server):
+def test_names_are_not_suggested_from_the_database_of_another_user(empty_server, open_page):
     container = "iCloud.com.example.Many"
     notes(empty_server, container)
     # With this many users, the user is typed instead of selected.
@@ -55,7 +55,7 @@ def test_names_are_not_suggested_from_the_database_of_another_user(open_page, em
         request = urllib.request.Request(
             f"{empty_server.address}/database/1/{container}/development/private/zones/list", headers={"X-Skylight-User": f"user-{number}"}
         )
-        urllib.request.urlopen(request, timeout=20).close()
+        urllib.request.urlopen(request, timeout=60).close()
     page = open_page(f"/c/{container}/development/private/record/compare?zone=Notes&name=note0", at=empty_server)
     box = page.get_by_label("with", exact=True)
     options = page.locator("#names-of-other option")
@@ -84,7 +84,7 @@ def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
     container = "iCloud.com.example.FetchPicked"
     notes(server, container)
     page = open_page(f"/c/{container}/development/private/fetch?zone=Notes&names=note0%0Anote1%0Anote2%0Agone")
-    page.get_by_label("Pick all records of this page").check()
+    page.get_by_label("Select all records of this page").check()
     bar = page.locator("[data-picking]")
     expect(bar).to_contain_text("3 records:")
     with page.expect_download() as download:
@@ -104,7 +104,7 @@ def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
 def test_mixed_types_stand_in_one_table(open_page):
     page = open_page(CHAT + "/fetch?zone=Chats&names=Person%2Fada%0ARoom%2Fgeneral%0AMessage%2Fpapers%0Anobody")
     page.get_by_role("link", name="As a table").click()
-    table = page.get_by_role("table", name="Records of Person, Room, Message: blank where a type has no such field")
+    table = page.get_by_role("table", name="Records of Person, Room, Message; a cell is blank if the type has no such field")
     expect(table.locator("tr.group")).to_have_count(4)
     expect(table.locator("tr.group").last).to_contain_text("Not found")
     expect(table.locator("tr", has_text="Person/ada").locator("td.nofield").first).to_be_attached()
@@ -112,7 +112,7 @@ def test_mixed_types_stand_in_one_table(open_page):
     # The selection keeps the view when it is fetched again.
     page.get_by_label("Pick Person/ada").check()
     page.locator("[data-picking]").get_by_role("button", name="Fetch").click()
-    expect(page.get_by_role("table", name="Records of Person: blank where a type has no such field")).to_be_visible()
+    expect(page.get_by_role("table", name="Records of Person; a cell is blank if the type has no such field")).to_be_visible()
     page.get_by_role("link", name="As a list").click()
     expect(page.locator(".pairs").first).to_be_visible()
     # Where no name has a record the list is as near.

@@ -205,7 +205,7 @@ def test_a_page_of_another_port_can_use_no_session(visit, closed, other_port):
       document.body.append(form)
       form.submit()
     }""", closed.address + "/c/iCloud.com.example.Journal/development/private/zones/create")
-    expect(page.get_by_text("not from a page of this session")).to_be_visible()
+    expect(page.get_by_text("The form is not from this session")).to_be_visible()
     page.goto(closed.address + "/c/iCloud.com.example.Journal/development/private/zones")
     assert page.get_by_role("link", name="Smuggled").count() == 0
 

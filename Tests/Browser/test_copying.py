@@ -15,7 +15,7 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     page.get_by_label("New user").fill("copyist")
     page.get_by_role("button", name="Add").click()
     page.goto(f"{place}/record?zone=Notes&name=papers")
-    page.get_by_role("link", name="Copy…").click()
+    page.get_by_role("link", name="Copy to…").click()
     page.get_by_label("User").select_option("copyist")
     page.get_by_label("zone", exact=True).fill("Elsewhere")
     page.get_by_role("button", name="Preview").click()
@@ -25,13 +25,13 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     page.get_by_label("zone", exact=True).press("Enter")
     expect(page.get_by_role("status")).to_contain_text("zone Copies")
     expect(page.get_by_role("status")).to_contain_text("1 record is copied with its files.")
-    expect(page.get_by_role("status")).to_contain_text("The zone is made.")
+    expect(page.get_by_role("status")).to_contain_text("Creates the zone.")
     assert not problems(page)
     page.get_by_role("button", name="Copy 1 record").click()
     expect(page.get_by_role("status")).to_contain_text("1 copied")
     assert not problems(page)
     page.get_by_role("link", name="papers", exact=True).click()
-    assert "user=copyist" in page.url and "zone=Copies" in page.url
+    page.wait_for_url(lambda url: "user=copyist" in url and "zone=Copies" in url)
     with page.expect_download() as download:
         page.locator("a[download]").first.click()
     with open(download.value.path(), "rb") as file:
@@ -47,10 +47,10 @@ def test_ticked_records_are_copied_without_scripts(open_page, server):
     server.save(container, "Copies", {"recordType": "Note", "recordName": "note1", "fields": {"rank": {"value": 99}}})
     for number in (0, 1, 2):
         page.get_by_label(f"Pick note{number}").check()
-    page.get_by_role("button", name="Copy…").click()
+    page.get_by_role("button", name="Copy to…").click()
     page.get_by_label("zone", exact=True).fill("Copies")
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("status")).to_contain_text("2 records are copied. 1 is there already and is left as it is.")
+    expect(page.get_by_role("status")).to_contain_text("2 records are copied. 1 is there already and is kept as it is.")
     # The preview has its own address, which can be opened in a new tab.
     page.goto("about:blank")
     page.go_back()

@@ -25,7 +25,7 @@ def test_from_development_to_production(open_page, server, scripts):
     # A deployed type or field cannot be removed.
     page.goto(f"/c/{container}/development/private/schema")
     page.get_by_label("A schema in the schema language").fill("DEFINE SCHEMA\nRECORD TYPE Note (title STRING);")
-    page.get_by_role("button", name="Show what would happen").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("alert")).to_contain_text("field 'rank'")
     expect(page.get_by_role("button", name="Import", exact=True)).to_have_count(0)
 
@@ -45,17 +45,17 @@ def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
     assert page.get_by_label("The schema", exact=True).text_content().strip() == text.strip()
 
     page.get_by_label("or a file").set_input_files(file)
-    page.get_by_role("button", name="Show what would happen").click()
-    expect(page.get_by_role("status")).to_contain_text("There is nothing to do")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("status")).to_contain_text("Nothing to import")
 
     file.write_text(text.replace("        rank ", "        points DOUBLE SORTABLE,\n        runk "))
     page.get_by_label("or a file").set_input_files(file)
-    page.get_by_role("button", name="Show what would happen").click()
+    page.get_by_role("button", name="Preview").click()
     note = page.get_by_role("alert")
     expect(note).to_contain_text("1 field with values")
     expect(note).to_contain_text("in 1 record go")
     assert not scripts or not problems(page)
-    page.get_by_label("This is meant").check()
+    page.get_by_label("Delete for good").check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("status").first).to_contain_text("The schema file is imported")
     with page.expect_download() as download:
@@ -71,7 +71,7 @@ def test_a_wrong_line_has_its_place(open_page, server):
     server.save("iCloud.com.example.Wrong", "Notes", NOTE)
     page = open_page("/c/iCloud.com.example.Wrong/development/private/schema")
     page.get_by_label("A schema in the schema language").fill("DEFINE SCHEMA\n    RECORD TYPE Item (\n        title STRNG\n    );\n")
-    page.get_by_role("button", name="Show what would happen").click()
+    page.get_by_role("button", name="Preview").click()
     note = page.get_by_role("alert")
     expect(note).to_contain_text("line 3, column 15")
     assert note.locator("pre").inner_text() == "        title STRNG\n              ^"
@@ -79,7 +79,7 @@ def test_a_wrong_line_has_its_place(open_page, server):
     # The text stays in the form for correction.
     field = page.get_by_label("A schema in the schema language")
     field.fill(field.input_value().replace("STRNG", "STRING"))
-    page.get_by_role("button", name="Show what would happen").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Item")
 
 
@@ -100,6 +100,6 @@ def test_development_is_reset_by_its_name(open_page, server, scripts):
     expect(page.get_by_role("status")).to_contain_text("Development is reset")
     page.goto(there + "/zones")
     expect(page.get_by_role("link", name="Notes", exact=True)).to_have_count(0)
-    expect(page.get_by_role("region", name="Zones that are gone")).to_contain_text("Notes")
+    expect(page.get_by_role("region", name="Deleted zones")).to_contain_text("Notes")
     page.goto(there + "/schema")
     expect(page.get_by_label("The schema", exact=True)).not_to_contain_text("Note")

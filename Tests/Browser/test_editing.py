@@ -77,7 +77,7 @@ def test_a_value_that_is_none_is_said_beside_its_field_and_nothing_is_lost(open_
     box(page, "title").fill("typed")
     box(page, "rank").fill("many")
     page.get_by_role("button", name="Save", exact=True).last.click()
-    expect(page.get_by_role("alert")).to_contain_text("One thing is to be put right first")
+    expect(page.get_by_role("alert")).to_contain_text("Correct the marked field")
     expect(box(page, "rank")).to_have_attribute("aria-invalid", "true")
     expect(box(page, "rank")).to_have_value("many")
     expect(box(page, "title")).to_have_value("typed")
@@ -122,7 +122,7 @@ def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, pla
     page.get_by_role("link", name="New record").click()
     check(page)
     page.get_by_label("zone", exact=True).select_option("Notes")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_label("recordName").fill("bread")
     box(page, "title").fill("Bread")
     page.get_by_label("new field", exact=True).fill("price")
@@ -132,7 +132,7 @@ def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, pla
     box(page, "price").fill("2.5")
     check(page)
     page.get_by_role("button", name="Create the record").last.click()
-    expect(page.get_by_role("status")).to_contain_text("The record is made.")
+    expect(page.get_by_role("status")).to_contain_text("The record is created.")
     assert fields(server, place, "bread") == {"title": "Bread", "price": 2.5}
     page.get_by_role("link", name="Duplicate").click()
     expect(page.get_by_role("status")).to_contain_text("A copy of bread, not saved yet.")
@@ -156,12 +156,12 @@ def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts
     for text in ["mine", "Milk", "theirs"]:
         expect(title).to_contain_text(text)
     # The three versions stand side by side.
-    places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: what it was", "title: the server's"]]
+    places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: before", "title: the server's"]]
     assert len({place["y"] for place in places}) == 1 and len({place["x"] for place in places}) == 3
     if scripts:
         check(page, "conflict")
     page.get_by_role("radio", name="title: yours").check()
-    page.get_by_role("button", name="Save what is chosen").click()
+    page.get_by_role("button", name="Save the chosen values").click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
     now = fields(server, place, "milk")
     assert (now["title"], now["rank"], now["weight"]) == ("mine", 9, 7)
@@ -175,14 +175,14 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
             *({"recordType": "Item", "recordName": f"item {n:04}", "fields": {"shelf": {"value": "left" if n % 2 else "right"}, "n": {"value": n}}} for n in range(start, start + 200)),
         )
     page = open_page(place + "/query?type=Item&zone=Notes&filter1=shelf&is1=EQUALS&value1=left")
-    page.get_by_role("link", name="Change all that match…").click()
+    page.get_by_role("link", name="Change all matches…").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("shelf is left")
     # A choice made before the scripts are loaded waits for the button Choose.
     page.wait_for_load_state()
     page.get_by_label("Field to change").select_option("n")
     box(page, "n").fill("-1")
     page.get_by_role("button", name="Dry run").click()
-    expect(page.get_by_role("heading", name="300 records would be saved with another n")).to_be_visible()
+    expect(page.get_by_role("heading", name="300 records would get another n")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(20)
     check(page, "dry run of a change")
     assert fields(server, place, "item 0001")["n"] == 1
@@ -191,7 +191,7 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
     check(page, "run")
     assert fields(server, place, "item 0001")["n"] == -1 and fields(server, place, "item 0002")["n"] == 2
     page.get_by_role("link", name="Back to the query").click()
-    page.get_by_role("link", name="Change all that match…").click()
+    page.get_by_role("link", name="Change all matches…").click()
     page.wait_for_load_state()
     page.get_by_label("what to do").select_option("delete")
     page.get_by_role("button", name="Dry run").click()
@@ -238,12 +238,12 @@ def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp
     page.get_by_label("file", exact=True).set_input_files(file)
     page.get_by_label("record type").fill("Airport")
     page.get_by_label("Zone", exact=True).select_option("Notes")
-    page.get_by_role("button", name="Show what would happen").click()
-    expect(page.get_by_role("heading", name="3 rows would become records")).to_be_visible()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="3 rows will become records")).to_be_visible()
     # A column of numbers and one word becomes text. Nothing is lost, and the preview shows it.
     expect(page.get_by_role("region", name="Fields and columns").locator("tr", has_text="elevation")).to_contain_text("STRING")
     page.get_by_label("record names").select_option("iata")
-    page.get_by_role("button", name="Show it again").click()
+    page.get_by_role("button", name="Update the preview").click()
     expect(page.get_by_role("region", name="The first records")).to_contain_text("SEA")
     if scripts:
         check(page, "import preview")
@@ -260,12 +260,12 @@ def test_rows_that_can_not_be_imported_are_listed(open_page, server, place):
     page.get_by_text("or paste rows").click()
     page.get_by_label("Rows to import").fill(json.dumps([{"title": "a", "rank": 1}, {"title": "b", "rank": "x"}]))
     page.get_by_label("record type").fill("Note")
-    page.get_by_role("button", name="Show what would happen").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="1 row can’t be imported")).to_be_visible()
     check(page, "import with errors")
     page.get_by_role("button", name="Import 1 record").click()
     expect(page.get_by_role("alert")).to_contain_text("Nothing was imported")
-    page.get_by_label("leave out the rows").check()
+    page.get_by_label("skip the rows").check()
     page.get_by_role("button", name="Import 1 record").click()
     expect(page.locator("#run .state")).to_have_text("done, with errors")
     expect(page.locator("#run")).to_contain_text("1 error")
@@ -279,17 +279,17 @@ def test_a_dropped_file_is_the_one_to_import(open_page, place):
     )
     page.dispatch_event("main", "drop", {"dataTransfer": data})
     expect(page.locator(".filename")).to_have_text("dropped.csv")
-    expect(page.get_by_role("heading", name="1 row would become records")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 row will become records")).to_be_visible()
 
 
 def test_a_zone_is_copied_to_another_user(open_page, server, place):
     container = place.split("/")[2]
     server.ask(f"/{container}/development/private/zones/list?skylightUser=grace", {})
     page = open_page(place + "/zone?zone=Notes")
-    page.get_by_role("link", name="Copy…").click()
+    page.get_by_role("link", name="Copy to…").click()
     check(page)
     page.get_by_role("button", name="Copy the zone").click()
-    expect(page.get_by_role("alert")).to_contain_text("The zone is there already")
+    expect(page.get_by_role("alert")).to_contain_text("A zone can't be copied onto itself")
     page.get_by_label("zone", exact=True).fill("Copied")
     page.get_by_label("User").select_option("grace")
     page.get_by_role("button", name="Copy the zone").click()

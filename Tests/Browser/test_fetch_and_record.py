@@ -27,7 +27,7 @@ def test_too_many_names_are_refused(open_page):
 
 def test_a_first_visit_offers_names(open_page):
     page = open_page(CHAT + "/fetch")
-    page.get_by_role("link", name="All of these at once").click()
+    page.get_by_role("link", name="Fetch all of these").click()
     expect(page.locator("tbody tr")).to_have_count(4)
     expect(page.locator("tr.missing")).to_have_count(0)
 
@@ -66,7 +66,7 @@ def test_what_refers_to_a_record_is_grouped_by_type_and_field(open_page, server)
     rows = page.get_by_role("region", name="Fields that refer to this record").locator("tbody tr")
     said = {tuple(cell.split(" Query")[0] for cell in row.locator("th, td").all_inner_texts()) for row in rows.all()}
     assert said == {
-        ("Note room", "is deleted with it DELETE_SELF", "20"), ("Note seenIn", "stays, and points to nothing NONE", "20"),
+        ("Note room", "is deleted with it DELETE_SELF", "20"), ("Note seenIn", "stays, without a target NONE", "20"),
         ("Key opens", "keeps it from being deleted VALIDATE", "1"),
     }
     # Each referrer is listed once, and at first only a part of them.
@@ -93,7 +93,7 @@ def test_a_record_is_deleted_after_a_question(open_page, server):
     page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete the record").click()
     expect(page.locator("main")).to_contain_text("NOT_FOUND")
-    page.get_by_role("link", name="See what happened in the zone").click()
+    page.get_by_role("link", name="See the changes of the zone").click()
     expect(page.get_by_text("The zone has no records.")).to_be_visible()
 
 
@@ -111,4 +111,4 @@ def test_the_find_box_leads_to_what_is_meant(open_page):
     token = page.goto(CHAT + "/changes?zone=Chats") and page.locator(".newtoken a").inner_text()
     page.get_by_role("searchbox").fill(token)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()

@@ -72,7 +72,7 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten(browser, plans):
     page.get_by_role("link", name="Restore…").click()
     save(plans, "window", {"title": {"value": "three", "type": "STRING"}})
     page.get_by_role("button", name="Restore this version").click()
-    expect(page.locator("main")).to_contain_text("was changed since you looked at it")
+    expect(page.locator("main")).to_contain_text("changed after you opened this page")
     page.get_by_role("link", name="Back").click()
     expect(page.locator(".versions > li")).to_have_count(3)
     expect(page.locator(".versions ins").first).to_have_text("three")
@@ -104,18 +104,18 @@ def test_a_check_names_what_it_finds(open_page, plans, scripts):
     # Without scripts the page renews itself every two seconds while the check goes on.
     expect(page.get_by_role("button", name="Check again")).to_be_visible()
     findings = page.locator(".findings")
-    expect(findings.filter(has_text="References to nothing").locator("tbody tr")).to_have_count(1)
-    expect(findings.filter(has_text="Parents that are not there").locator("tbody")).to_contain_text("attic")
+    expect(findings.filter(has_text="References without a target").locator("tbody tr")).to_have_count(1)
+    expect(findings.filter(has_text="Missing parents").locator("tbody")).to_contain_text("attic")
     expect(findings.filter(has_text="Core Data entities").locator("tbody")).to_contain_text("Nota")
     if scripts:
         assert not problems(page)
-    findings.filter(has_text="References to nothing").get_by_role("link", name="roof").click()
+    findings.filter(has_text="References without a target").get_by_role("link", name="roof").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("roof")
 
 
 def test_a_check_of_a_zone_in_order_says_so(open_page, plans):
     save(plans, "a", {"title": {"value": "x", "type": "STRING"}}, zone="Tidy")
     page = open_page(f"{THERE}/check?zone=Tidy")
-    expect(page.get_by_role("heading", name="What it looks for")).to_be_visible()
+    expect(page.get_by_role("heading", name="What it checks")).to_be_visible()
     page.get_by_role("button", name="Check now").click()
-    expect(page.get_by_text("Nothing is wrong with these records.")).to_be_visible()
+    expect(page.get_by_text("No problems found.")).to_be_visible()

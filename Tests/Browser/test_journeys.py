@@ -43,7 +43,7 @@ class Phone:
             asked = {"zoneID": {"zoneName": zone}} | ({"syncToken": self.token} if self.token else {})
             request = urllib.request.Request(
                 self.address + "/changes/zone", json.dumps({"zones": [asked]}).encode(), {"Content-Type": "text/plain", "X-Skylight-Client": "Phone"})
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 said = json.load(answer)
             of_zone = said["zones"][0]
             if "serverErrorCode" in of_zone:
@@ -104,7 +104,7 @@ def test_an_expired_token_from_the_error_to_a_pull_from_nothing(open_page, serve
     assert phone.records == {"d", "e"}
     page.goto(there + "/token")
     paste(page, "Token, archive, dump or JSON", phone.token)
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("main")).to_contain_text("it is the current one")
     page.goto(there + "/clients")
     expect(page.get_by_role("region", name="Phone as Developer", exact=True)).to_contain_text("up to date")
@@ -127,7 +127,7 @@ def test_a_token_of_another_zone_is_told_from_the_right_one(open_page, server):
     # The token is fine, but was sent to the wrong zone.
     page.goto(there + "/token")
     paste(page, "Token, archive, dump or JSON", wrong)
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("dl.facts").first).to_contain_text("Other")
     page.goto(there + "/clients")
     expect(page.get_by_role("region", name="Phone as Developer", exact=True)).to_contain_text("token of another zone")
@@ -159,7 +159,7 @@ import json, sys, urllib.request
 for number in range(20):
     record = {"recordType": "Note", "recordName": f"own {number:02}", "fields": {"rank": {"value": number}}}
     body = {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "create", "record": record}]}
-    urllib.request.urlopen(urllib.request.Request(sys.argv[1], json.dumps(body).encode()), timeout=20).read()
+    urllib.request.urlopen(urllib.request.Request(sys.argv[1], json.dumps(body).encode()), timeout=60).read()
 """
     subprocess.run([sys.executable, "-c", program, f"{server.address}/database/1/{container}/development/private/records/modify"], check=True, timeout=60)
     names += [f"own {number:02}" for number in range(20)]
@@ -316,7 +316,7 @@ def test_the_main_ways(open_page, server, screen):
     look("no changes")
     page.goto(f"/c/{container}/development/private/token")
     paste(page, "Token, archive, dump or JSON", token)
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     look("token")
     page.get_by_role("link", name="Requests", exact=True).click()
     expect(page.locator("tbody tr").filter(has_text="records/modify").first).to_be_visible()

@@ -44,7 +44,7 @@ def send(server, headers, target=TARGET, body=BODY):
     """The status of a request, and its identifier in the log."""
     request = urllib.request.Request(server.address + target, body, headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers["X-Skylight-Request"]
     except urllib.error.HTTPError as error:
         assert json.load(error)["serverErrorCode"] == "AUTHENTICATION_FAILED"
@@ -55,7 +55,7 @@ def send(server, headers, target=TARGET, body=BODY):
 def key(tmp_path_factory, server):
     key = Key(tmp_path_factory.mktemp("keys"))
     fields = urllib.parse.urlencode({"name": "From openssl", "pem": key.public.read_text()}).encode()
-    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=20).read().decode()
+    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=60).read().decode()
     key.id = page.split('aria-label="The key ID"><code data-copy-source>')[1][:64]
     return key
 
@@ -70,7 +70,7 @@ def test_a_token_is_made_shown_once_and_revoked(open_page, scripts):
     making.get_by_label("Name", exact=True).fill(name)
     making.get_by_label("Allowed origins").fill("https://app.example.com\nhttp://localhost:3000")
     making.get_by_label("Sign-in callback").fill("com.example.app:/signed-in")
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     secret = page.get_by_label("The API token", exact=True).text_content().strip()
     assert len(secret) == 64 and secret not in page.url
     if scripts:
@@ -98,7 +98,7 @@ def test_a_key_is_pasted_chosen_or_dropped(open_page, tmp_path):
         if way == "pasted":
             making.get_by_label("Public key").fill(key.public.read_text())
         elif way == "chosen":
-            making.get_by_label("or its file").set_input_files(key.public)
+            making.get_by_label("or choose or drop its file").set_input_files(key.public)
         else:
             page.evaluate(
                 """text => { const data = new DataTransfer(); data.items.add(new File([text], 'eckey.pub.pem'));
@@ -131,7 +131,7 @@ def test_what_was_made_is_accessible_and_fits(open_page, tmp_path):
     making.get_by_label("Name", exact=True).fill(long)
     making.get_by_label("Allowed origins").fill("https://app.example.com\nhttps://a-rather-long-name-of-a-host.staging.example.com:8443")
     making.get_by_label("Sign-in callback").fill("https://a-rather-long-name-of-a-host.staging.example.com:8443/signed-in")
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     expect(page.get_by_label("The API token", exact=True)).to_be_visible()
     look("token made")
     page.goto(CHAT + "/keys")
@@ -151,7 +151,7 @@ def test_what_was_made_is_accessible_and_fits(open_page, tmp_path):
 
 def test_the_commands_that_are_shown_sign_a_request(server, tmp_path):
     fields = urllib.parse.urlencode({"name": "Shown", "pem": Key(tmp_path).public.read_text()}).encode()
-    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=20).read().decode()
+    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=60).read().decode()
     shown = page.split('aria-label="Commands that sign a request">')[1].split("</pre>")[0]
     command = html.unescape(re.sub(r"<[^>]*>", "", shown)).replace("http://127.0.0.1:8080", server.address)
     answer = subprocess.run(

@@ -16,14 +16,14 @@ def test_rows_are_picked_and_deleted(open_page, server):
     expect(bar).to_contain_text("1 record:")
     page.get_by_label("Pick note2").click(modifiers=["Shift"])
     expect(bar).to_contain_text("3 records:")
-    page.get_by_label("Pick all records of this page").check()
+    page.get_by_label("Select all records of this page").check()
     expect(bar).to_contain_text("5 records:")
     page.get_by_label("Pick note4").uncheck()
     bar.get_by_role("button", name="Fetch").click()
     expect(page.get_by_label("names")).to_have_value("note0\nnote1\nnote2\nnote3")
     page.go_back()
     # After navigating back, the browser may have lost the selection.
-    page.get_by_label("Pick all records of this page").check()
+    page.get_by_label("Select all records of this page").check()
     page.get_by_label("Pick note4").uncheck()
     with page.expect_download() as download:
         bar.get_by_role("button", name="CSV").click()

@@ -27,11 +27,11 @@ def items(server, container, count=30):
 
 def drop_all(page, there):
     page.goto(there + "/type?type=Item")
-    while page.get_by_role("button", name="Drop ").count():
-        name = page.get_by_role("button", name="Drop ").first.get_attribute("aria-label")
+    while page.get_by_role("button", name="Remove ").count():
+        name = page.get_by_role("button", name="Remove ").first.get_attribute("aria-label")
         page.get_by_role("button", name=name, exact=True).click()
         # Waits for the new page, not only for the end of the old one.
-        added = name.replace("Drop ", "Add ").replace(" from ", " to ")
+        added = name.replace("Remove ", "Add ").replace(" from ", " to ")
         expect(page.get_by_role("button", name=added, exact=True)).to_have_count(1)
 
 
@@ -102,7 +102,7 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     expect(table).to_contain_text("author QUERYABLE")
     expect(table).to_contain_text("year SORTABLE")
     assert all(reason.strip() for reason in table.locator("tbody td:last-child").all_inner_texts())
-    expect(page.get_by_role("heading", name="The engine's own plan")).to_be_visible()
+    expect(page.get_by_role("heading", name="The engine's plan")).to_be_visible()
     page.get_by_role("button", name="Add composite index author + year").click()
     expect(page.locator("tr.used")).to_contain_text("author + year")
     assert int(figures.locator("dd").first.inner_text().replace(",", "")) < 100
@@ -129,7 +129,7 @@ def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server
     # Not on the Query page, because the refusal of its list would count too.
     page.goto(there + "/types")
     page.get_by_role("link", name="Query advice").click()
-    refused = page.get_by_role("region", name="Refused queries of late")
+    refused = page.get_by_role("region", name="Recently refused queries")
     expect(refused).to_contain_text("Item where year is more than 2010, sorted by title A to Z")
     expect(refused).to_contain_text("title SORTABLE")
     assert not problems(page)
@@ -138,4 +138,4 @@ def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server
     expect(page.locator("main")).to_contain_text("No query was refused")
     assert len(ask()["records"]) == 19
     page.reload()
-    expect(page.get_by_role("region", name="Indexes that queries used")).to_contain_text("title SORTABLE")
+    expect(page.get_by_role("region", name="Indexes in use")).to_contain_text("title SORTABLE")

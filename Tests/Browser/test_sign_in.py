@@ -92,7 +92,7 @@ def make_token(page, name, callback="", origins=""):
     making.get_by_label("Name", exact=True).fill(name)
     making.get_by_label("Allowed origins").fill(origins)
     making.get_by_label("Sign-in callback").fill(callback)
-    making.get_by_role("button", name="Make the token").click()
+    making.get_by_role("button", name="Create the token").click()
     token = page.get_by_label("The API token", exact=True).text_content().strip()
     assert len(token) == 64
     return token
@@ -108,7 +108,7 @@ def ask(stage, path, **parameters):
     """The status, headers and body of a GET."""
     url = stage.address + DATABASE + path + ("?" + urllib.parse.urlencode(parameters, quote_via=urllib.parse.quote, safe="") if parameters else "")
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.status, answer.headers, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, error.headers, json.load(error)
@@ -172,7 +172,7 @@ def test_the_window_that_asked_is_told_and_closes(window, stage, app, administra
         with page.expect_popup() as opened:
             page.get_by_role("button").click()
         popup = opened.value
-        expect(popup.get_by_text(f"Then this window tells {app}")).to_be_visible()
+        expect(popup.get_by_text(f"Then this window sends the token to {app}")).to_be_visible()
         with popup.expect_event("close"):
             popup.get_by_role("button", name=ending).click()
         page.wait_for_function("window.told !== undefined")
@@ -239,5 +239,5 @@ def test_what_is_no_sign_in_is_refused(stage):
         ("/sign-in", b"ticket=x&user=developer", {"Origin": "https://example.com"}, 403),
     ]:
         with pytest.raises(urllib.error.HTTPError) as error:
-            urllib.request.urlopen(urllib.request.Request(stage.address + path, data, headers), timeout=20)
+            urllib.request.urlopen(urllib.request.Request(stage.address + path, data, headers), timeout=60)
         assert error.value.code == status, path

@@ -72,7 +72,7 @@ def test_an_archive_is_recognised_in_every_form_and_written_in_every_other(open_
     if form == "JSON":
         # The member holds an archive instead of a token. Opening it shows the archive.
         expect(page.locator("tbody th.name").first).to_have_text("syncToken")
-        page.get_by_title("Look at this one alone").click()
+        page.get_by_title("Explain only this token").click()
     layers = page.get_by_label("What it is").locator("li")
     expect(layers.last).to_have_text("a keyed archive of CKServerChangeToken")
     outline = page.get_by_role("region", name="The archive's objects")
@@ -87,8 +87,8 @@ def test_long_archives_are_pasted_too(open_page):
     defaults = plistlib.dumps({f"zone{number}": archive(bytes([number]) * 52) for number in range(20)}, fmt=plistlib.FMT_BINARY)
     page = open_page(CHAT + "/token")
     paste(page, FORMS["base64"](defaults))
-    expect(page.get_by_role("region", name="The tokens in it").locator("tbody tr")).to_have_count(20)
-    expect(page.locator("main")).to_contain_text("not given out by this environment")
+    expect(page.get_by_role("region", name="The tokens found").locator("tbody tr")).to_have_count(20)
+    expect(page.locator("main")).to_contain_text("not from this environment")
     assert page.url.endswith("/token")
 
 
@@ -120,11 +120,11 @@ def notes(server):
 def test_a_database_token_is_told_from_a_zone_token(open_page, notes):
     page = open_page(notes["there"] + "/token")
     paste(page, notes["new"]["zones"][0]["syncToken"])
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("main")).to_contain_text("zone token")
     expect(page.locator("main")).to_contain_text("it is the current one")
     paste(page, FORMS["Xcode's dump <…>"](base64.urlsafe_b64decode(notes["database"]["syncToken"] + "==")))
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("dl.facts").first).to_contain_text("database token")
 
 
@@ -134,40 +134,40 @@ def test_tokens_of_an_answer_are_listed_with_their_places(open_page, notes):
     # Like a client that uses one token for everything.
     answer["zones"] = answer["zones"] + [{"zoneID": {"zoneName": "Other"}, "syncToken": answer["zones"][0]["syncToken"]}]
     paste(page, json.dumps(answer))
-    rows = page.get_by_role("region", name="The tokens in it").locator("tbody tr")
+    rows = page.get_by_role("region", name="The tokens found").locator("tbody tr")
     expect(rows).to_have_count(3)
     expect(rows.nth(0)).to_contain_text("zones[0].syncToken")
     expect(rows.nth(0)).to_contain_text("zone token of Notes")
-    expect(rows.nth(2)).to_contain_text("of another zone than the one beside it")
+    expect(rows.nth(2)).to_contain_text("belongs to another zone than the named one")
     rows.nth(1).get_by_role("link").click()
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
 
 
 def test_two_tokens_are_compared(open_page, notes):
     page = open_page(notes["there"] + "/token")
-    page.get_by_text("Compare it with another one").click()
-    page.get_by_label("The other one").fill(notes["old"]["zones"][0]["syncToken"])
+    page.get_by_text("Compare with another token").click()
+    page.get_by_label("The other token").fill(notes["old"]["zones"][0]["syncToken"])
     paste(page, notes["new"]["zones"][0]["syncToken"])
     expect(page.get_by_text("The second is older")).to_be_visible()
     expect(page.locator(".compared")).to_contain_text("2 records changed last between them, and 0 after the newer one")
     page.get_by_role("link", name="Fetch changes since the older one").click()
     expect(page.locator("tbody tr")).to_have_count(2)
     page.go_back()
-    page.get_by_label("The other one").fill(notes["new"]["zones"][1]["syncToken"])
+    page.get_by_label("The other token").fill(notes["new"]["zones"][1]["syncToken"])
     page.get_by_role("button", name="Explain").click()
-    expect(page.locator(".compared")).to_contain_text("They are of two zones")
+    expect(page.locator(".compared")).to_contain_text("They belong to different zones")
 
 
 def test_a_token_of_another_place_leads_there(open_page, notes):
     page = open_page(CHAT + "/token")
     paste(page, notes["new"]["zones"][0]["syncToken"])
-    page.get_by_role("link", name="look at it there").click()
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    page.get_by_role("link", name="explain it there").click()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
     assert "Workbench" in page.url
     page.goto(notes["there"] + "/token?user=grace&token=" + notes["new"]["zones"][0]["syncToken"])
     expect(page.get_by_text("This token is not for this database")).to_be_visible()
-    page.get_by_role("link", name="Look at it where it belongs").click()
-    expect(page.get_by_text("This token is good")).to_be_visible()
+    page.get_by_role("link", name="Explain it in its database").click()
+    expect(page.get_by_text("This token is valid")).to_be_visible()
 
 
 def test_the_example_of_a_new_device_runs(open_page, notes, server):
@@ -175,7 +175,7 @@ def test_the_example_of_a_new_device_runs(open_page, notes, server):
     query, playback, lookup, current, pull = page.locator(".ways pre code").all_inner_texts()
 
     def run(line):
-        answer = subprocess.run(["sh", "-c", line], capture_output=True, timeout=30, check=True)
+        answer = subprocess.run(["sh", "-c", line], capture_output=True, timeout=60, check=True)
         return json.loads(answer.stdout)
 
     assert "serverErrorCode" in run(query) and "queryable" in run(query)["reason"]
@@ -200,7 +200,7 @@ def test_the_cause_of_a_partial_failure_is_named(open_page, scripts):
     expect(cards).to_have_count(3)
     expect(cards.nth(0)).to_contain_text("partialFailure")
     expect(cards.nth(1)).to_contain_text("deploy the schema")
-    expect(cards.nth(2)).to_contain_text("another one of the same batch failed")
+    expect(cards.nth(2)).to_contain_text("Another item of the batch failed")
 
 
 def test_the_request_of_an_error_is_found_by_its_uuid(open_page, notes, server):
@@ -219,7 +219,7 @@ def test_the_request_of_an_error_is_found_by_its_uuid(open_page, notes, server):
     expect(page.locator("main")).to_contain_text("is not marked queryable")
     page.goto(notes["there"] + "/errors")
     paste(page, answer.replace(json.loads(answer)["uuid"], str(uuid.uuid4())), "The error")
-    expect(page.locator(".errorcard")).to_contain_text("No request with this uuid is kept here")
+    expect(page.locator(".errorcard")).to_contain_text("The request log has no request with this uuid")
 
 
 def test_codes_are_found_by_number_and_word(open_page):
@@ -227,7 +227,7 @@ def test_codes_are_found_by_number_and_word(open_page):
         page = open_page(CHAT + "/errors", java_script_enabled=scripts)
         rows = page.locator(".codetable tbody tr:visible")
         assert rows.count() > 60
-        page.get_by_label("Only those with").fill("token old zone")
+        page.get_by_label("Filter").fill("token old zone")
         if not scripts:
             page.get_by_role("button", name="Find", exact=True).click()
         expect(page.locator(".codetable tbody tr:visible")).to_have_count(1)

@@ -34,7 +34,7 @@ class Feeds:
     def open(self, service, headers={}, **parameters):
         query = urllib.parse.urlencode({"zone": self.zone, **parameters})
         url = f"{self.server}/skylight/1/{CONTAINER}/{service}?{query}"
-        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20)
+        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60)
 
     def get(self, service, **parameters):
         return json.load(self.open(service, **parameters))

@@ -45,7 +45,7 @@ class Client:
 
     def send(self, path, body=None):
         host = urllib.parse.urlsplit(self.address).netloc
-        connection = http.client.HTTPConnection(host, timeout=20)
+        connection = http.client.HTTPConnection(host, timeout=60)
         try:
             data = None if body is None else json.dumps(body).encode()
             connection.request("GET" if data is None else "POST", path, data, self.headers)
@@ -666,7 +666,7 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
 @pytest.mark.parametrize(
     ("body", "code", "reason"),
     [
-        ({"start": "nothing"}, "BAD_REQUEST", "There is no rehearsal 'nothing'; there are expire-tokens"),
+        ({"start": "nothing"}, "BAD_REQUEST", "There is no rehearsal 'nothing'; choose one of expire-tokens"),
         ({"stop": "nothing"}, "BAD_REQUEST", "There is no rehearsal 'nothing'"),
         ({"count": 3}, "BAD_REQUEST", "Expected either 'start' or 'stop'"),
         ({"start": "throttled", "stop": "all"}, "BAD_REQUEST", "Expected either 'start' or 'stop'"),
@@ -728,7 +728,7 @@ def test_the_console_and_the_service_itself_never_fail(server):
     for _ in range(3):
         page = urllib.request.urlopen(f"{server}/c/{CONTAINER}/development/private/changes?zone=Shown").read().decode()
         assert page.count("<b>3") or "3 changes" in page
-        assert "Rehearsals that are on" in page
+        assert "Active rehearsals" in page
         assert len(rehearsals(server)["on"]) == 5
     urllib.request.urlopen(f"{server}/skylight/1/health").read()
     assert len(rehearsals(server)["on"]) == 5
@@ -759,7 +759,7 @@ def test_the_command_finds_the_server_of_a_folder():
             assert [item["rehearsal"] for item in rehearsals(address)["on"]] == ["pages-of-one"]
         finally:
             process.terminate()
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=60) == 0
 
 
 def test_every_rehearsal_is_documented():

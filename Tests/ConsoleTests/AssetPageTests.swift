@@ -95,7 +95,7 @@ import Testing
             #expect(page.contains("no assets") && page.contains("NOT_FOUND"))
             #expect(page.contains("3 assets, 17 bytes"))
             let system = try await stage.page("fetch?zone=Notes&assets=with&return=system&names=one")
-            #expect(system.contains("not asked for") && !system.contains("data-file="))
+            #expect(system.contains("not requested") && !system.contains("data-file="))
         }
     }
 
@@ -110,7 +110,7 @@ import Testing
             #expect(page.contains("No files."))
             // Without a file name, the field's name is used.
             #expect(page.contains("download=\"file\">file</a>"))
-            #expect(page.contains("2 fields, the bytes are kept once"))
+            #expect(page.contains("2 fields, stored once"))
             #expect(page.contains(/href="[^"]*record\?zone=Notes&amp;name=two"/))
             #expect(page.contains("up to 50 MB"))
             try await stage.save("three", ["title": FieldInput(.string("x"))])

@@ -29,7 +29,7 @@ import Traffic
             #expect(page.contains("The &lt;target&gt; differs.") && page.contains("Sign the query, too.") && page.contains("proved:"))
             #expect(page.contains("<code>/database/1/a<mark>?x=&lt;1&gt;</mark></code>") && page.contains("<code>/database/1/a<mark></mark></code>"))
             #expect(page.contains("part same") && page.contains("part unknown") && page.contains("part differs"))
-            #expect(page.contains("2026-11-22T06:00:00Z:47DEQpj8:/database/1/a?x=&lt;1&gt;"), "the whole message that should have been signed")
+            #expect(page.contains("2026-11-22T06:00:00Z:47DEQpj8:/database/1/a?x=&lt;1&gt;"), "the full message to sign")
             #expect(page.contains("signature of the key") && page.contains("0a0a0a0a0a0a…") && page.contains("/keys\""))
             #expect(try await stage.page("requests").contains("title=\"The &lt;target&gt; differs.\">signature: signed date</span>"))
             #expect(try await stage.page("requests?text=signedDate").contains(request.id))
@@ -57,7 +57,7 @@ import Traffic
     }
 
     @Test(arguments: [
-        (Authentication.Way.open, "no credentials", "this server needs none"), (.nothing, "no credentials", ""), (.apiToken, "API token", "not known here"),
+        (Authentication.Way.open, "no credentials", "this server requires none"), (.nothing, "no credentials", ""), (.apiToken, "API token", "unknown"),
         (.webAuth, "web auth token", ""), (.serverKey, "signature of the key", "without a key ID"), (.mixed, "a token and a signature", "only one of them"),
         (.administrator, "the administrator", ""),
     ])
@@ -67,7 +67,7 @@ import Traffic
             request.authentication = Authentication(way: way)
             stage.note(request)
             let page = try await stage.page("requests?id=\(request.id)")
-            #expect(page.contains("<dt>let in by</dt>") && page.contains(words) && page.contains(note))
+            #expect(page.contains("<dt>authenticated by</dt>") && page.contains(words) && page.contains(note))
             #expect(!page.contains("Why it was refused"))
         }
     }

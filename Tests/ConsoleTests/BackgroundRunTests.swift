@@ -37,7 +37,7 @@ import Testing
         for _ in 0..<500 where cancelled.now.achieved == 0 { try await Task.sleep(for: .milliseconds(10)) }
         #expect(!cancelled.isOver)
         cancelled.cancel()
-        #expect(try await ending(cancelled) == .cancelled && cancelled.now.achieved > 0, "what is done by then stays done")
+        #expect(try await ending(cancelled) == .cancelled && cancelled.now.achieved > 0, "completed changes remain")
     }
 
     @Test func onlySoManyRunAtATimeAndAreRemembered() async throws {

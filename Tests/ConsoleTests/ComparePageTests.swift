@@ -24,7 +24,7 @@ import Testing
             let page = try await stage.page("record/compare?zone=Notes&name=a&other=b")
             #expect(
                 verdicts(page).prefix(5) == ["title: differs", "tags: only left", "due: only right", "rank: equal", "weight: equal"])
-            #expect(page.contains("1 field differs, 1 only the left one has, 1 only the right one has, 2 are equal."))
+            #expect(page.contains("1 field differs, 1 only in the left record, 1 only in the right record, 2 are equal."))
             // The differing part of two texts is marked.
             #expect(page.contains("The <mark>red</mark> house") && page.contains("The <mark>green</mark> house"))
             #expect(verdicts(page).contains("recordName: differs") && verdicts(page).contains("recordType: equal"))
@@ -32,7 +32,7 @@ import Testing
             #expect(verdicts(differing).prefix(3) == ["title: differs", "tags: only left", "due: only right"])
             #expect(!differing.contains("weight") && !verdicts(differing).contains("recordType: equal"))
             // With the sides exchanged.
-            let exchanged = try #require(page.firstMatch(of: /href="([^"]*)">Exchange sides/)?.output.1).replacing("&amp;", with: "&")
+            let exchanged = try #require(page.firstMatch(of: /href="([^"]*)">Swap sides/)?.output.1).replacing("&amp;", with: "&")
             #expect(verdicts(try await stage.page(String(exchanged))).contains("tags: only right"))
         }
     }
@@ -52,7 +52,7 @@ import Testing
             #expect(environments.contains("zone Notes of Developer’s private database, production"))
             // Without a second record, records of the same name are offered.
             let start = try await stage.page("record/compare?zone=Notes&name=a")
-            #expect(start.contains("Records of the same name") && start.contains(">zone Other of Developer’s private database, development</a>"))
+            #expect(start.contains("Records with the same name") && start.contains(">zone Other of Developer’s private database, development</a>"))
             #expect(start.contains(">zone Notes of Developer’s private database, production</a>"))
         }
     }
@@ -61,10 +61,10 @@ import Testing
         try await EditStage.run { stage in
             for name in ["note 1", "note 2", "room"] as [Name] { try await stage.save(name, ["rank": .int64(1)]) }
             let page = try await stage.page("record/compare?zone=Notes&name=room&other=no")
-            #expect(page.contains("There is no record of this name in zone Notes"))
+            #expect(page.contains("There is no record with this name in zone Notes"))
             #expect(page.contains(">note 1</a>") && page.contains(">note 2</a>"))
             #expect(try await stage.page("record/compare?zone=Notes&name=room&other=zz").contains("None."))
-            #expect(try await stage.page("record/compare?zone=Notes&name=never&other=room").contains("There is no record of this name"))
+            #expect(try await stage.page("record/compare?zone=Notes&name=never&other=room").contains("There is no record with this name"))
             let refused = try await stage.page("record/compare?zone=Notes&name=room&other=room&to=nobody")
             #expect(refused.contains("There is no user &#39;nobody&#39; here"))
             #expect(try await stage.get("record/compare?zone=Notes").status == .badRequest)

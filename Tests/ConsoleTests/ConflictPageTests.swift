@@ -30,7 +30,7 @@ import Testing
     @Test func changesOfDifferentFieldsFitTogether() async throws {
         try await EditStage.run { stage in
             let page = try await conflict(stage, typing: ["title": "mine"], saving: ["rank": .int64(2)])
-            #expect(page.contains("You changed different fields") && page.contains("you changed it") && page.contains("changed on the server"))
+            #expect(page.contains("The two saves changed different fields") && page.contains("changed by you") && page.contains("changed on the server"))
             #expect(!page.contains("name=\"field3\""), "the field that nobody changed is not asked for")
             _ = try stage.location(try await stage.send("record/resolve", of: page, button: ("do", "save")))
             #expect(try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2), "weight": .double(0.5)])
@@ -79,7 +79,7 @@ import Testing
     @Test func aFieldThatOneClearedIsAChange() async throws {
         try await EditStage.run { stage in
             let page = try await conflict(stage, typing: ["title": "", "rank": "3"], saving: ["weight": .double(2), "rank": .int64(2)])
-            #expect(page.contains("you changed it") && page.contains("1 field was changed on both sides"))
+            #expect(page.contains("changed by you") && page.contains("1 field was changed on both sides"))
             let rank = try row("rank", page)
             _ = try stage.location(try await stage.send("record/resolve", of: page, ["pick\(rank)": "mine"], button: ("do", "save")))
             #expect(try await stage.values("note") == ["rank": .int64(3), "weight": .double(2)])

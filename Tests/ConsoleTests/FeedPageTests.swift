@@ -47,11 +47,11 @@ import Traffic
             #expect(page.contains("4 records changed after the second token"))
             // The journal tells which records changed between the tokens and again later. b was only deleted later, and e was created later.
             #expect(Self.names(page, isAgain: true) == ["a", "f"])
-            #expect(page.contains("By the journal: 2 changed between the two as well, 2 only later."))
-            let rest = try #require(Self.link("Fetch what came after", in: page))
+            #expect(page.contains("From the journal: 2 also changed between the tokens, 2 only later."))
+            let rest = try #require(Self.link("Fetch later changes", in: page))
             #expect(try await Set(Self.names(stage.page(rest))) == ["a", "e", "b", "f"])
             let nothing = try await stage.page("changes?zone=Notes&since=1&token=\(second)&upto=\(second)")
-            #expect(nothing.contains("Nothing between the two tokens.") && Self.names(nothing).isEmpty)
+            #expect(nothing.contains("No changes between the two tokens.") && Self.names(nothing).isEmpty)
             // Without a first token: everything up to the second one that did not change later.
             let start = try await stage.page("changes?zone=Notes&upto=\(second)")
             #expect(Self.names(start) == ["d", "c"])
@@ -86,11 +86,11 @@ import Traffic
             while let path = next, count < 5 {
                 page = try await stage.page(path)
                 again += Self.names(page, isAgain: true)
-                next = Self.link("Look up the next ones ›", in: page)
+                next = Self.link("Look up more ›", in: page)
                 count += 1
             }
             #expect(again == ["between2", "between5"] && count == 2)
-            #expect(try #require(Self.link("Back to what lies between", in: page)).contains("upto="))
+            #expect(try #require(Self.link("Back to the changes between the tokens", in: page)).contains("upto="))
         }
     }
 
@@ -104,8 +104,8 @@ import Traffic
             try await stage.save("brief")
             try await Self.delete("brief", stage)
             let page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
-            #expect(page.contains("0 changed between the two as well, 1 only later, of 1 nothing is kept from then"))
-            #expect(Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">nothing is kept from then</span>"))
+            #expect(page.contains("0 also changed between the tokens, 1 only later, 1 have no journal entries from that time"))
+            #expect(Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">not kept</span>"))
         }
     }
 
@@ -134,21 +134,21 @@ import Traffic
                 let begun = try await page(second, since: strange)
                 #expect(!begun.contains(">A</text>") && begun.contains(">B</text>") && !begun.contains("class=\"had\"") && !begun.contains("the token A"))
             }
-            #expect(try await page(String(second.prefix(20))).contains("was not given out here, or was damaged"))
+            #expect(try await page(String(second.prefix(20))).contains("is not from this server, or is damaged"))
             #expect(try await page(reverse).contains("from new to old"))
-            #expect(try await page(second, since: reverse).contains("The first token is of a page from new to old"))
+            #expect(try await page(second, since: reverse).contains("The first token is from a page of a newest-first pull"))
             // With two invalid tokens, the error is about the first.
             #expect(try await page(second, since: other).contains("Unknown sync continuation type"))
             let swapped = try await page(first, since: second)
-            #expect(swapped.contains("is the older of the two"))
-            #expect(try await Self.names(stage.page(#require(Self.link("Exchange them", in: swapped)))) == ["c", "d"])
+            #expect(swapped.contains("is older than the first"))
+            #expect(try await Self.names(stage.page(#require(Self.link("Swap them", in: swapped)))) == ["c", "d"])
             let foreign = try await stage.page("changes?user=grace&zone=Notes&upto=\(second)")
             #expect(foreign.contains("role=\"alert\"") && !foreign.contains(">B</text>"))
             let broken = try await stage.page("changes?zone=Notes&upto=\(first)&again=garbage")
             #expect(broken.contains("Unknown sync continuation type") && broken.contains("role=\"alert\""))
             try await (stage.database as? any TokenExpiring)?.expireTokens()
             let expired = try await stage.page("changes?zone=Notes&upto=\(second)")
-            #expect(expired.contains("has expired: all tokens that had been given out were expired") && expired.contains("Look up to now"))
+            #expect(expired.contains("has expired: all tokens that had been given out were expired") && expired.contains("Show changes up to now"))
         }
     }
 
@@ -162,7 +162,7 @@ import Traffic
             #expect(page.contains("the token B stands at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
             // A pull from there is told everything since it began.
             let since = try await stage.page("changes?zone=Notes&since=1&token=\(first.syncToken.text)")
-            #expect(since.contains("the token A stands at 0") && since.contains("</b> since 0, where the pull began"))
+            #expect(since.contains("token A at 0") && since.contains("</b> since 0, start of the pull"))
         }
     }
 
@@ -178,7 +178,7 @@ import Traffic
             let notes = try await stage.page("\(question)&type=Note")
             #expect(Self.names(notes) == ["b"] && Self.names(notes, isAgain: true) == ["c"])
             #expect(notes.contains("2 records, of any type, changed after the second token"))
-            #expect(notes.contains("By the journal, of the 1 of type Note: 1 changed between the two as well."))
+            #expect(notes.contains("By the journal, of the 1 of type Note: 1 also changed between the tokens."))
             let rooms = try await stage.page("\(question)&type=Room")
             #expect(rooms.contains("Nothing of type Room between the two tokens."))
             #expect(try await stage.page("changes?zone=Notes&type=Other").contains("The zone has no records of type Other."))
@@ -259,10 +259,10 @@ import Traffic
             let parts = page.components(separatedBy: "<h2 id=\"gone\">")
             let gone = parts.count > 1 ? parts[1] : ""
             #expect(gone.contains("<th scope=\"row\">Lost</th>") && gone.contains("<th scope=\"row\">Purged</th>") && !gone.contains("<th scope=\"row\">Again"))
-            #expect(parts[0].contains("_defaultZone") && parts[0].contains("title=\"The database’s changes never name the zone"))
+            #expect(parts[0].contains("_defaultZone") && parts[0].contains("title=\"The database’s changes never list the zone"))
             #expect(try await parts[0].contains(Self.now(stage)))
             let changes = try await stage.page("changes?zone=")
-            #expect(changes.contains("2 zones are gone") && changes.contains(">hidden</span>"))
+            #expect(changes.contains("2 zones were deleted") && changes.contains(">hidden</span>"))
             let others = try await stage.page("zones?user=grace")
             #expect(!others.contains("<h2 id=\"gone\">"))
         }

@@ -47,9 +47,9 @@ import Testing
             let fields = [("type", "Wide"), ("zone", "Notes"), ("nameField", "name")]
             let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("wide.csv", text)))
             #expect(page.contains(">column200<") && !page.contains(">column201<"))
-            #expect(page.contains("… and 101 fields more. They are imported too."))
+            #expect(page.contains("… and 101 fields more. They are also imported."))
             #expect(page.contains(#"<option value="name" selected"#))
-            #expect(page.contains("1 row would become records"))
+            #expect(page.contains("1 row will become records"))
         }
     }
 
@@ -61,13 +61,13 @@ import Testing
             let answer = try await send(
                 stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")], file: ("airports.csv", Self.airports))
             let page = EditStage.text(answer)
-            for text in ["airports.csv", "2 rows would become records", "INT64", "TIMESTAMP", "LOCATION", "The record type Airport is made."] {
+            for text in ["airports.csv", "2 rows will become records", "INT64", "TIMESTAMP", "LOCATION", "The record type Airport is made."] {
                 #expect(page.contains(text), "\(text)")
             }
             #expect(try await stage.database().schema().types["Airport"] == nil, "a preview changes nothing")
             let chosen = [("upload", try upload(page)), ("type", "Airport"), ("zone", "Notes"), ("nameField", "iata")]
             let named = EditStage.text(try await send(stage, "importing/preview", chosen))
-            #expect(named.contains("A record of the same name is replaced."))
+            #expect(named.contains("A record with the same name is replaced."))
             let fields = chosen + [("previewed", try mark(named))]
             let begun = try await send(stage, "importing/run", fields)
             let over = try await end(stage, begun)
@@ -78,7 +78,7 @@ import Testing
             let again = try await send(stage, "importing/run", fields)
             #expect(try stage.location(again) == stage.location(begun), "a second click leads to the import of the first")
             let kept = try await send(stage, "importing/preview", chosen)
-            #expect(EditStage.text(kept).contains("not kept any more"), "the file is not kept for longer than it is needed")
+            #expect(EditStage.text(kept).contains("no longer stored"), "the file is not kept for longer than it is needed")
         }
     }
 
@@ -103,7 +103,7 @@ import Testing
             let shown = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
             func changed(_ name: String, _ value: String) -> [(String, String)] { shown.map { $0.0 == name ? (name, value) : $0 } }
             let another = EditStage.text(try await send(stage, "importing/run", shown, file: ("b.csv", "title\nBread\nButter\n")))
-            #expect(another.contains("Nothing was imported") && another.contains("2 rows would become records") && another.contains("<td>Bread</td>"))
+            #expect(another.contains("Nothing was imported") && another.contains("2 rows will become records") && another.contains("<td>Bread</td>"))
             let task = EditStage.text(try await send(stage, "importing/run", changed("type", "Task")))
             #expect(task.contains("Nothing was imported") && task.contains("The record type Task is made."))
             for fields in [changed("zone", "Other"), changed("nameField", "title"), shown + [("format", "ndjson")], shown + [("text", "title\nJam")]] {
@@ -154,12 +154,12 @@ import Testing
     func pastedRowsSayTheirFormatThemselves(text: String, format: String) async throws {
         try await EditStage.run { stage in
             let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("text", text)]))
-            #expect(page.contains("1 row would become records") && page.contains("selected>\(format)<") && page.contains("<td>Milk</td>"))
+            #expect(page.contains("1 row will become records") && page.contains("selected>\(format)<") && page.contains("<td>Milk</td>"))
         }
     }
 
     @Test(arguments: [
-        ("", "Note", "there is nothing to import yet"), ("title\nMilk\n", "", "Say which record type"), ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
+        ("", "Note", "There is nothing to import"), ("title\nMilk\n", "", "Enter a record type"), ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
         ("title\nMilk\n", "9 lives", "must start with a letter"), ("\"never closed", "Note", "never closed"),
     ])
     func whatCannotBeReadIsSaid(text: String, type: String, complaint: String) async throws {
@@ -177,7 +177,7 @@ import Testing
             for name in ["../../../etc/passwd", "..", ".", "/etc/cron.d/x", "..\\..\\x.csv", "a\u{1}b"] {
                 let fields = [("type", "Note"), ("zone", "Notes"), ("format", "csv")]
                 let page = EditStage.text(try await send(stage, "importing/preview", fields, file: (name, "title\nMilk\n")))
-                #expect(page.contains("1 row would become records"), "\(name)")
+                #expect(page.contains("1 row will become records"), "\(name)")
                 #expect(!page.contains("../") && !page.contains("/etc"), "\(name)")
             }
         }
@@ -190,7 +190,7 @@ import Testing
             let answer = try await stage.client.execute(
                 uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: body)) { $0 }
             let page = EditStage.text(answer)
-            #expect(page.contains("The production schema lacks") && !page.contains(">Import 1 record</button>"))
+            #expect(page.contains("The production schema has no such type") && !page.contains(">Import 1 record</button>"))
             let known = try await stage.client.execute(
                 uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: "type=Note&zone=_defaultZone&text=title%0AMilk")) { $0 }
             #expect(EditStage.text(known).contains(">Import 1 record</button>"))

@@ -87,14 +87,14 @@ import Testing
             #expect(try await stage.page("users/user?name=anna").contains("users/remove?name=anna"))
             #expect(try await !stage.page("users/user?name=developer").contains("users/remove"))
             let confirmation = try await stage.page("users/remove?name=anna")
-            for words in ["1 ends at once", "data stays under \(anna.userRecordName)", "Nobody can sign in under this name again", "value=\"anna\""] {
+            for words in ["1 ends at once", "data stays under \(anna.userRecordName)", "Nobody can sign in with this name again", "value=\"anna\""] {
                 #expect(confirmation.contains(words), "\(words)")
             }
             #expect(stage.user(of: token) == anna.userRecordName, "asking removes nobody")
             let answer = try await stage.post("users/remove?user=anna", [("name", "anna")])
             #expect(answer.status == .seeOther && answer.headers[.location] == "\(KeyStage.there)/users?notice=user-removed", "the page of whoever is gone is not there")
             #expect(stage.accounts.user(handle: "anna") == nil && stage.user(of: token) == nil)
-            #expect(try await stage.page("users?notice=user-removed").contains("The user is removed"))
+            #expect(try await stage.page("users?notice=user-removed").contains("The user is deleted"))
             #expect(try await stage.post("users/remove", [("name", "anna")]).status == .notFound)
             #expect(try await stage.post("users/remove", [("name", "developer")]).status == .badRequest)
             #expect(try await stage.get("users/remove?name=developer").status == .badRequest)

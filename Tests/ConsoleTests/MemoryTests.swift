@@ -71,7 +71,7 @@ struct MemoryTests {
                 #expect(wasTaken && budget.takenBytes == 0)
                 work.end()
                 let page = EditStage.text(try await answer)
-                #expect(page.contains("rows.csv") && page.contains("1,000 rows would become records"))
+                #expect(page.contains("rows.csv") && page.contains("1,000 rows will become records"))
             }
             try await group.waitForAll()
         }

@@ -120,7 +120,7 @@ import Testing
             #expect(swift.before.contains("record[\"long\"] = 9007199254740993") && swift.before.contains("record[\"loose\"] = "))
             #expect(!swift.before.contains("record[\"strict\"]") && swift.before.contains("// strict refers with VALIDATE"))
         }
-        #expect(samples[2].after.contains("// Not exact in JavaScript, and left as they are: long, longs\n"))
+        #expect(samples[2].after.contains("// Not exact in JavaScript, and not changed: long, longs\n"))
         #expect(samples[2].after.contains("9007199254740992") && !samples[2].after.contains("9007199254740993"))
         #expect(samples[3].after.contains("9007199254740993") && samples[3].after.contains("VALIDATE"))
     }

@@ -101,12 +101,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("title", 5, "After title comes a comparison"), ("title = ", 8, "Here comes a value"), ("= 3", 0, "name of a field"), ("rank = x", 7, "no whole number"),
-        ("rank begins with 3", 5, "INT64, which ‘begins with’ does not compare"), ("title = a b", 10, "‘b’ is unexpected"), ("title = \"a", 8, "does not end"),
-        ("title in a", 9, "in parentheses"), ("title in (a", 11, "a comma and one more value"), ("title in ()", 10, "The list is empty"),
+        ("title", 5, "Write a comparison after title"), ("title = ", 8, "Write a value"), ("= 3", 0, "name of a field"), ("rank = x", 7, "not a 64-bit whole number"),
+        ("rank begins with 3", 5, "INT64, and ‘begins with’ does not work with it"), ("title = a b", 10, "‘b’ is unexpected"), ("title = \"a", 8, "is not closed"),
+        ("title in a", 9, "in parentheses"), ("title in (a", 11, "a comma and another value"), ("title in ()", 10, "The list is empty"),
         ("title ! x", 6, "Write != for"), ("sort by", 7, "a field to sort by"), ("title = a sort by at up", 21, "‘up’ is unexpected"),
-        ("place within far of 1, 2", 13, "no distance"), ("place near 100, 2", 11, "no place"), ("title = a and", 13, "a field to compare"),
-        ("tags = red", 5, "contains"), ("and = 3", 0, "stands in backquotes"), ("place within 5 m 1, 2", 17, "comes ‘of’"), ("é\u{301} = \"", 5, "does not end"),
+        ("place within far of 1, 2", 13, "not a distance"), ("place near 100, 2", 11, "not a location"), ("title = a and", 13, "a field to compare"),
+        ("tags = red", 5, "contains"), ("and = 3", 0, "in backquotes"), ("place within 5 m 1, 2", 17, "Write ‘of’"), ("é\u{301} = \"", 5, "is not closed"),
     ])
     func whatCannotBeReadIsToldWithItsPlace(text: String, offset: Int, words: String) {
         #expect {

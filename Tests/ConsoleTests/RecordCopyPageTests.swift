@@ -33,8 +33,8 @@ import Testing
             let original = try await stage.save(
                 "note", ["title": .string("a <b>"), "rank": .int64(7), "room": .reference(Reference(recordName: "target", zoneID: EditStage.notes))])
             let shown = try await preview(stage, "record/copy?zone=Notes&name=note", ["environment": "production"])
-            #expect(shown.contains("1 record is copied.") && shown.contains("The zone is made.") && shown.contains("This is production."))
-            #expect(shown.contains("points to nothing there") && shown.contains(">target</td>"))
+            #expect(shown.contains("1 record is copied.") && shown.contains("Creates the zone.") && shown.contains("This is production."))
+            #expect(shown.contains("its target is missing there") && shown.contains(">target</td>"))
             let done = EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))
             #expect(outcomes(done) == ["note: copied"])
             let there = try await stage.database(.production).fetch([RecordID(recordName: "note", zoneID: EditStage.notes)], desiredKeys: nil)
@@ -52,7 +52,7 @@ import Testing
             let refused = try await preview(stage, path, ["zoneName": "Other", "existing": "refuse"])
             #expect(refused.contains("1 record of the same names is there, so nothing is copied.") && !sends(refused))
             let left = try await preview(stage, path, ["zoneName": "Other", "existing": "skip"])
-            #expect(left.contains("1 record is copied. 1 is there already and is left as it is."))
+            #expect(left.contains("1 record is copied. 1 is there already and is kept as it is."))
             #expect(left.contains("record/compare?zone=Notes&amp;name=b&amp;other=b"))
             #expect(outcomes(EditStage.text(try await stage.send("record/copy", of: left, button: Self.copy))) == ["a: copied", "b: left"])
             #expect(try await stage.values("b", in: Self.other)["rank"] == .int64(2))
@@ -69,7 +69,7 @@ import Testing
             let shown = try await preview(stage, "record/copy?zone=Notes&name=a", ["zoneName": "Other"])
             try await stage.save("a", ["rank": .int64(5)], in: Self.other)
             let again = EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))
-            #expect(again.contains("since the preview. This is how it is now.") && again.contains("is there already"))
+            #expect(again.contains("changed after the preview. This is the new preview.") && again.contains("is there already"))
             #expect(try await stage.values("a", in: Self.other)["rank"] == .int64(5))
         }
     }
@@ -82,7 +82,7 @@ import Testing
             let shown = try await preview(stage, "record/copy?zone=Notes&name=a&name=b", ["zoneName": "Other"])
             for change in [("existing", "replace"), ("environment", "production"), ("zoneName", "Third"), ("database", "public")] {
                 let again = EditStage.text(try await stage.send("record/copy", of: shown, [change.0: change.1], button: Self.copy))
-                #expect(again.contains("since the preview. This is how it is now.") && outcomes(again).isEmpty, "\(change.0)")
+                #expect(again.contains("changed after the preview. This is the new preview.") && outcomes(again).isEmpty, "\(change.0)")
             }
             #expect(try await stage.values("b", in: Self.other)["rank"] == .int64(2))
             #expect(try await stage.database().zones().count == 3)
@@ -96,7 +96,7 @@ import Testing
             #expect(try await stage.page(address).contains("is replaced"))
             // A preview that is too long for an address is shown without a redirect.
             let long = try await stage.send("record/copy", of: shown, ["back": "/c/" + String(repeating: "x", count: 4096)], button: ("do", "preview"))
-            #expect(EditStage.text(long).contains("1 record is copied. 1 is there already and is left as it is."))
+            #expect(EditStage.text(long).contains("1 record is copied. 1 is there already and is kept as it is."))
         }
     }
 
@@ -110,13 +110,13 @@ import Testing
             try await stage.save("loose", ["room": reference("room", .none)])
             let path = "record/copy?zone=Notes&name=next&name=firm&name=loose&name=room"
             let shown = try await preview(stage, path, ["environment": "production"])
-            #expect(shown.contains("1 record is copied. 3 can’t be copied.") && shown.contains("&#39;room&#39; is neither copied nor there"))
-            #expect(shown.contains("References to records that are not there") && shown.contains("points to nothing there"))
+            #expect(shown.contains("1 record is copied. 3 can’t be copied.") && shown.contains("&#39;room&#39; is not copied and not there"))
+            #expect(shown.contains("References to missing records") && shown.contains("its target is missing there"))
             let done = EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))
             #expect(Set(outcomes(done)) == ["loose: copied", "next: not copied", "firm: not copied", "room: not copied"])
             // All of them are copied if the type may be added.
             let all = try await preview(stage, path, ["zoneName": "Other"])
-            #expect(all.contains("4 records are copied.") && !all.contains("References to records that are not there"))
+            #expect(all.contains("4 records are copied.") && !all.contains("References to missing records"))
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
             let many = (0..<2000).map { FieldValue.reference(Reference(recordName: Name("nobody\($0)"))) }
             try await stage.save("note", ["many": .list(many, of: .reference), "room": .reference(Reference(recordName: "target", action: .validate))])
             let shown = try await preview(stage, "record/copy?zone=Notes&name=note", ["zoneName": "Other"])
-            #expect(shown.contains("There are more references than were followed."))
+            #expect(shown.contains("There are more references than were checked."))
             let done = EditStage.text(try await stage.send("record/copy", of: shown, button: Self.copy))
             #expect(outcomes(done) == ["note: not copied"] && done.contains("<h1>Nothing was copied</h1>") && !done.contains(">The copies<"))
         }
@@ -165,7 +165,7 @@ import Testing
             let path = "record/copy?zone=Notes&name=a&name=b"
             // The field that production lacks belongs to a skipped record.
             let left = try await preview(stage, path, ["environment": "production"])
-            #expect(left.contains("1 record is copied. 1 is there already and is left as it is.") && sends(left))
+            #expect(left.contains("1 record is copied. 1 is there already and is kept as it is.") && sends(left))
             let replaced = try await preview(stage, path, ["environment": "production", "existing": "replace"])
             #expect(replaced.contains("1 record is copied. 1 can’t be copied.") && replaced.contains("Deploy the schema of development"))
         }
@@ -180,7 +180,7 @@ import Testing
             #expect(alone.contains("Nothing is copied. 1 can’t be copied.") && !sends(alone))
             // Together with its target, in any order.
             let both = try await preview(stage, "record/copy?zone=Notes&name=note&name=room", ["zoneName": "Other"])
-            #expect(!both.contains("References to records that are not there"))
+            #expect(!both.contains("References to missing records"))
             #expect(outcomes(EditStage.text(try await stage.send("record/copy", of: both, button: Self.copy))) == ["note: copied", "room: copied"])
             guard case .reference(let reference)? = try await stage.values("note", in: Self.other)["room"] else {
                 Issue.record("no reference")
@@ -222,7 +222,7 @@ import Testing
             #expect(try await stage.page(compared).contains("The same values in all 1 field."))
             for names in [["a"], ["a", "b", "c"]] as [[Name]] {
                 let refused = try await press("compare", names)
-                #expect(refused.status == .badRequest && EditStage.text(refused).contains("tick exactly two"))
+                #expect(refused.status == .badRequest && EditStage.text(refused).contains("Select exactly two records"))
             }
             let form = EditStage.text(try await press("copy", ["a", "b"]))
             #expect(form.contains("Copy 2 records"))
@@ -234,7 +234,7 @@ import Testing
     @Test func aCopyOntoItselfAndTooManyAreRefused() async throws {
         try await EditStage.run { stage in
             try await stage.save("a", [:])
-            #expect(try await preview(stage, "record/copy?zone=Notes&name=a", [:]).contains("The records are there already"))
+            #expect(try await preview(stage, "record/copy?zone=Notes&name=a", [:]).contains("The records are in this place already"))
             #expect(try await preview(stage, "record/copy?zone=Notes&name=a", ["zoneName": "  "]).contains("Name the zone"))
             #expect(try await preview(stage, "record/copy?zone=Notes&name=a", ["zoneName": "_no"]).contains("names that start with _ belong to the system"))
             let many = (0...200).map { "name=r\($0)" }.joined(separator: "&")

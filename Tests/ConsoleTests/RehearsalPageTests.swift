@@ -47,7 +47,7 @@ import Testing
 
     @Test func whatIsOnStandsOnEveryPage() async throws {
         try await withConsole { client, rehearsals in
-            #expect(!(try await page("/", client)).contains("Rehearsals that are on"))
+            #expect(!(try await page("/", client)).contains("Active rehearsals"))
             let answer = try await post("\(Self.there)/rehearsals/start", "start=throttled&count=3&where=zone:%3CNotes%3E", client)
             #expect(answer.status == .seeOther)
             let area = RehearsalArea(
@@ -56,7 +56,7 @@ import Testing
             #expect(rehearsals.running.map(\.remaining) == [3])
             for path in ["/", "/nothing", "\(Self.there)/query", "\(Self.there)/rehearsals", "\(Self.there)/zone?zone=nowhere"] {
                 let html = try await page(path, client)
-                #expect(html.contains("Rehearsals that are on"), "\(path)")
+                #expect(html.contains("Active rehearsals"), "\(path)")
                 #expect(html.contains("zone &lt;Notes&gt;") && !html.contains("<Notes>"), "\(path)")
             }
             let stop = "stop=throttled&container=iCloud.com.example.App&environment=development&database=private&inZone="

@@ -107,8 +107,8 @@ import Testing
     @Test func whatIsRefusedIsSaidInJSON() async throws {
         try await withNotes { stage in
             for (path, status, words) in [
-                ("query.csv?type=Note&filter1=rank&is1=EQUALS&value1=x", HTTPResponse.Status.badRequest, "no whole number"),
-                ("query.json?type=Nothing", .notFound, "Did not find record type"), ("fetch.json", .badRequest, "Name the records"),
+                ("query.csv?type=Note&filter1=rank&is1=EQUALS&value1=x", HTTPResponse.Status.badRequest, "not a 64-bit whole number"),
+                ("query.json?type=Nothing", .notFound, "Did not find record type"), ("fetch.json", .badRequest, "Enter record names"),
                 ("query.ndjson?type=Note&zone=nowhere&all=1", .notFound, "Zone does not exist"),
             ] {
                 let (answered, text, _) = try await stage.get(path)
@@ -198,7 +198,7 @@ import Testing
             let page = try await stage.post("picked?zone=", picks + [("do", "fetch")]).1
             #expect(page.contains("1 record of Notes") && page.contains("1 record of Others"))
             #expect(try await stage.post("picked?zone=", picks + [("do", "csv")]).1.split(separator: "\r\n").count == 3)
-            #expect(try await stage.post("picked", [("do", "fetch")]).1.contains("No record is picked"))
+            #expect(try await stage.post("picked", [("do", "fetch")]).1.contains("No record is selected"))
             #expect(try await stage.post("picked", [("pick", "nonsense"), ("do", "json")]).0 == .badRequest)
         }
     }

@@ -34,7 +34,7 @@ import Testing
             #expect(try await stage.page("roles").contains("in use"))
             #expect(try await stage.post("roles/remove", "role=Editor").status == .badRequest)
             #expect(try await stage.post("roles/grants", "type=Note&grant=_world%3AREAD").status == .seeOther)
-            #expect(try await stage.page("roles").contains("Remove the role Editor"))
+            #expect(try await stage.page("roles").contains("Delete the role Editor"))
             #expect(try await stage.post("roles/remove", "role=Editor").headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-removed")
             #expect(try await stage.database.schema().roles.isEmpty)
         }
@@ -58,17 +58,17 @@ import Testing
             _ = try await stage.post("roles/add", "role=Editor")
             let number = CustomRole.number(of: "Editor")
             let empty = try await stage.page("roles")
-            #expect(empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Give the role Editor\"") && !empty.contains("take away"))
+            #expect(empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Assign the role Editor\"") && !empty.contains("Remove the role Editor from"))
             for _ in 0..<2 {
                 let given = try await stage.post("roles/give", "role=Editor&user=\(developer)")
                 #expect(given.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-given")
                 #expect(try await stage.roleNumbers(of: developer) == [number])
             }
-            #expect(try await stage.page("roles").contains("aria-label=\"Take the role Editor from Developer\""))
+            #expect(try await stage.page("roles").contains("aria-label=\"Remove the role Editor from Developer\""))
             let taken = try await stage.post("roles/take", "role=Editor&user=\(developer)")
             #expect(taken.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-taken")
             #expect(try await stage.roleNumbers(of: developer) == [])
-            #expect(try await !stage.page("roles").contains("take away"))
+            #expect(try await !stage.page("roles").contains("Remove the role Editor from"))
         }
     }
 
@@ -103,7 +103,7 @@ import Testing
             #expect(try await stage.page("history?before=71").contains("history?before=21"))
             let last = try await stage.page("history?before=21")
             #expect(last.contains("« Latest") && !last.contains("Earlier ›") && last.contains("&lt;1&gt;"))
-            #expect(try await stage.page("history?before=1").contains("Nothing happened before"))
+            #expect(try await stage.page("history?before=1").contains("No earlier changes"))
             #expect(try await stage.get("history?before=x").status == .badRequest)
         }
     }
@@ -136,7 +136,7 @@ import Testing
             let schema = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
             for path in ["types", "type?type=Note", "indexes?show=all", "roles", "roles?type=Note", "history"] {
                 let page = try await stage.page(path, in: SchemaPageStage.production)
-                for control in ["name=\"add\"", "name=\"grant\"", "remove…", "Remove…", "types/create", "field/add", "roles/add"] {
+                for control in ["name=\"add\"", "name=\"grant\"", "remove…", "Delete…", "types/create", "field/add", "roles/add"] {
                     #expect(!page.contains(control), "\(path): \(control)")
                 }
             }

@@ -10,7 +10,7 @@ import Traffic
 @Suite struct TelemetryPageTests {
     @Test func numbersAreThoseOfTheRequests() async throws {
         try await RequestStage.with { stage in
-            #expect(try await stage.page("telemetry").contains("Nothing was asked yet"))
+            #expect(try await stage.page("telemetry").contains("No requests yet"))
             for number in 0..<20 {
                 var request = stage.request("records/query")
                 request.milliseconds = Double(number)
@@ -25,7 +25,7 @@ import Traffic
             let page = try await stage.page("telemetry")
             #expect(page.contains("<dt>requests</dt><dd>22<") && page.contains("<dt>failed</dt><dd>3 <small>13.6 %</small>"))
             #expect(page.contains("<dt>items that failed</dt><dd>1 "))
-            #expect(page.contains("Requests in each minute of the last hour: ") && page.contains(", 3 failed in all"))
+            #expect(page.contains("Requests in each minute of the last hour: ") && page.contains(", 3 failed in total"))
             #expect(page.contains("requests?operation=records%2Fquery&amp;errors=1") && page.contains(">no service<"))
             let stored = try await #require(stage.database as? any StorageMeasuring).storage(limit: 10)
             let bytes = try #require(stored.zones.first?.total.bytes)

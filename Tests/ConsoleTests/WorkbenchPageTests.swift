@@ -25,13 +25,13 @@ import Traffic
         try await RequestStage.with { stage in
             let tokens = try await Self.tokens(stage)
             let zone = try await stage.page("token?token=\(tokens.old)")
-            #expect(zone.contains("This token is good") && zone.contains("zone token") && zone.contains("<dt>changes after it</dt><dd>2"))
+            #expect(zone.contains("This token is valid") && zone.contains("zone token") && zone.contains("<dt>changes after it</dt><dd>2"))
             let database = try await stage.page("token?token=\(tokens.database)")
-            #expect(database.contains("database token") && database.contains("and no zone takes it"))
+            #expect(database.contains("database token") && database.contains("it is not valid for a zone"))
             let current = try await stage.page("token?token=\(tokens.new)")
             #expect(current.contains("it is the current one"))
             let foreign = try await stage.page("token?user=grace&token=\(tokens.new)")
-            #expect(foreign.contains("This token is not for this database") && foreign.contains("Look at it where it belongs"))
+            #expect(foreign.contains("This token is not for this database") && foreign.contains("Explain it in its database"))
         }
     }
 
@@ -42,7 +42,7 @@ import Traffic
             let digits = bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
             for text in [base64, FormFields.encoded(base64), digits, "<\(digits)>", "{length = \(bytes.count), bytes = 0x\(digits)}", "{\"syncToken\":\"\(base64)\"}"] {
                 let page = try await stage.page("token?token=\(FormFields.encoded(text))")
-                #expect(page.contains("This token is good"), "\(text)")
+                #expect(page.contains("This token is valid"), "\(text)")
                 #expect(page.contains("<code data-copy-source>\(digits)</code>"), "\(text)")
                 #expect(page.contains("<code data-copy-source>{length = \(bytes.count), bytes = 0x\(digits)}</code>"), "\(text)")
             }
@@ -58,7 +58,7 @@ import Traffic
             let error = try await stage.post("errors", "error=CKError+21")
             #expect(error.headers[.location] == "\(RequestStage.there)/errors?error=CKError%2021")
             let longError = String(buffer: try await stage.post("errors", "error=CKError+21" + String(repeating: "+x", count: 10_000)).body)
-            #expect(longError.contains("too long to be shown here again") && longError.contains("changeTokenExpired"))
+            #expect(longError.contains("too long to show again") && longError.contains("changeTokenExpired"))
             let tooLong = try await stage.post("errors", "error=" + String(repeating: "x", count: 100_000))
             #expect(tooLong.status == .ok && String(buffer: tooLong.body).contains("longer than 64 KB"))
             let far = try await stage.post("token", "token=" + String(repeating: "x", count: 8 << 20))
@@ -76,7 +76,7 @@ import Traffic
             #expect(try await page(tokens.old, tokens.old).contains("They are the same token"))
             #expect(try await page(tokens.old, tokens.database).contains("One is a database token"))
             let strange = try await page(tokens.old, "AQIDBAUG")
-            #expect(strange.contains("Which one is older can&#39;t be told") && strange.contains("Only the first was given out here."))
+            #expect(strange.contains("It is unknown which one is older") && strange.contains("Only the first one is from this server."))
             #expect(try await page("", tokens.old).contains("it holds 0"))
             #expect(try await page(tokens.old, "%21").contains("The second text can&#39;t be read"))
         }
@@ -90,7 +90,7 @@ import Traffic
                 {"zoneID":{"zoneName":"Notes"},"syncToken":"\(tokens.database)"}],"continuationMarker":"AQID","syncToken":"!"}
                 """
             let page = try await stage.page("token?token=\(FormFields.encoded(answer))")
-            for text in ["zones[0].syncToken", ">good<", "of another zone than the one beside it", "a database token beside a zone", "continuation marker", "unreadable"] {
+            for text in ["zones[0].syncToken", ">valid<", "belongs to another zone than the named one", "a database token where a zone token belongs", "continuation marker", "unreadable"] {
                 #expect(page.contains(text), "\(text)")
             }
             #expect(try await stage.page("token?token=%7B%7D").contains("no token in it"))
@@ -129,7 +129,7 @@ import Traffic
             #expect(page.contains("requests?id=\(FormFields.encoded(request.id))") && page.contains("answered 400"))
             #expect(page.contains("has no index at all") && page.contains("&lt;T&gt;"))
             let other = try await stage.page("errors?error=\(FormFields.encoded(text.replacing(request.id.uppercased(), with: "0000")))")
-            #expect(other.contains("No request with this uuid is kept here"))
+            #expect(other.contains("The request log has no request with this uuid"))
         }
     }
 
@@ -140,7 +140,7 @@ import Traffic
             let some = try await stage.page("errors?find=Old+token+zone")
             #expect(some.matches(of: /data-words=/).count == 1 && some.contains("<td class=\"num\">21</td>") && some.contains("changeTokenExpired"))
             #expect(try await stage.page("errors?find=nonsense").contains("<p class=\"remark\" data-nothing>"))
-            #expect(try await stage.page("errors?error=nonsense").contains("There is no error of CloudKit in this text"))
+            #expect(try await stage.page("errors?error=nonsense").contains("This text has no CloudKit error"))
         }
     }
 }

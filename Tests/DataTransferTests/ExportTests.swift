@@ -398,7 +398,7 @@ import Testing
         let other = Self.header.replacing("\"T\"", with: "\"U\"")
         let refused = await stop { _ = try await restore([other, line("a").replacing("\"T\"", with: "\"U\""), line("b").replacing("\"T\"", with: "\"U\"")], into: target) }
         #expect(refused.contains(":3: the database refused the row after 0 records were saved"), "\(refused)")
-        #expect(refused.contains("is of type 'T' and can't become 'U'"))
+        #expect(refused.contains("has type 'T', which can't be changed to 'U'"))
     }
 
     private func validating(_ name: String, _ target: String) -> String {

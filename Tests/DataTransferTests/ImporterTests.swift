@@ -157,7 +157,7 @@ import Testing
             Issue.record("The import was not refused")
         } catch ImportError.stopped(let saved, let file, let line, let error) {
             #expect(file.hasSuffix("many.csv") && line == bad + 2)
-            #expect(error.reason.contains("is of type 'Other' and can't become 'Place'"))
+            #expect(error.reason.contains("has type 'Other', which can't be changed to 'Place'"))
             let counts = try await #require(database() as? any RecordCounting).counts(in: .default)
             #expect(counts.records["Place"] == saved)
             // Requests in flight at the time of the refusal finish, and no others start.
@@ -267,7 +267,7 @@ import Testing
     @Test func namesWithDotsAreTakenWhereTheyAreThere() async throws {
         let options = ImportOptions(recordType: "my.Type", nameField: "id")
         let refused = await message { _ = try await run("id,a.b\nx,1", options: options) }
-        #expect(refused.contains("Invalid recordType 'my.Type': it must start with a letter and go on with letters, digits and _"))
+        #expect(refused.contains("Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"))
         let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" INT64);"#)
         let editing = try #require(try await database() as? any SchemaEditing)
         _ = try await editing.edit(SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)

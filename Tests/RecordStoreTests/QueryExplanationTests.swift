@@ -19,7 +19,7 @@ import Testing
 
     /// For the web services, a type without any index is a single problem. The explanation counts the problems that it hides.
     @Test func everythingThatIsMissingIsCounted() {
-        #expect(summary(filters: ["author"]) == "The query does not run: it lacks one thing.")
-        #expect(summary(filters: ["author", "genre"], sorts: ["year"]) == "The query does not run: 3 things stand in its way.")
+        #expect(summary(filters: ["author"]) == "The query can't run: it has one problem.")
+        #expect(summary(filters: ["author", "genre"], sorts: ["year"]) == "The query can't run: it has 3 problems.")
     }
 }

@@ -92,7 +92,7 @@ import Testing
         try await database.save("o", type: "CD_Plan", in: notes, ["CD_entityName": .int64(1)])
         let (found, _) = try await findings(in: database)
         #expect(found.map(\.kind) == [.nearSizeLimit, .entityName, .entityName, .entityName])
-        #expect(found[1].explanation.contains("says 'note'") && found[2].explanation.contains("is missing") && found[3].explanation.contains("is no string"))
+        #expect(found[1].explanation.contains("says 'note'") && found[2].explanation.contains("is missing") && found[3].explanation.contains("is not a string"))
     }
 
     @Test func everyPageIsLookedAt() async throws {

@@ -31,9 +31,9 @@ import Testing
         #expect(plan.obstacles.count == 3)
         #expect(
             plan.refusal?.reason
-                == "The schema can't be deployed: what production has stays, and type 'Gone' is not in development; "
+                == "The schema can't be deployed, because production never loses or changes types and fields: type 'Gone' is not in development; "
                 + "field 'a' STRING of type 'T' is not in development; field 'b' of type 'T' is STRING, and INT64 in development. "
-                + "Bring it back to development first")
+                + "Correct development first")
         #expect(plan.refusal?.code == .badRequest)
     }
 

@@ -9,10 +9,10 @@ import Testing
 
     /// The schema before and after, and the description of each change.
     @Test(arguments: [
-        ("", "", []), ("CREATE ROLE r;", "CREATE ROLE s;", ["Role 's' added", "Role 'r' removed"]),
+        ("", "", []), ("CREATE ROLE r;", "CREATE ROLE s;", ["Role 's' added", "Role 'r' deleted"]),
         (
             "", "RECORD TYPE T (b INT64, a STRING QUERYABLE);", ["T: type added with 2 fields: 'a' STRING QUERYABLE, 'b' INT64"]
-        ), ("RECORD TYPE T (a STRING);", "", ["T: type removed with 1 field: 'a' STRING"]), ("", "RECORD TYPE T ();", ["T: type added without fields"]),
+        ), ("RECORD TYPE T (a STRING);", "", ["T: type deleted with 1 field: 'a' STRING"]), ("", "RECORD TYPE T ();", ["T: type added without fields"]),
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING, b LIST<INT64> QUERYABLE);", ["T: field 'b' LIST<INT64> QUERYABLE added"]),
         ("RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T ();", ["T: field 'a' STRING SORTABLE removed"]),
         (
@@ -55,7 +55,7 @@ import Testing
             to: schema(#"RECORD TYPE B (); CREATE ROLE a; RECORD TYPE C (y INT64, z STRING, x STRING QUERYABLE, GRANT READ TO a);"#))
         #expect(difference.changes.map(\.recordType) == [nil, nil, "A", "B", "C", "C", "C", "C"])
         #expect(difference.changes.map(\.field?.schemaName) == [nil, nil, nil, nil, "x", "y", "z", nil])
-        #expect(difference.losses.map(\.line) == ["A: type removed without fields", "C: field 'y' becomes INT64, was STRING"])
+        #expect(difference.losses.map(\.line) == ["A: type deleted without fields", "C: field 'y' becomes INT64, was STRING"])
         #expect(difference.edits == [
             .addRole("a"), .removeType("A"), .removeField("y", in: "C"), .addType(RecordType(name: "B")),
             .addType(RecordType(name: "C", fields: ["y": FieldDefinition(type: .int64), "z": FieldDefinition(type: .string)])),

@@ -29,8 +29,8 @@ import Testing
             "RECORD TYPE T (a STRING, c INT64); CREATE ROLE s;",
             into: "RECORD TYPE T (a STRING QUERYABLE, b STRING); RECORD TYPE U (); RECORD TYPE Users (nick STRING); CREATE ROLE r;")
         #expect(plan.lines == [
-            "Role 's' added", "Role 'r' removed", "T: field 'a': QUERYABLE dropped", "T: field 'b' STRING removed", "T: field 'c' INT64 added",
-            "U: type removed without fields",
+            "Role 's' added", "Role 'r' deleted", "T: field 'a': QUERYABLE dropped", "T: field 'b' STRING removed", "T: field 'c' INT64 added",
+            "U: type deleted without fields",
         ])
         #expect(plan.difference.losses.count == 2)
         // The built-in type stays, with the fields that users added.
@@ -60,11 +60,11 @@ import Testing
     @Test func rolesThatUsersNeedsStay() throws {
         let current = "CREATE ROLE mod; CREATE ROLE other; RECORD TYPE Users (GRANT READ TO mod, GRANT WRITE TO \"_creator\");"
         let plan = try plan("RECORD TYPE T (a STRING);", into: current)
-        #expect(plan.lines == ["Role 'other' removed", "T: type added with 1 field: 'a' STRING"])
+        #expect(plan.lines == ["Role 'other' deleted", "T: type added with 1 field: 'a' STRING"])
         #expect(plan.target.roles == ["mod"])
         // A file with the type defines its grants.
         let named = try self.plan("RECORD TYPE Users (GRANT WRITE TO \"_creator\");", into: current)
-        #expect(named.lines.prefix(2) == ["Role 'mod' removed", "Role 'other' removed"] && named.target.roles.isEmpty)
+        #expect(named.lines.prefix(2) == ["Role 'mod' deleted", "Role 'other' deleted"] && named.target.roles.isEmpty)
     }
 
     /// The plan is refused for the same reasons as its edits.
@@ -72,7 +72,7 @@ import Testing
         let file = Schema(types: [RecordType(name: "T", grants: [Grant(role: "nobody", permissions: [.read])])])
         for merging in [false, true] {
             let reason = reason { try SchemaImportPlan(importing: file, into: .initial, merging: merging, production: nil) }
-            #expect(reason == "The type 'T' grants something to the role 'nobody', which does not exist; add it first")
+            #expect(reason == "The type 'T' has a grant for the role 'nobody', which does not exist; add the role first")
         }
     }
 
@@ -140,16 +140,16 @@ import Testing
         }
         #expect(
             reason
-                == "The file can't be merged: field 'a' of type 'T' is STRING already, and INT64 in the file; "
-                + "field 'c' of type 'T' is STRING already, and LIST<STRING> in the file; "
-                + "field 'x' of type 'U' is STRING already, and ENCRYPTED STRING in the file")
+                == "The file can't be merged: field 'a' of type 'T' is STRING, and INT64 in the file; "
+                + "field 'c' of type 'T' is STRING, and LIST<STRING> in the file; "
+                + "field 'x' of type 'U' is STRING, and ENCRYPTED STRING in the file")
     }
 
     /// Development, production, the file, and the reason of the refusal.
     @Test(arguments: [
-        ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "", "type 'T' would go"),
+        ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "", "type 'T' would be deleted"),
         ("RECORD TYPE T (a STRING);", "", "", nil), ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", nil),
-        ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (b STRING);", "field 'a' of type 'T' would go"),
+        ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (b STRING);", "field 'a' of type 'T' would be removed"),
         (
             "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a INT64);",
             "field 'a' of type 'T' is STRING there, and INT64 in the file"
@@ -163,7 +163,7 @@ import Testing
     ] as [(String, String, String, String?)])
     func whatIsDeployedStays(development: String, production: String, file: String, refusal: String?) throws {
         let reason = reason { try plan(file, into: development, production: production) }
-        let expected = refusal.map { "The file can't be imported: production keeps what was deployed to it, and \($0). Bring the file in line with it first" }
+        let expected = refusal.map { "The file can't be imported, because production never loses or changes types and fields: \($0). Correct the file first" }
         #expect(reason == expected)
     }
 
@@ -180,12 +180,12 @@ import Testing
         let losses = try await plan.losses(measuredBy: database)
         let ofItem = losses.filter { $0.change.recordType == "Item" }
         #expect(ofItem.map(\.line) == [
-            "Item: field 'a' STRING removed; its values in 2 records go", "Item: field 'n' becomes DOUBLE, was INT64; its values in 2 records go",
+            "Item: field 'a' STRING removed; its values in 2 records are removed", "Item: field 'n' becomes DOUBLE, was INT64; its values in 2 records are removed",
             "Item: field 'o' INT64 removed; no record has a value in it",
         ])
-        #expect(losses.first { $0.change.recordType == "Old" }?.line == "Old: type removed with 1 field: 'a' STRING; its 1 record goes")
+        #expect(losses.first { $0.change.recordType == "Old" }?.line == "Old: type deleted with 1 field: 'a' STRING; its 1 record is deleted")
         let empty = losses.first { $0.change.recordType == "Empty" }
-        #expect(empty?.line == "Empty: type removed with 1 field: 'a' STRING; there are no records of it" && empty?.isEmpty == true)
+        #expect(empty?.line == "Empty: type deleted with 1 field: 'a' STRING; it has no records" && empty?.isEmpty == true)
         let uncounted = try await plan.losses(measuredBy: nil)
         #expect(uncounted.count == losses.count && uncounted.allSatisfy { $0.records == nil })
         #expect(uncounted.map(\.line) == plan.difference.losses.map(\.line))

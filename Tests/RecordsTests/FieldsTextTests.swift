@@ -12,7 +12,7 @@ import Testing
             Field(name: "text", value: .string("é\n\"😀\u{0}")),
             Field(name: "int", value: .int64(.max)),
             Field(name: "whole", value: .double(1)),
-            Field(name: "tiny", value: .double(5e-324)),
+            Field(name: "tiny", value: .double(.leastNonzeroMagnitude)),
             Field(name: "bytes", value: .bytes([0, 1, 255])),
             Field(name: "when", value: .timestamp(Timestamp(milliseconds: -1))),
             Field(name: "where", value: .location(place)),

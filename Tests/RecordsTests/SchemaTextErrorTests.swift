@@ -44,10 +44,10 @@ import Testing
             "DEFINE SCHEMA RECORD TYPE T (\n  a STRING\n  b STRING\n);",
             "line 3, column 3: expected QUERYABLE, SORTABLE, SEARCHABLE, ',' or ')', found 'b'; a comma may be missing at the end of the field before"
         ),
-        ("DEFINE SCHEMA RECORD TYPE T (a ASSET QUERYABLE);", "line 1, column 38: the field 'a' of type ASSET can't be QUERYABLE: it can carry no index"),
+        ("DEFINE SCHEMA RECORD TYPE T (a ASSET QUERYABLE);", "line 1, column 38: the field 'a' of type ASSET can't be QUERYABLE: it can't have an index"),
         (
             "DEFINE SCHEMA RECORD TYPE T (a ENCRYPTED STRING SORTABLE);",
-            "line 1, column 49: the field 'a' of type ENCRYPTED STRING can't be SORTABLE: it can carry no index"
+            "line 1, column 49: the field 'a' of type ENCRYPTED STRING can't be SORTABLE: it can't have an index"
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (a INT64 QUERYABLE SEARCHABLE);",
@@ -70,11 +70,11 @@ import Testing
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"1a\" STRING);",
-            "line 1, column 30: '1a' can't be the name of a field: it must start with a letter and go on with letters, digits, _ and dots"
+            "line 1, column 30: '1a' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots"
         ),
         (
             "DEFINE SCHEMA RECORD TYPE T (\"\" STRING);",
-            "line 1, column 30: '' can't be the name of a field: it must start with a letter and go on with letters, digits, _ and dots"
+            "line 1, column 30: '' can't be the name of a field: it must start with a letter and contain only letters, digits, _ and dots"
         ),
         ("DEFINE SCHEMA RECORD TYPE T (\"a STRING,\nb STRING);", "line 1, column 30: expected a quote at the end of the name, found the end of the line"),
         ("DEFINE SCHEMA /* RECORD TYPE T (a STRING);", "line 1, column 15: expected */ at the end of the comment, found the end of the text"),

@@ -149,7 +149,7 @@ import Testing
             #expect(try await database.list(RecordListRequest(notes)).records == [saved])
             let file = FieldValue.asset(Asset(fileChecksum: "abc", size: 12, receipt: "none"))
             let asset = await refusal { try await database.save("f", in: notes, ["file": file]) }
-            #expect(asset?.reason.hasPrefix("The receipt of the asset in field 'file' was not given out") == true)
+            #expect(asset?.reason.hasPrefix("The receipt of the asset in field 'file' is not from this database") == true)
             let infinite = await refusal { try await database.save("r", in: notes, ["one": .double(.infinity)]) }
             #expect(infinite?.code == .badRequest)
             let secret = RecordOperation(.create, recordName: "s", recordType: "Item", fields: ["secret": FieldInput(.string("x"), isEncrypted: true)])

@@ -70,7 +70,7 @@ import Testing
         try await fixture.run("DELETE FROM assets")
         let asset = FieldValue.asset(try saved.fields.assets()[0].asset)
         let refused = await refusal { try await fixture.database.save("r", as: .forceReplace, in: notes, ["file": asset]) }
-        #expect(refused?.reason.contains("is not on the server any more") == true)
+        #expect(refused?.reason.contains("is no longer on the server") == true)
         try await fixture.save(1, in: "r")
         #expect(try await fixture.isSound())
         #expect(try await fixture.engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])

@@ -115,7 +115,7 @@ enum IndexRecount {
 
     private static func records(_ catalog: SchemaCatalog, _ db: Database) throws -> [(zone: Int64, record: StoredRecord)] {
         var records: [(Int64, StoredRecord)] = []
-        for zone in try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0").map(ZoneRow.init) {
+        for zone in try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0")) {
             try db.eachRow(
                 "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.state & 1 = 0", [zone.number], zone: zone.zoneID, catalog: catalog
             ) { row in

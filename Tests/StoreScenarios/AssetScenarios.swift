@@ -96,7 +96,7 @@ public enum AssetScenarios {
             let refused = await refusal {
                 _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: third.recordChangeTag))
             }
-            #expect(refused?.code == .badRequest && refused?.reason.contains("'file' is not on the server any more") == true)
+            #expect(refused?.code == .badRequest && refused?.reason.contains("'file' is no longer on the server") == true)
         },
         .init("a receipt is good for its field, record, type, zone and user alone") { engine, clock in
             let database = try await uploading(engine)
@@ -111,7 +111,7 @@ public enum AssetScenarios {
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
             let user = await refusal { try await shared.save("r", in: theirs, ["file": .asset(asset)]) }
             for error in [field, record, type, zone, user] {
-                #expect(error?.code == .badRequest && error?.reason.contains("was given out for another field, record, type, zone or user") == true)
+                #expect(error?.code == .badRequest && error?.reason.contains("belongs to another field, record, type, zone or user") == true)
             }
             try await database.save("r", in: notes, ["file": .asset(asset)])
         },
@@ -126,7 +126,7 @@ public enum AssetScenarios {
             let others = try await engine.database(address(.private), as: grace)
             let user = await refusal { try await others.save("r", ["file": .asset(asset)]) }
             for error in [field, record, type, scope, user] {
-                #expect(error?.code == .badRequest && error?.reason.contains("was given out for another field") == true)
+                #expect(error?.code == .badRequest && error?.reason.contains("belongs to another field") == true)
             }
             try await database.save("r", in: notes, ["file": .asset(asset)])
             let again = await refusal { try await database.save("r", ["file": .asset(asset)]) }
@@ -144,10 +144,10 @@ public enum AssetScenarios {
                 return await refusal { try await database.save("r", in: notes, ["file": value]) }?.reason ?? "saved"
             }
             #expect(await reason { $0.receipt = nil }.contains("has no receipt"))
-            #expect(await reason { $0.receipt = "AAAA" }.contains("was not given out by this database"))
-            #expect(await reason { $0.receipt = $0.receipt.map { "B" + $0.dropFirst() } }.contains("was not given out by this database"))
-            #expect(await reason { $0.size += 1 }.contains("are not those of the upload"))
-            #expect(await reason { $0.fileChecksum = checksum(2)?.description ?? "" }.contains("are not those of the upload"))
+            #expect(await reason { $0.receipt = "AAAA" }.contains("is not from this database"))
+            #expect(await reason { $0.receipt = $0.receipt.map { "B" + $0.dropFirst() } }.contains("is not from this database"))
+            #expect(await reason { $0.size += 1 }.contains("do not match the upload"))
+            #expect(await reason { $0.fileChecksum = checksum(2)?.description ?? "" }.contains("do not match the upload"))
             clock.advance(AssetTickets.receiptLifetime + 1)
             #expect(await reason { _ in }.contains("has expired"))
         },
@@ -218,7 +218,7 @@ public enum AssetScenarios {
             let later = Timestamp(milliseconds: clock.now().milliseconds + 2 * AssetTickets.receiptLifetime)
             #expect(try await engine.ledger().strike([checksum(1)].compactMap(\.self), unusedSince: later).count == 1)
             let error = await refusal { try await database.save("r", in: notes, ["file": .asset(asset)]) }
-            #expect(error?.reason.contains("is not on the server any more") == true)
+            #expect(error?.reason.contains("is no longer on the server") == true)
         },
         .init("rereference lets one other record in the target zone have the asset") { engine, clock in
             let database = try await uploading(engine)

@@ -28,7 +28,7 @@ struct AssetRecordTests {
             refused(elsewhere, try await client.save(["other": ["value": asset]]))
             refused("was altered", try await client.save(Self.field(asset.setting("receipt", to: "AAAA"))))
             refused("no receipt", try await client.save(Self.field(asset.setting("receipt", to: .null))))
-            refused("are not those of the upload", try await client.save(Self.field(asset.setting("size", to: 1))))
+            refused("do not match the upload", try await client.save(Self.field(asset.setting("size", to: 1))))
             let record = try await client.save(Self.field(asset))
             #expect(Subset.differences(["fields": ["file": ["value": ["size": 11]]]], record) == [])
             // After the field no longer holds the asset, its receipt counts as used.

@@ -384,6 +384,8 @@ import Traffic
             #expect(try client.token(answer, "uuid") == noted.id)
             let head = NotedClient.head("POST", "\(NotedClient.root)/changes/database", client.headers + ["X-Skylight-Rehearse: dropped-after"], length: 2)
             #expect(try await server.client.exchange(head + "{}").isEmpty)
+            // The connection ends before the request is noted.
+            try await eventually { server.log.latest(1).first?.isBrokenOff == true }
             let dropped = try #require(server.log.latest(1).first)
             #expect(dropped.isBrokenOff && dropped.status == 0 && dropped.pulls.count == 1)
         }

@@ -56,9 +56,9 @@ import Workbench
     private struct Missing: Error {}
 
     @Test(arguments: [
-        ("A", "one is missing or one is too many"), ("AB!D", "‘!’ at character 3"), ("ABéD", "‘é’ at character 3"), ("+-+-", "mixes the two alphabets"),
+        ("A", "one is missing, or there is one too many"), ("AB!D", "‘!’ at character 3"), ("ABéD", "‘é’ at character 3"), ("+-+-", "mixes the two alphabets"),
         ("42 bytes", "base64EncodedString()"), ("Optional(42 bytes)", "base64EncodedString()"), ("<12 3>", "two digits for each byte"),
-        ("{length = 1, bytes = 0x0102}", "says that there are 1 bytes"), ("<01 ... 02 ... 03>", "cut in one place"), ("AAA=AAA=", "two values in one"),
+        ("{length = 1, bytes = 0x0102}", "states 1 bytes"), ("<01 ... 02 ... 03>", "cut in at most one place"), ("AAA=AAA=", "one value only"),
         ("0xzz", "‘z’ at character 1"), (String(repeating: "A", count: PastedText.limit + 1), "longer than"),
     ])
     func whatCanNotBeReadSaysWhy(text: String, words: String) {

@@ -54,7 +54,7 @@ enum FormSecret {
         guard let secret, access.isSecret(secret, of: session) else {
             throw RecordError(
                 .accessDenied,
-                "The form is not from a page of this session, and nothing was changed. The page may be older than your last sign-in: load it again")
+                "The form is not from this session. Nothing was changed. The page may be older than your last sign-in: load it again")
         }
         request.replaceBody(with: bytes)
     }

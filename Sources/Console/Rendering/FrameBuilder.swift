@@ -39,7 +39,7 @@ struct FrameBuilder {
             label: "environment", text: place.address.environment.rawValue, tone: place.address.environment.rawValue,
             options: Environment.allCases.map { environment in
                 Frame.Chip.Option(
-                    text: environment.rawValue, note: environment == .development ? "schema in the making" : "schema is fixed",
+                    text: environment.rawValue, note: environment == .development ? "editable schema" : "deployed schema",
                     href: here(place.with { $0.address.environment = environment; $0.zone = .unspecified }),
                     isCurrent: environment == place.address.environment)
             },

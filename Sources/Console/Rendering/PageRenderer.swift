@@ -30,7 +30,7 @@ struct PageRenderer: Sendable {
         let template = type(of: page).template
         let context = PageContext(frame: frame, page: page, banner: RehearsalBanner(rehearsals.running), formSecret: SignedIn.session?.csrf)
         guard let html = library.render(context, withTemplate: template) else {
-            throw RecordError(.internalError, "There is no template '\(template)'")
+            throw RecordError(.internalError, "The template '\(template)' does not exist")
         }
         var response = Response.html(html, status: page.status)
         if let seconds = page.retryAfter { response.headers[.retryAfter] = String(seconds) }

@@ -11,7 +11,7 @@ struct People: Sendable {
     init(_ accounts: Accounts, actingAs handle: String?) throws {
         let name = handle ?? User.developerHandle
         guard let actor = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) else {
-            throw MissingPage("There is no user '\(name)' here. Add the user on the page Users, or let a client ask with this name.")
+            throw MissingPage("There is no user '\(name)'. Create the user on the page Users, or send a request as this user.")
         }
         self.accounts = accounts
         self.actor = actor

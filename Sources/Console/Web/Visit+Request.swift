@@ -29,7 +29,7 @@ extension Visit {
         let stopwatch = Stopwatch()
         let containers = try await stopwatch.measure { try await engine.containers() }
         guard containers.contains(place.address.container) else {
-            throw MissingPage("There is no container \(place.address.container) yet. It is made when a client first saves something, or from the start page.")
+            throw MissingPage("There is no container \(place.address.container) yet. The first save of a client creates it; so does the start page.")
         }
         let caller = Caller(userRecordName: people.actor.userRecordName)
         let database = try await stopwatch.measure { try await engine.database(place.address, as: caller) }

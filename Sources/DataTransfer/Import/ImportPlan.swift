@@ -66,7 +66,7 @@ struct ImportPlan: Sendable {
             let allowed = if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
             let refused = indexes.subtracting(allowed)
             if !refused.isEmpty {
-                let remedy = allowed.isEmpty ? "such a field can carry no index" : "such a field can be \(allowed.names.joined(separator: ", "))"
+                let remedy = allowed.isEmpty ? "such a field can't have an index" : "such a field can be \(allowed.names.joined(separator: ", "))"
                 throw ImportError.invalid(
                     "Field '\(name)' is \(definition.type.schemaName) and can't be \(refused.names.joined(separator: " or ")): \(remedy)")
             }

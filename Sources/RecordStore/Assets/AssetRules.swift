@@ -103,12 +103,12 @@ public struct AssetRules {
         try grants.checkReading(record, schema)
         let assets = try record.fields.assets().filter { $0.field == source.fieldName }.map(\.asset)
         guard !assets.isEmpty else {
-            throw RecordError(.badRequest, "The record '\(source.recordName)' has no asset in its field '\(source.fieldName)'")
+            throw RecordError(.badRequest, "The field '\(source.fieldName)' of the record '\(source.recordName)' has no asset")
         }
         if source.index == nil, assets.count > 1 {
             throw RecordError(
                 .badRequest,
-                "Field '\(source.fieldName)' of the record '\(source.recordName)' is a list of \(assets.count) assets; say which with 'index', from 0")
+                "Field '\(source.fieldName)' of the record '\(source.recordName)' is a list of \(assets.count) assets; choose one with 'index', from 0")
         }
         let index = source.index ?? 0
         guard assets.indices.contains(index), let checksum = FileChecksum(assets[index].fileChecksum) else {
@@ -117,7 +117,7 @@ public struct AssetRules {
         var asset = assets[index]
         let expires = Timestamp(milliseconds: now.milliseconds + AssetTickets.receiptLifetime)
         guard try transaction.keepAsset(checksum, inUseUntil: expires) else {
-            throw RecordError(.internalError, "The file of that asset is not in the asset store; `skylight assets verify` says more")
+            throw RecordError(.internalError, "The file of the asset is not in the asset store; run `skylight assets verify` for details")
         }
         asset.receipt = transaction.assetTickets.seal(
             AssetReceipt(

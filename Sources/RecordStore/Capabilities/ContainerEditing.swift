@@ -29,6 +29,6 @@ extension RecordError {
 
     /// The error for a container name that is in use.
     public static func containerExists(_ container: ContainerID) -> RecordError {
-        RecordError(.exists, "There is a container '\(container)' already; choose another name")
+        RecordError(.exists, "The container '\(container)' already exists; choose another name")
     }
 }

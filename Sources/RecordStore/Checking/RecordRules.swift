@@ -40,8 +40,8 @@ struct RecordRules {
         guard size >= Self.largeSize else { return nil }
         return finding(
             .nearSizeLimit,
-            "Its fields take \(size) bytes of the \(BatchModifier.recordSizeLimit) that a record may have without its assets: a save that adds a little is "
-                + "refused. Put what is large into an asset, or into records of its own")
+            "Its fields have \(size) bytes, and the limit is \(BatchModifier.recordSizeLimit) without assets. A slightly larger save is "
+                + "refused. Move large values into an asset, or into other records")
     }
 
     private var entityName: RecordFinding? {
@@ -52,21 +52,21 @@ struct RecordRules {
             if Name(name) == Name(String(entity)) { return nil }
             return finding(
                 .entityName, field: Self.entityField,
-                "The type is '\(record.recordType)' and \(Self.entityField) says '\(name)': Core Data makes an object of that entity, which must be '\(entity)' "
-                    + "or a sub-entity of it, and leaves the record out where its model knows none")
+                "The type is '\(record.recordType)' and \(Self.entityField) says '\(name)': Core Data creates an object of that entity, which must be '\(entity)' "
+                    + "or a sub-entity of it. Core Data skips the record if its model has no such entity")
         case let other:
             return finding(
                 .entityName, field: Self.entityField,
-                "The type is '\(record.recordType)' and \(Self.entityField) \(other == nil ? "is missing" : "is no string"): Core Data can't tell the entity and "
-                    + "leaves the record out. It expects '\(entity)'")
+                "The type is '\(record.recordType)' and \(Self.entityField) \(other == nil ? "is missing" : "is not a string"): Core Data does not know the entity and "
+                    + "skips the record. It expects '\(entity)'")
         }
     }
 
     private func acrossZones(_ link: Link) -> RecordFinding {
         finding(
             .referenceAcrossZones, field: link.field, target: link.target,
-            "The reference points to '\(link.target.recordName)' in zone '\(link.target.zoneID.zoneName)': what follows references stops at the zone, such as "
-                + "a share, a deletion and a sync of this zone alone")
+            "The reference points to '\(link.target.recordName)' in zone '\(link.target.zoneID.zoneName)'. Operations that follow references stop at the zone: "
+                + "shares, deletions and the sync of a single zone")
     }
 
     /// All references, and the parent.
@@ -107,13 +107,13 @@ struct RecordRules {
         if link.isParent {
             return finding(
                 .danglingParent, field: link.field, target: link.target,
-                "Its parent '\(target)' is not \(place): a share of the parent will not show the record, and an app that builds a tree has no place for it")
+                "Its parent '\(target)' is not \(place). A share of the parent will not include the record, and an app can't place it in a tree")
         }
         let consequence =
             switch link.action {
-            case .deleteSelf?: "With DELETE_SELF it should have gone with its target: the target was saved under another name, or never"
-            case .validate?: "A save of this record will be refused as long as its reference says VALIDATE"
-            default: "The target was deleted, or not saved yet; an app that follows the reference finds nothing"
+            case .deleteSelf?: "A DELETE_SELF reference is deleted with its target, so the target was saved with another name, or never"
+            case .validate?: "Saves of this record are refused while the reference has the action VALIDATE"
+            default: "The target was deleted, or is not saved yet. An app that follows the reference finds nothing"
             }
         return finding(.danglingReference, field: link.field, target: link.target, "The reference points to '\(target)', which is not \(place). \(consequence)")
     }
@@ -121,7 +121,7 @@ struct RecordRules {
     func missing(_ asset: Asset, in field: Name) -> RecordFinding {
         finding(
             .missingAsset, field: field,
-            "The file \(asset.fileChecksum) is not stored: a download fails with NOT_FOUND. Upload the same file again; skylight assets verify says more")
+            "The file \(asset.fileChecksum) is not stored, so a download fails with NOT_FOUND. Upload the file again; run skylight assets verify for details")
     }
 
     private func finding(_ kind: RecordFinding.Kind, field: Name? = nil, target: RecordID? = nil, _ explanation: String) -> RecordFinding {

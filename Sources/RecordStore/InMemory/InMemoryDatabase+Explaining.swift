@@ -15,7 +15,7 @@ extension InMemoryDatabase: QueryExplaining {
             let (page, recordsRead) = try self.page(request, of: query, in: state)
             let candidates = IndexCandidate.all(for: request.query, in: type, problems: [])
             return QueryExplanation(
-                candidates: candidates.map { $0.explained(in: request.query, .passedOver, because: "What is kept in memory has no indexes") },
+                candidates: candidates.map { $0.explained(in: request.query, .passedOver, because: "The in-memory engine has no indexes") },
                 summary: Self.summary(recordsRead),
                 recordsRead: recordsRead, recordsReturned: page.records.count, hasMore: page.continuationMarker != nil,
                 milliseconds: (clock.now - begin) / .milliseconds(1))

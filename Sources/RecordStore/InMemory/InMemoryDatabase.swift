@@ -79,7 +79,7 @@ struct InMemoryDatabase: RecordDatabase {
 
     /// Describes a query that read the given number of records.
     static func summary(_ recordsRead: Int) -> String {
-        "All \(recordsRead) records of the type were read and compared: what is kept in memory has no indexes."
+        "All \(recordsRead) records of the type were read and compared: the in-memory engine has no indexes."
     }
 
     /// The area including the zone's owner, so that a marker stays valid however the client names the zone.

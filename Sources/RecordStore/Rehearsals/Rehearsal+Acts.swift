@@ -23,12 +23,12 @@ extension Rehearsal {
             for operation in [ZoneOperation.delete(zoneID), .create(zoneID)] {
                 for result in try await database.modifyZones([operation]) { _ = try result.get() }
             }
-        default: throw RecordError(.badRequest, "'\(rawValue)' is switched on and off; it is nothing that is done once")
+        default: throw RecordError(.badRequest, "'\(rawValue)' is not a one-time event; start and stop it")
         }
     }
 
     private func required(_ zoneID: ZoneID?) throws -> ZoneID {
-        guard let zoneID else { throw RecordError(.badRequest, "'\(rawValue)' needs the zone: give its name as 'zone'") }
+        guard let zoneID else { throw RecordError(.badRequest, "'\(rawValue)' needs a zone: send its name as 'zone'") }
         return zoneID
     }
 }

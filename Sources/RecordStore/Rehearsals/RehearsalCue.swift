@@ -14,7 +14,7 @@ public struct RehearsalCue: Sendable, Hashable, CustomStringConvertible {
     public init(_ rehearsal: Rehearsal, count: Int? = nil) throws {
         guard rehearsal.kind == .failure else {
             if count != nil {
-                throw RecordError(.badRequest, "'\(rehearsal.rawValue)' takes no count: only rehearsals that fail requests do, such as throttled=3")
+                throw RecordError(.badRequest, "'\(rehearsal.rawValue)' takes no count: only rehearsals that fail requests have one, such as throttled=3")
             }
             self.init(of: rehearsal, times: nil)
             return
@@ -32,14 +32,14 @@ public struct RehearsalCue: Sendable, Hashable, CustomStringConvertible {
         let name = parts.first.map { String($0) } ?? ""
         guard let rehearsal = Rehearsal(rawValue: name) else {
             let known = Rehearsal.allCases.map(\.rawValue).joined(separator: ", ")
-            throw RecordError(.badRequest, "There is no rehearsal '\(name)'; there are \(known)")
+            throw RecordError(.badRequest, "There is no rehearsal '\(name)'; choose one of \(known)")
         }
         guard parts.count == 2 else {
             try self.init(rehearsal)
             return
         }
         guard let count = Int(parts[1]) else {
-            throw RecordError(.badRequest, "The count of '\(name)' is a whole number, as in throttled=3, and '\(parts[1])' is none")
+            throw RecordError(.badRequest, "The count of '\(name)' must be a whole number, as in throttled=3, not '\(parts[1])'")
         }
         try self.init(rehearsal, count: count)
     }

@@ -25,7 +25,7 @@ public final class Rehearsals: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, and if ``limit`` is reached.
     public func start(_ cue: RehearsalCue, in area: RehearsalArea = .everywhere) throws {
         guard cue.rehearsal.kind != .act else {
-            throw RecordError(.badRequest, "'\(cue.rehearsal.rawValue)' happens once and can't be switched on")
+            throw RecordError(.badRequest, "'\(cue.rehearsal.rawValue)' is a one-time event and can't be started")
         }
         let running = RunningRehearsal(rehearsal: cue.rehearsal, area: area, remaining: cue.count, since: clock())
         try state.withLock { state in
@@ -34,7 +34,7 @@ public final class Rehearsals: Sendable {
                 return
             }
             guard state.count < Self.limit else {
-                throw RecordError(.badRequest, "\(Self.limit) rehearsals are on, and no more can be; stop some first")
+                throw RecordError(.badRequest, "\(Self.limit) rehearsals are active, which is the limit; stop some first")
             }
             state.append(running)
         }

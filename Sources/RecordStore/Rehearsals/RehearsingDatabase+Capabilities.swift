@@ -51,7 +51,7 @@ extension RehearsingDatabase: QueryExplaining {
 
 extension RehearsingDatabase: QueryStatisticsKeeping {
     func queryStatistics() async throws -> QueryStatistics {
-        guard let base = base as? any QueryStatisticsKeeping else { throw unable("say how it was queried") }
+        guard let base = base as? any QueryStatisticsKeeping else { throw unable("report its query statistics") }
         return try await base.queryStatistics()
     }
 }
@@ -70,7 +70,7 @@ extension RehearsingDatabase: SchemaMeasuring {
 
 extension RehearsingDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
-        guard let base = base as? any TokenExplaining else { throw unable("say where it stands") }
+        guard let base = base as? any TokenExplaining else { throw unable("tell its current token") }
         return try await base.currentToken()
     }
 
@@ -140,12 +140,12 @@ extension RehearsingDatabase: RecordListing {
 
 extension RehearsingDatabase: RecordJournalling {
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
-        guard let base = base as? any RecordJournalling else { throw unable("say what became of its records") }
+        guard let base = base as? any RecordJournalling else { throw unable("show the history of records") }
         return try await base.journal(request)
     }
 
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
-        guard let base = base as? any RecordJournalling else { throw unable("bring back earlier versions") }
+        guard let base = base as? any RecordJournalling else { throw unable("restore earlier versions") }
         try checkBusy(.zones([reversion.recordID.zoneID]))
         return try await base.revert(reversion)
     }
@@ -153,7 +153,7 @@ extension RehearsingDatabase: RecordJournalling {
 
 extension RehearsingDatabase: AssetUploading {
     private func assets() throws -> any AssetUploading {
-        guard let base = base as? any AssetUploading else { throw unable("take assets") }
+        guard let base = base as? any AssetUploading else { throw unable("store assets") }
         return base
     }
 

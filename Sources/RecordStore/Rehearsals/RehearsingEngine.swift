@@ -33,7 +33,7 @@ extension RehearsingEngine: EnvironmentListing {
     /// - Throws: `RecordError` BAD_REQUEST if the underlying engine does not support it.
     public func environments(of container: ContainerID) async throws -> [Environment] {
         guard let listing = base as? any EnvironmentListing else {
-            throw RecordError(.badRequest, "This store can't tell which environments its containers have")
+            throw RecordError(.badRequest, "This store can't list the environments of its containers")
         }
         return try await listing.environments(of: container)
     }

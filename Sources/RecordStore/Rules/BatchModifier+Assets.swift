@@ -45,12 +45,12 @@ extension BatchModifier {
         guard let text = asset.receipt else {
             throw RecordError(
                 .badRequest,
-                "The asset in field '\(field)' has no receipt: upload the file with assets/upload, or take another record's over with "
-                    + "assets/rereference, and save what that answers")
+                "The asset in field '\(field)' has no receipt: upload the file with assets/upload, or reuse another record's file with "
+                    + "assets/rereference, and save the returned value")
         }
         guard let receipt = transaction.assetTickets.openReceipt(text) else {
             throw RecordError(
-                .badRequest, "The receipt of the asset in field '\(field)' was not given out by this database, or it was altered; upload the file again")
+                .badRequest, "The receipt of the asset in field '\(field)' is not from this database, or was changed; upload the file again")
         }
         let user = caller.userRecordName
         let fitting = [
@@ -61,7 +61,7 @@ extension BatchModifier {
         guard fitting.contains(receipt.slot) else {
             throw RecordError(
                 .badRequest,
-                "The receipt of the asset in field '\(field)' was given out for another field, record, type, zone or user; upload the file for this one, "
+                "The receipt of the asset in field '\(field)' belongs to another field, record, type, zone or user; upload the file for this field, "
                     + "or use assets/rereference")
         }
         if receipt.expires < now {
@@ -69,12 +69,12 @@ extension BatchModifier {
         }
         guard Name(receipt.checksum.description) == Name(asset.fileChecksum), receipt.size == asset.size else {
             throw RecordError(
-                .badRequest, "'fileChecksum' and 'size' of the asset in field '\(field)' are not those of the upload; save what the upload answered")
+                .badRequest, "'fileChecksum' and 'size' of the asset in field '\(field)' do not match the upload; save the value that the upload returned")
         }
         guard try transaction.spend(receipt) else {
             throw RecordError(
                 .badRequest,
-                "The receipt of the asset in field '\(field)' was used before, and is good for one save; upload the file again, or use assets/rereference")
+                "The receipt of the asset in field '\(field)' was already used, and is valid for one save; upload the file again, or use assets/rereference")
         }
         guard try transaction.hasAsset(receipt.checksum) else {
             throw Self.isGone(field)
@@ -86,6 +86,6 @@ extension BatchModifier {
     }
 
     private static func isGone(_ field: Name) -> RecordError {
-        RecordError(.badRequest, "The file of the asset in field '\(field)' is not on the server any more; upload it again")
+        RecordError(.badRequest, "The file of the asset in field '\(field)' is no longer on the server; upload it again")
     }
 }

@@ -12,7 +12,7 @@ extension BatchModifier {
                 guard isOwnZone else {
                     throw RecordError(
                         .badRequest,
-                        "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE may")
+                        "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE is allowed")
                 }
                 if reference.action == .validate {
                     deferred.add(.target(field: field.name), reference.recordName, in: zone, at: index)
@@ -21,7 +21,7 @@ extension BatchModifier {
                     if try transaction.deleteSelfCount(of: reference.recordName, in: zone.key, upTo: limit + 1) > limit {
                         throw RecordError(
                             .badRequest,
-                            "The record '\(reference.recordName)' is the target of \(Self.deleteSelfLimit) DELETE_SELF references already, which is the limit")
+                            "The record '\(reference.recordName)' already is the target of \(Self.deleteSelfLimit) DELETE_SELF references, which is the limit")
                     }
                 }
             }

@@ -8,7 +8,7 @@ extension BatchModifier {
         let recordID = reversion.recordID
         if entry.act == .deleted {
             throw RecordError(
-                .badRequest, "The change at position \(entry.position) deleted the record '\(recordID.recordName)'; go back to one before it, which left fields")
+                .badRequest, "The change at position \(entry.position) deleted the record '\(recordID.recordName)'; restore an earlier version")
         }
         let fields = try entry.fields.decoded()
         formerFields = Dictionary(fields.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -28,7 +28,7 @@ extension RecordReversion {
     /// The error for a version that is no longer kept.
     /// - Parameter limits: the store's limits.
     public func notKept(_ limits: JournalLimits) -> RecordError {
-        let what = limits.isOff ? "this server keeps no earlier versions" : "earlier versions are kept for \(limits.days) days, the latest \(limits.versions) of a record"
+        let what = limits.isOff ? "this server keeps no earlier versions" : "earlier versions are kept for \(limits.days) days, up to \(limits.versions) per record"
         return RecordError(.notFound, "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(what)")
     }
 }

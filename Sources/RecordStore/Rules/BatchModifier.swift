@@ -51,7 +51,7 @@ public struct BatchModifier {
         try grants.checkSignedIn()
         if request.operations.count > Self.operationLimit {
             throw RecordError(
-                .badRequest, "Too many operations: \(request.operations.count) in one request, the limit is \(Self.operationLimit)")
+                .badRequest, "Too many operations: \(request.operations.count) in one request, and the limit is \(Self.operationLimit); send several requests")
         }
         let zones = try request.operations.map { operation -> Result<Zone, RecordError> in
             do {
@@ -125,7 +125,7 @@ public struct BatchModifier {
         for (operation, zone) in zip(operations, zones) {
             guard let name = operation.recordName, case .success(let zone) = zone else { continue }
             if !seen[zone.key, default: []].insert(name).inserted {
-                throw RecordError(.badRequest, "The record '\(name)' appears in two operations of one request; give each record one operation")
+                throw RecordError(.badRequest, "The record '\(name)' appears in two operations of one request; send one operation per record")
             }
         }
     }
@@ -148,7 +148,7 @@ public struct BatchModifier {
             throw RecordError.unexpectedInput("Expected 'recordType' in the record of operation \(operation.kind.rawValue)")
         }
         if let existing, existing.recordType != typeName {
-            throw RecordError(.badRequest, "The record '\(name)' is of type '\(existing.recordType)' and can't become '\(typeName)'")
+            throw RecordError(.badRequest, "The record '\(name)' has type '\(existing.recordType)', which can't be changed to '\(typeName)'")
         }
         try operation.provenance?.check()
         var justInTime = try JustInTimeType(typeName, transaction.schema.types[typeName], environment: environment)
@@ -168,7 +168,7 @@ public struct BatchModifier {
         let text = FieldsText(fields.values)
         if text.bytes.count > Self.recordSizeLimit {
             throw RecordError(
-                .badRequest, "The record is too large: its fields take \(text.bytes.count) bytes, the limit is \(Self.recordSizeLimit) without assets")
+                .badRequest, "The record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit) without assets; move large values into assets")
         }
         let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         let parent =
@@ -204,7 +204,7 @@ public struct BatchModifier {
         if isUsers, existing == nil {
             throw RecordError(
                 .badRequest,
-                "Invalid recordName '\(name)': in the public database, names of _ and 32 hexadecimal digits are those of users' records; choose another")
+                "Invalid recordName '\(name)': in the public database, _ and 32 hexadecimal digits name users' records; choose another name")
         }
     }
 

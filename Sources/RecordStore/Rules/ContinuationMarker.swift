@@ -17,10 +17,10 @@ public struct ContinuationMarker: Sendable {
         guard case .object(let object)? = try? JSONReader.value(of: bytes),
             case .string(let name)? = object["n"], case .array(let values)? = object["v"], values.count == query.sorts.count,
             let zone = object["z"], let zoneID = try? ZoneID(zone)
-        else { throw RecordError(.badRequest, "Invalid continuationMarker: it is damaged. Run the query again from its first page") }
+        else { throw RecordError(.badRequest, "Invalid continuationMarker: it is damaged; run the query again from its first page") }
         guard object["q"] == .string(Self.digest(query, area)) else {
             throw RecordError(
-                .badRequest, "Invalid continuationMarker: it belongs to another query. A marker goes with the same type, filters, sorts and zone")
+                .badRequest, "Invalid continuationMarker: it belongs to another query; send it with the same type, filters, sorts and zone")
         }
         let fields = try values.map { try FieldInput($0, field: "continuationMarker") }
         place = QueryPlace(values: fields.map(\.taggedValue), recordName: Name(name), zoneID: zoneID)

@@ -55,7 +55,7 @@ extension DeferredChecks.Check {
         case .parent:
             RecordError(
                 .validatingReferenceError,
-                "The parent '\(question.name)' does not exist in the zone; save it before its child, or in the same request")
+                "The parent '\(question.name)' does not exist in the zone; save it first, or in the same request")
         case .notValidated: RecordError(.validatingReferenceError, "Record delete would violate validating reference, rejecting update")
         }
     }

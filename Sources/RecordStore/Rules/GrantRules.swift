@@ -134,7 +134,7 @@ public struct GrantRules {
     static func closed(_ field: Name, of typeName: Name) -> RecordError {
         RecordError(
             .accessDenied,
-            "WRITE operation not permitted. Field '\(field)' of type '\(typeName)' says which roles a user has: the owner of the container sets it, in the console "
+            "WRITE operation not permitted. Field '\(field)' of type '\(typeName)' has the roles of a user: only the container's owner sets it, in the console "
                 + "or on the command line")
     }
 

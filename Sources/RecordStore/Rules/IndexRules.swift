@@ -82,7 +82,7 @@ public enum IndexRules {
             return missing(.sortable, of: key, in: type, as: "sortable") + builds.problems(of: key, definition, needing: .sortable)
         }
         if definition.type != .location {
-            return [.invalid(RecordError(.badRequest, "Field '\(key.errorName)' is no LOCATION and can't be sorted by relativeLocation"))]
+            return [.invalid(RecordError(.badRequest, "Field '\(key.errorName)' is not a LOCATION and can't be sorted by relativeLocation"))]
         }
         return missing(.queryable, of: key, in: type, as: "queryable") + builds.problems(of: key, definition, needing: .queryable)
     }

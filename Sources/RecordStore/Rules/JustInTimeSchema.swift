@@ -81,7 +81,7 @@ struct JustInTimeType {
         try NameRules.checkFieldName(name)
         guard var fieldType = input.fieldType else {
             throw RecordError(
-                .badRequest, "Field '\(name)' is new and its empty list does not say of what; give it a type such as STRING_LIST")
+                .badRequest, "Field '\(name)' is new and its empty list has no type; send a type such as STRING_LIST")
         }
         fieldType.isEncrypted = input.isEncrypted
         if fieldType.isEncrypted, fieldType.valueType == .asset || fieldType.valueType == .reference {

@@ -45,7 +45,7 @@ public enum NameRules {
         if name.isEmpty { throw RecordError(.badRequest, "Invalid \(what): it is empty") }
         if name.utf8.count > limit { throw RecordError(.badRequest, "Invalid \(what): it is longer than \(limit) bytes") }
         if name.string.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-            throw RecordError(.badRequest, "Invalid \(what): it holds a control character")
+            throw RecordError(.badRequest, "Invalid \(what): it contains a control character")
         }
     }
 
@@ -65,6 +65,6 @@ public enum NameRules {
         }
         if isIdentifier { return }
         let rest = mayHaveDots ? "letters, digits, _ and dots" : "letters, digits and _"
-        throw RecordError(.badRequest, "Invalid \(what) '\(name)': it must start with a letter and go on with \(rest)")
+        throw RecordError(.badRequest, "Invalid \(what) '\(name)': it must start with a letter and contain only \(rest)")
     }
 }

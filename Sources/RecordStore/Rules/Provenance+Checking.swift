@@ -8,12 +8,12 @@ extension Provenance {
             do {
                 try NameRules.checkRecordName(signature.userRecordName)
             } catch {
-                throw RecordError(.badRequest, "Invalid '\(part)': its userRecordName is not a record's name")
+                throw RecordError(.badRequest, "Invalid '\(part)': its userRecordName is not a valid record name")
             }
             let isPlain = signature.deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             if !isPlain || signature.deviceID.utf8.count > RecordID.nameLimit {
                 throw RecordError(
-                    .badRequest, "Invalid '\(part)': its deviceID holds a control character, or is longer than \(RecordID.nameLimit) bytes")
+                    .badRequest, "Invalid '\(part)': its deviceID contains a control character, or is longer than \(RecordID.nameLimit) bytes")
             }
         }
     }

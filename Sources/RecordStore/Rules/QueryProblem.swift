@@ -26,7 +26,7 @@ public enum QueryProblem: Sendable, Hashable {
         case .indexBeingBuilt(let key, let indexes, let percent):
             RecordError(
                 .tryAgainLater,
-                "The index \(indexes.names.joined(separator: ", ")) of field '\(key.errorName)' is being built (\(percent) %); try again soon",
+                "The index \(indexes.names.joined(separator: ", ")) of field '\(key.errorName)' is being built (\(percent) %); try again later",
                 retryAfter: 1)
         case .invalid(let error): error
         }

@@ -49,7 +49,7 @@ public struct ResolvedQuery: Sendable {
     /// - Throws: the first problem as `RecordError`, in the order type, filters, sorts.
     public init(_ query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) throws {
         if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
-            throw RecordError(.badRequest, "Too many filters or sorts: a query takes up to \(Self.clauseLimit) of each")
+            throw RecordError(.badRequest, "Too many filters or sorts: a query may have up to \(Self.clauseLimit) of each")
         }
         let (problems, filters) = IndexRules.examine(query, in: schema, building: builds)
         if let problem = problems.first { throw problem.error }
@@ -127,7 +127,7 @@ private struct OperandReader {
             throw unfit("needs a STRING field")
         case .beginsWith where type.valueType != .string && !isName: throw unfit("needs a STRING field")
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            if type.valueType == .location || type.valueType == .reference && !isName { throw unfit("needs a field with an order") }
+            if type.valueType == .location || type.valueType == .reference && !isName { throw unfit("needs a field that can be ordered") }
         default: break
         }
     }
@@ -139,7 +139,7 @@ private struct OperandReader {
 
     private func limited<Value>(_ values: [Value]) throws -> [Value] {
         if values.count > ResolvedQuery.valueLimit {
-            throw unfit("lists \(values.count) values; a filter takes up to \(ResolvedQuery.valueLimit)")
+            throw unfit("lists \(values.count) values; a filter may have up to \(ResolvedQuery.valueLimit)")
         }
         return values
     }

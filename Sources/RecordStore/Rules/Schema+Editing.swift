@@ -35,7 +35,7 @@ extension Schema {
                 if schema.types[added.name] == nil { grantedTypes.insert(added.name) }
                 try schema.add(added)
             case .removeType(let name):
-                if name == Schema.usersType { throw RecordError(.badRequest, "The type 'Users' belongs to the system and can't be removed") }
+                if name == Schema.usersType { throw RecordError(.badRequest, "The type 'Users' belongs to the system and can't be deleted") }
                 _ = try schema.type(name)
                 schema.types[name] = nil
                 removedFields[name] = nil
@@ -94,10 +94,10 @@ extension Schema {
             for type in schema.sortedTypes {
                 for grant in type.grants where !SchemaRules.isKnown(grant.role, in: schema) {
                     if removedRoles.contains(grant.role) {
-                        throw RecordError(.badRequest, "The role '\(grant.role)' can't be removed: type '\(type.name)' grants it something")
+                        throw RecordError(.badRequest, "The role '\(grant.role)' can't be deleted: the type '\(type.name)' grants it a permission; remove the grant first")
                     }
                     if grantedTypes.contains(type.name) {
-                        throw RecordError(.badRequest, "The type '\(type.name)' grants something to the role '\(grant.role)', which does not exist; add it first")
+                        throw RecordError(.badRequest, "The type '\(type.name)' has a grant for the role '\(grant.role)', which does not exist; add the role first")
                     }
                 }
             }
@@ -132,7 +132,7 @@ extension Schema {
                 guard existing.type.holdsSameValues(as: definition.type) else {
                     throw RecordError(
                         .badRequest,
-                        "Field '\(name)' of type '\(type.name)' is \(existing.type.schemaName) already and can't become \(definition.type.schemaName)")
+                        "Field '\(name)' of type '\(type.name)' has type \(existing.type.schemaName), which can't be changed to \(definition.type.schemaName)")
                 }
                 // The spelling of the type may change, because the values stay the same.
                 type.fields[name]?.type = definition.type
@@ -174,14 +174,14 @@ extension RecordType {
         throw RecordError(
             .badRequest,
             "Field '\(key.errorName)' of type \(definition.type.schemaName) can't be \(refused.names.joined(separator: " or ")); "
-                + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
+                + (allowed.isEmpty ? "it can't have an index" : "it can be \(allowed.names.joined(separator: ", "))"))
     }
 
     /// Sets one grant per role, ordered by role.
     fileprivate mutating func set(_ grants: [Grant]) throws {
         let canonical = Grant.canonical(grants)
         if canonical.isEmpty {
-            throw RecordError(.badRequest, "The type '\(name)' must grant something to some role; a type without any grant has CloudKit's usual ones")
+            throw RecordError(.badRequest, "The type '\(name)' needs at least one grant; without grants it would get CloudKit's default grants")
         }
         self.grants = canonical
     }
@@ -191,7 +191,7 @@ extension RecordType {
         if index.filter == index.sort { throw RecordError(.badRequest, "A composite index needs two different fields") }
         for key in [index.filter, index.sort] where key == .system(.recordID) {
             throw RecordError(
-                .badRequest, "A composite index can't have 'recordName': the index of the other field keeps its records by name already")
+                .badRequest, "A composite index can't have 'recordName': the index of the other field already orders its records by name")
         }
         let (filter, sort) = (try existing(index.filter), try existing(index.sort))
         if filter.type.isList || !filter.allowedIndexes(of: index.filter).contains(.queryable) {

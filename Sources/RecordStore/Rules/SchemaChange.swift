@@ -32,12 +32,12 @@ public struct SchemaChange: Sendable, Hashable {
     /// One line per change, for the history.
     public var lines: [String] {
         var lines = SchemaDifference(from: before, to: after).lines
-        for type in removedTypes.sorted() where after.types[type] != nil { lines.append("\(type): removed with its records, and made anew") }
+        for type in removedTypes.sorted() where after.types[type] != nil { lines.append("\(type): deleted with its records, and created again") }
         for (type, fields) in removedFields.sorted(by: { $0.key < $1.key }) {
             for field in fields.sorted() {
                 guard let was = before.types[type]?.fields[field]?.type, after.types[type]?.fields[field]?.type.holdsSameValues(as: was) == true
                 else { continue }
-                lines.append("\(type): field '\(field)' removed with its values, and made anew")
+                lines.append("\(type): field '\(field)' removed with its values, and added again")
             }
         }
         lines += SchemaRespelling.all(from: before, to: after).map(\.line)

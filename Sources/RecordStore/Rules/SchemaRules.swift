@@ -18,7 +18,7 @@ public enum SchemaRules {
     /// - Throws: `RecordError` BAD_REQUEST in development, which can't be a target of a deployment.
     public static func checkDeploying(in address: DatabaseAddress) throws {
         if address.environment != .production {
-            throw RecordError(.badRequest, "A schema is deployed to production; the development schema can be edited")
+            throw RecordError(.badRequest, "A schema is deployed to production; edit the development schema directly")
         }
     }
 
@@ -29,7 +29,7 @@ public enum SchemaRules {
 
     /// - Throws: `RecordError` BAD_REQUEST if the name is not allowed for a new role.
     static func checkNewRole(_ role: Name) throws {
-        if Grant.systemRoles.contains(role) { throw RecordError(.badRequest, "The role '\(role)' is there from the start") }
+        if Grant.systemRoles.contains(role) { throw RecordError(.badRequest, "The role '\(role)' is built in") }
         try NameRules.checkRoleName(role)
     }
 
@@ -51,7 +51,7 @@ public enum SchemaRules {
     }
 
     /// First line of the history entry of a reset.
-    public static let lineOfReset = "All records, zones and shares of all users removed"
+    public static let lineOfReset = "All records, zones and shares of all users deleted"
 
     /// The schema of an environment after a reset to another one.
     public static func reset(to production: Schema) -> Schema {

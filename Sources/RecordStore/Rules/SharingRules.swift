@@ -11,7 +11,7 @@ enum SharingRules {
         guard let what else { return }
         throw RecordError(
             .badRequest,
-            "Sharing records is not supported yet by this version of Skylight: the operation has \(what). Leave it out; whole zones can be shared with "
+            "Sharing records is not supported yet by this version of Skylight: the operation has \(what). Leave it out; share whole zones with "
                 + "/skylight/1/…/zones/share")
     }
 }

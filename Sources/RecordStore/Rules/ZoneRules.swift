@@ -9,7 +9,7 @@ public enum ZoneRules {
         switch address.scope {
         case .public: throw RecordError(.badRequest, "Custom zones exist in private databases only; the public database has the default zone")
         case .shared:
-            throw RecordError(.accessDenied, "A zone can be created or deleted by its owner only, in the owner's private database")
+            throw RecordError(.accessDenied, "Only the owner of a zone can create or delete it, in the owner's private database")
         case .private: break
         }
         if zoneID.isDefault { throw RecordError(.badRequest, "The default zone can't be created or deleted") }

@@ -35,14 +35,14 @@ public struct IndexCandidate: Sendable, Hashable {
         for (number, filter) in query.filters.enumerated() {
             let needed = filter.comparator.requiredIndexes
             candidates += of(type.key(named: filter.fieldName), needing: needed, in: type, for: .filter(number), problems) { index in
-                needed.contains(index) ? nil : "\(filter.comparator.rawValue) can't be answered by \(index.names.joined())"
+                needed.contains(index) ? nil : "\(filter.comparator.rawValue) can't use \(index.names.joined())"
             }
         }
         for (number, sort) in query.sorts.enumerated() {
             let needed: Indexes = sort.relativeLocation == nil ? .sortable : .queryable
             candidates += of(type.key(named: sort.fieldName), needing: needed, in: type, for: .sort(number), problems) { index in
-                if !needed.contains(index) { return "Only \(needed.names.joined()) gives this order" }
-                return number == 0 ? nil : "Only the first sort is walked; this one orders what is equal in the sorts before"
+                if !needed.contains(index) { return "Only \(needed.names.joined()) has this order" }
+                return number == 0 ? nil : "Only the first sort uses an index; this one orders records that are equal in the earlier sorts"
             }
         }
         let composites = type.compositeIndexes.sorted { QueryIndex.composite($0).description < QueryIndex.composite($1).description }
@@ -60,7 +60,7 @@ public struct IndexCandidate: Sendable, Hashable {
             let build = needed.contains(index) ? problems.first { $0.concerns(key, index) } : nil
             let fitness: Fitness
             if case .indexBeingBuilt(_, _, let percent)? = build {
-                fitness = .beingBuilt("\(name) is being built, \(percent) % are done")
+                fitness = .beingBuilt("\(name) is being built (\(percent) %)")
             } else {
                 fitness = unfit(index).map { .unfit($0) } ?? .fits
             }
@@ -137,10 +137,10 @@ extension QueryExplanation {
         let all = schema.types[query.recordType].map { IndexCandidate.all(for: query, in: $0, problems: problems) } ?? []
         // A type without any index is reported as one problem, which hides others.
         let lacking = IndexNeeds(problems, of: query, type: schema.types[query.recordType]).problems.count
-        let problem = lacking == 1 ? "it lacks one thing" : "\(lacking) things stand in its way"
+        let problem = lacking == 1 ? "it has one problem" : "it has \(lacking) problems"
         self.init(
             problems: problems,
-            candidates: all.map { $0.explained(in: query, .passedOver, because: "The query does not run, so nothing was read") },
-            summary: "The query does not run: \(problem).")
+            candidates: all.map { $0.explained(in: query, .passedOver, because: "The query can't run, so nothing was read") },
+            summary: "The query can't run: \(problem).")
     }
 }

@@ -51,6 +51,6 @@ public struct SchemaDeploymentPlan: Sendable, Hashable {
         }
         return RecordError(
             .badRequest,
-            "The schema can't be deployed: what production has stays, and \(reasons.joined(separator: "; ")). Bring it back to development first")
+            "The schema can't be deployed, because production never loses or changes types and fields: \(reasons.joined(separator: "; ")). Correct development first")
     }
 }

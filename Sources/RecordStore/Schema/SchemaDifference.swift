@@ -160,9 +160,9 @@ extension SchemaDifference.Change {
     public var line: String {
         switch self {
         case .addRole(let role): "Role '\(role)' added"
-        case .removeRole(let role): "Role '\(role)' removed"
+        case .removeRole(let role): "Role '\(role)' deleted"
         case .addType(let type): "\(type.name): type added\(Self.fields(of: type))"
-        case .removeType(let type): "\(type.name): type removed\(Self.fields(of: type))"
+        case .removeType(let type): "\(type.name): type deleted\(Self.fields(of: type))"
         case .addField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) added"
         case .removeField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) removed"
         case .changeField(let key, let before, let after, let type):

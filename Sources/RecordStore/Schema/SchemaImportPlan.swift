@@ -95,7 +95,7 @@ public struct SchemaImportPlan: Sendable, Hashable {
                     merged.fields[name]?.indexes.formUnion(definition.indexes)
                 } else {
                     conflicts.append(
-                        "field '\(name)' of type '\(type.name)' is \(existing.type.schemaName) already, and \(definition.type.schemaName) in the file")
+                        "field '\(name)' of type '\(type.name)' is \(existing.type.schemaName), and \(definition.type.schemaName) in the file")
                 }
             }
             for (field, indexes) in type.systemIndexes { merged.systemIndexes[field, default: []].formUnion(indexes) }
@@ -121,8 +121,8 @@ public struct SchemaImportPlan: Sendable, Hashable {
         let reasons = difference.changes.compactMap { change -> String? in
             guard let deployed = change.recordType.flatMap({ production.types[$0] }) else { return nil }
             switch change {
-            case .removeType(let type): return "type '\(type.name)' would go"
-            case .removeField(let key, _, _): return deployed.definition(of: key) == nil ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would go"
+            case .removeType(let type): return "type '\(type.name)' would be deleted"
+            case .removeField(let key, _, _): return deployed.definition(of: key) == nil ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would be removed"
             case .changeField(let key, _, let definition, _), .addField(let key, let definition, _):
                 return otherwise(key, definition, than: deployed)
             case .addType(let type):
@@ -134,8 +134,8 @@ public struct SchemaImportPlan: Sendable, Hashable {
         guard reasons.isEmpty else {
             throw RecordError(
                 .badRequest,
-                "The file can't be imported: production keeps what was deployed to it, and \(reasons.joined(separator: "; ")). "
-                    + "Bring the file in line with it first")
+                "The file can't be imported, because production never loses or changes types and fields: \(reasons.joined(separator: "; ")). "
+                    + "Correct the file first")
         }
     }
     /// Describes a field that production has with another type; `nil` if there is no conflict.

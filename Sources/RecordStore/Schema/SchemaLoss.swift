@@ -22,9 +22,9 @@ public struct SchemaLoss: Sendable, Hashable {
         let count = records == 1 ? "1 record" : "\(records) records"
         let loss =
             if case .removeType = change {
-                records == 0 ? "there are no records of it" : "its \(count) \(records == 1 ? "goes" : "go")"
+                records == 0 ? "it has no records" : "its \(count) \(records == 1 ? "is" : "are") deleted"
             } else {
-                records == 0 ? "no record has a value in it" : "its values in \(count) go"
+                records == 0 ? "no record has a value in it" : "its values in \(count) are removed"
             }
         return "\(change.line); \(loss)"
     }

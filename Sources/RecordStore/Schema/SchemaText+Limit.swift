@@ -10,6 +10,6 @@ extension SchemaText {
     public static func checkSize(of text: String) throws {
         let size = text.utf8.count
         guard size > serverLimit, size - text.utf8.count(where: { $0 == UInt8(ascii: "\r") }) > serverLimit else { return }
-        throw RecordError(.badRequest, "A schema's text may have \(serverLimit >> 20) MiB here, and this one has \(size) bytes")
+        throw RecordError(.badRequest, "The limit of a schema's text is \(serverLimit >> 20) MiB here, and this one has \(size) bytes")
     }
 }

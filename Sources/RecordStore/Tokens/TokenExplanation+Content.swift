@@ -18,7 +18,7 @@ extension TokenExplanation {
         } else if let feed {
             standing = office.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
         } else {
-            standing = .expired(why: "its zone was deleted, or is not shared any more")
+            standing = .expired(why: "its zone was deleted, or is no longer shared")
         }
         let progress: Progress =
             switch content.progress {

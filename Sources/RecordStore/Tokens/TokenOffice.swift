@@ -83,11 +83,11 @@ public struct TokenOffice: Sendable {
 
     /// The reason why a token of this feed has expired; `nil` if it is valid.
     public func reasonExpired(_ opened: Opened, _ feed: FeedState) -> String? {
-        if opened.isRetired { return "all tokens that had been given out were expired" }
+        if opened.isRetired { return "all earlier tokens were expired" }
         let content = opened.content
         guard let incarnation = incarnations.first(where: { $0.number == content.incarnation }),
             incarnation.contains(content.latestPosition), content.latestPosition <= feed.position
-        else { return "it is from a time that this store does not know: the store was restored from an older copy" }
+        else { return "it is newer than this store, which was restored from an older copy" }
         if content.deletionsKnownThrough < feed.floor { return "deletions after it were purged" }
         return nil
     }

@@ -59,7 +59,7 @@ extension SchemaParser {
                     $0.error(
                         at: place, expected: "',' or ')'", found: "'\(word)'",
                         problem: "the field '\(name)' of type \(type.schemaName) can't be \(word): "
-                            + (allowed.isEmpty ? "it can carry no index" : "it can be \(allowed.names.joined(separator: ", "))"))
+                            + (allowed.isEmpty ? "it can't have an index" : "it can be \(allowed.names.joined(separator: ", "))"))
                 }
             } else {
                 let fate = system == nil ? "is kept for exports only" : "is left out"

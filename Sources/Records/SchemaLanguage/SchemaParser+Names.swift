@@ -46,7 +46,7 @@ extension SchemaParser {
         }
         if name.utf8.count > named.limit { return "it is longer than \(named.limit) bytes" }
         guard let first = name.utf8.first, Self.isLetter(first), name.utf8.allSatisfy(Self.isNamePart) else {
-            return "it must start with a letter and go on with letters, digits, _ and dots"
+            return "it must start with a letter and contain only letters, digits, _ and dots"
         }
         return nil
     }

@@ -39,7 +39,7 @@ enum AccountServices {
 }
 
 /// An account service.
-protocol AccountService: Sendable, DescribedService {
+protocol AccountService: Sendable {
     static var method: HTTPRequest.Method { get }
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws
 }

@@ -46,7 +46,7 @@ struct FeedRequest: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
     func currentToken() async throws -> ChangeToken {
         guard let zoneID else {
-            guard let explaining = database as? any TokenExplaining else { throw unable("say where it stands") }
+            guard let explaining = database as? any TokenExplaining else { throw unable("tell its current token") }
             return try await explaining.currentToken()
         }
         guard case .success(let zone)? = try await database.fetchZones([zoneID]).first else { throw RecordError.zoneNotFound }

@@ -46,7 +46,7 @@ struct RecordsRevert: Endpoint {
 
 extension EndpointCall {
     fileprivate func journalling() async throws -> any RecordJournalling {
-        guard let database = try await database() as? any RecordJournalling else { throw unable("say what became of its records") }
+        guard let database = try await database() as? any RecordJournalling else { throw unable("show the history of records") }
         return database
     }
 }

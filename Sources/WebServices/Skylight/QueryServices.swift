@@ -31,7 +31,7 @@ struct QueryStatisticsRead: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        guard let database = try await call.database() as? any QueryStatisticsKeeping else { throw call.unable("say how it was queried") }
+        guard let database = try await call.database() as? any QueryStatisticsKeeping else { throw call.unable("report its query statistics") }
         writer.value(try await database.queryStatistics())
     }
 }

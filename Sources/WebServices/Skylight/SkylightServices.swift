@@ -91,7 +91,7 @@ enum SkylightServices {
 }
 
 /// A service of the whole server.
-protocol ServerService: Sendable, DescribedService {
+protocol ServerService: Sendable {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status
 }
 

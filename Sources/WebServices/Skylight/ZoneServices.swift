@@ -79,7 +79,7 @@ extension RequestObject {
                     + "users/caller tells users theirs, and /skylight/1/users everybody's")
         }
         guard !accounts.isServerKey(user) else {
-            throw RecordError(.badRequest, "'userRecordName' is the user of a server-to-server key, which has no shared database; name a person")
+            throw RecordError(.badRequest, "'userRecordName' is the user of a server-to-server key, which has no shared database; choose another user")
         }
         guard !accounts.wasRemoved(user) else {
             throw RecordError(.badRequest, "'userRecordName' is of a user who was removed; name another, or bring the user back with X-Skylight-User first")

@@ -94,7 +94,7 @@ extension Scenario {
                 "private/records/modify",
                 #"{"operations":[{"operationType":"create","record":{"recordType":"my.Type","recordName":"a"}},{"operationType":"create","record":{"recordType":"N","recordName":"b","fields":{"a.b":1}}},{"operationType":"create","record":{"recordType":"N","recordName":"c","fields":{"cloudkit.title":"x"}}}]}"#,
                 200,
-                #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"Invalid recordType 'my.Type': it must start with a letter and go on with letters, digits and _"},{"serverErrorCode":"BAD_REQUEST","reason":"<has Invalid field name 'a.b'>"},{"fields":{"cloudkit.title":{"value":"x"}}}]}"#),
+                #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"},{"serverErrorCode":"BAD_REQUEST","reason":"<has Invalid field name 'a.b'>"},{"fields":{"cloudkit.title":{"value":"x"}}}]}"#),
             .act { engine in
                 let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
                 let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" STRING QUERYABLE, "___recordID" REFERENCE QUERYABLE);"#)

@@ -37,7 +37,7 @@ enum AssetFiles {
 }
 
 /// Polls until a condition holds.
-func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async throws {
+func eventually(within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
     let start = ContinuousClock.now
     while try await !condition() {
         guard ContinuousClock.now - start < limit else { throw RawClient.TimedOut() }

@@ -55,7 +55,7 @@ struct AdviceView: Page {
 extension AdviceView {
     static func load(_ visit: Visit) async throws -> AdviceView {
         guard let keeping = visit.database as? any QueryStatisticsKeeping else {
-            throw RecordError(.badRequest, "This engine keeps no account of its queries")
+            throw RecordError(.badRequest, "This engine keeps no query statistics")
         }
         let statistics = try await visit.measure { try await keeping.queryStatistics() }
         let schema = visit.schema ?? Schema()
@@ -145,6 +145,6 @@ extension AdviceView.Drop {
             Frame.Hidden(name: "type", value: place.typeName.string), Frame.Hidden(name: "drop", value: value),
             Frame.Hidden(name: "back", value: visit.place.link("advice", [Notice.indexesChanged.parameter])),
         ]
-        label = "Drop \(place.index.words) of \(place.typeName)"
+        label = "Remove \(place.index.words) of \(place.typeName)"
     }
 }

@@ -63,7 +63,7 @@ struct BulkForm: Sendable {
         guard let field else { throw EntryProblem(reason: "Choose a field.") }
         if change == .clear { return .cleared }
         guard let value = try field.value(in: place) else {
-            throw EntryProblem(reason: "Write the value that the field is to have; to take its value away choose ‘clear a field’.")
+            throw EntryProblem(reason: "Enter a value for the field. To remove the value, choose ‘clear a field’.")
         }
         return EditedField.input(value, field.type)
     }

@@ -41,7 +41,7 @@ struct BulkView: Page {
         let isEncrypted: Bool
     }
 
-    let title = "Change many"
+    let title = "Change all matches"
     /// The query in words.
     let query: String
     let back: String
@@ -83,7 +83,7 @@ struct BulkView: Page {
         }
         let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
         guard Name(found.fingerprint) == Name(visit.fields["fingerprint"] ?? ""), !found.targets.isEmpty else {
-            let remark = "Nothing was done: the records that match changed since the dry run. This is how it is now."
+            let remark = "Nothing was changed: other records match since the dry run. This is the new dry run."
             return .page(try await page(form, isAsked: true, remark: remark, visit))
         }
         let count = Digits.count(found.targets.count, "record")
@@ -137,7 +137,7 @@ struct BulkView: Page {
         back = place.link("query", form.query.parameters)
         action = "\(place.path)/bulk"
         hidden = (place.parameters + form.query.parameters).map { Frame.Hidden(name: $0.name, value: $0.value) }
-        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete them")].map { value, text in
+        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map { value, text in
             Choice(value, text, isSelected: value == form.change.rawValue)
         }
         needsField = form.change != .delete
@@ -147,7 +147,7 @@ struct BulkView: Page {
             + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.wireName)", isSelected: $0.key == chosen) }
         value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
         self.problem = problem
-        self.complaint = complaint.map { Complaint($0, advice: ["Run the query on its own page first: it offers what the query needs."]) }
+        self.complaint = complaint.map { Complaint($0, advice: ["Run the query on the page Query first. It offers the missing indexes."]) }
         self.remark = remark
         dryRun = found.map { DryRun($0, form, input: input, visit: visit) }
         milliseconds = visit.stopwatch.elapsed.millisecondsText
@@ -175,20 +175,20 @@ extension BulkView.DryRun {
         isDeletion = form.change == .delete
         isNothing = found.targets.isEmpty
         switch form.change {
-        case .set: (sentence, button) = ("\(count) would be saved with another \(field)", "Set \(field) of \(count)")
+        case .set: (sentence, button) = ("\(count) would get another \(field)", "Set \(field) of \(count)")
         case .clear: (sentence, button) = ("\(count) would lose the value of \(field)", "Clear \(field) of \(count)")
         case .delete: (sentence, button) = ("\(count) would be deleted", "Delete \(count)")
         }
         var notes: [String] = []
         if found.isCutOff {
-            notes.append("More match: \(Digits.grouped(BulkTargets.limit)) are changed at a time, in the order of the query. Do it again for the rest.")
+            notes.append("More records match. One run changes \(Digits.grouped(BulkTargets.limit)), in the order of the query. Repeat it for the rest.")
         }
         if found.isCutShort {
-            notes.append("More match: the first \(Digits.grouped(BulkTargets.lookLimit)) were looked at. Narrow the query to reach the rest.")
+            notes.append("More records match. The first \(Digits.grouped(BulkTargets.lookLimit)) were read. Narrow the query to reach the rest.")
         }
-        if found.unchanged > 0 { notes.append("\(Digits.count(found.unchanged, "record")) that \(found.unchanged == 1 ? "matches has" : "match have") this already and \(found.unchanged == 1 ? "is" : "are") left as \(found.unchanged == 1 ? "it is" : "they are").") }
-        if isDeletion { notes.append("Records whose references say DELETE_SELF go with the records they refer to; those that say VALIDATE keep them.") }
-        if !found.targets.isEmpty { notes.append("A record that somebody saves between this dry run and the work is left as it is, and listed.") }
+        if found.unchanged > 0 { notes.append("\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged.") }
+        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A VALIDATE reference keeps its target from being deleted.") }
+        if !found.targets.isEmpty { notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.") }
         self.notes = notes
         showsValues = !isDeletion
         showsZones = visit.queriesSeveralZones

@@ -53,7 +53,7 @@ struct BulkWork: Sendable {
         // The record was deleted meanwhile, by another client or along with a record that it references.
         case .failure(let error) where change == nil && error.code == .notFound: run.update { $0.skipped += 1 }
         case .failure(let error):
-            let reason = error.code == .conflict ? "Somebody saved it since the dry run; it was left as it is" : error.reason
+            let reason = error.code == .conflict ? "It was saved after the dry run, and stays unchanged" : error.reason
             run.add(
                 BackgroundRun.Problem(
                     subject: name.string, href: place.link(toRecord: name, in: target.recordID.zoneID), code: error.code.rawValue, reason: reason))

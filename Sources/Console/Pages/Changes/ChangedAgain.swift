@@ -48,16 +48,16 @@ struct ChangedAgain: ViewModel {
         guard let end = span.end, let upto = form.upto, let count = end.changesAfter else { return nil }
         back = form.listing == .asked ? nil : visit.place.link("changes", form.parameters(since: form.since, upto: upto))
         guard count > 0 else {
-            sentence = "Nothing changed after the second token, so these are all changes between the two."
+            sentence = "Nothing changed after the second token, so these are all changes between the two tokens."
             (finding, rows, list, next, hasLinks) = (nil, [], nil, nil, back != nil)
             return
         }
         let (noun, them) = count == 1 ? ("1 record", "it") : ("\(Digits.grouped(count)) records", "one of them")
         sentence =
-            "\(noun)\(form.type == nil ? "" : ", of any type,") changed after the second token. The feed holds each record once, at its latest change, so what \(them) had changed "
-            + "between the two stands later now."
+            "\(noun)\(form.type == nil ? "" : ", of any type,") changed after the second token. The feed has each record once, at its latest change. An earlier change of \(them) "
+            + "between the tokens is therefore not listed."
         guard let journalling = visit.database as? any RecordJournalling else {
-            finding = "This engine keeps no journal, so which of them changed between the two as well can't be told."
+            finding = "This engine keeps no journal, so it can't tell which of them also changed between the tokens."
             (rows, list, next, hasLinks) = ([], nil, nil, back != nil)
             return
         }
@@ -92,17 +92,17 @@ struct ChangedAgain: ViewModel {
         self.rows = rows
         let isAll = start == upto && !page.moreComing
         let looked = Digits.grouped(page.changes.count)
-        let which = isAll ? form.type.map { ", of the \(looked) of type \($0)" } ?? "" : ", of the \(looked) on this page"
-        finding = "By the journal\(which): \(Self.words(found: rows.count - lost, only: only, lost: lost))."
+        let which = isAll ? form.type.map { ", for the \(looked) of type \($0)" } ?? "" : ", for the \(looked) on this page"
+        finding = "From the journal\(which): \(Self.words(found: rows.count - lost, only: only, lost: lost))."
         list = nil
         next = page.moreComing ? visit.place.link("changes", form.parameters(since: form.since, upto: upto, again: page.syncToken)) : nil
         hasLinks = next != nil || back != nil
     }
 
     private static func words(found: Int, only: Int, lost: Int) -> String {
-        var parts = ["\(Digits.grouped(found)) changed between the two as well"]
+        var parts = ["\(Digits.grouped(found)) also changed between the tokens"]
         if only > 0 { parts.append("\(Digits.grouped(only)) only later") }
-        if lost > 0 { parts.append("of \(Digits.grouped(lost)) nothing is kept from then") }
+        if lost > 0 { parts.append("\(Digits.grouped(lost)) have no journal entries from that time") }
         return parts.joined(separator: ", ")
     }
 }

@@ -27,9 +27,9 @@ struct FeedSpan: Sendable {
         } catch is RecordError {
             end = nil
             refusal = SpanRefusal(
-                "The token to look up to was not given out here, or was damaged on the way.",
-                "Paste it whole, as the server gave it. The page Tokens says what a text is that was taken for a token.",
-                link: Frame.Link(text: "Look at it on Tokens", href: visit.place.link("token", [("token", upto.text)])))
+                "The second token is not from this server, or is damaged.",
+                "Paste the whole token as the server returned it. The page Tokens explains any text.",
+                link: Frame.Link(text: "Explain it on Tokens", href: visit.place.link("token", [("token", upto.text)])))
         }
     }
 
@@ -46,43 +46,43 @@ struct FeedSpan: Sendable {
     private static func refusal(
         _ end: TokenExplanation?, begin: TokenExplanation?, form: RecordFeedForm, zoneID: ZoneID, visit: Visit
     ) -> SpanRefusal? {
-        guard let end else { return SpanRefusal("This engine can't say where its tokens stand.", "Leave the second token out.") }
+        guard let end else { return SpanRefusal("This engine can't tell the positions of its tokens.", "Leave the second token out.") }
         let zoneName = visit.zoneName(zoneID)
-        let wanted = "Paste a token that a pull of the zone \(zoneName) gave."
+        let wanted = "Paste a token from a pull of the zone \(zoneName)."
         switch end.standing {
-        case .foreign(let why): return SpanRefusal("The token to look up to is not for this database: \(why).", wanted)
+        case .foreign(let why): return SpanRefusal("The second token is not for this database: \(why).", wanted)
         case .good, .expired: break
         }
         switch end.subject {
         case .database:
-            return SpanRefusal("The token to look up to is a database token: it says which zones to ask, and stands nowhere in a zone.", wanted)
-        case .zone(nil): return SpanRefusal("The token to look up to is of a zone that is not there any more.", wanted)
+            return SpanRefusal("The second token is a database token. It has no position in a zone.", wanted)
+        case .zone(nil): return SpanRefusal("The second token belongs to a zone that no longer exists.", wanted)
         case .zone(let other?) where !visit.place.isSame(other, zoneID):
-            return SpanRefusal("The token to look up to is of the zone \(visit.zoneName(other)), and each zone counts for itself.", wanted)
+            return SpanRefusal("The second token belongs to the zone \(visit.zoneName(other)). Each zone has its own positions.", wanted)
         case .zone: break
         }
         if case .expired(let why) = end.standing {
             return SpanRefusal(
-                "The token to look up to has expired: \(why).", "What was known at its time can't be told any more. Leave it out to look up to now.",
-                link: Frame.Link(text: "Look up to now", href: visit.place.link("changes", form.parameters(since: form.since))))
+                "The second token has expired: \(why).", "Its changes are no longer known. Leave it out to see changes up to now.",
+                link: Frame.Link(text: "Show changes up to now", href: visit.place.link("changes", form.parameters(since: form.since))))
         }
         if end.progress == .reversePull {
             return SpanRefusal(
-                "The token to look up to is of a page from new to old: whoever has it knows what comes after it, not what came before.",
-                "Paste the token that the pull ended with.")
+                "The second token is from a page of a newest-first pull. Its client has the changes after it, not the changes before it.",
+                "Paste the last token of the pull.")
         }
         guard let begin else { return nil }
         if begin.progress == .reversePull {
             return SpanRefusal(
-                "The first token is of a page from new to old: whoever has it knows what comes after it, not what came before.",
-                "Paste the token that the pull began with.")
+                "The first token is from a page of a newest-first pull. Its client has the changes after it, not the changes before it.",
+                "Paste the first token of the pull.")
         }
         if end.position < begin.position {
             let swapped = form.upto.map { form.parameters(since: $0, upto: form.since) } ?? []
             return SpanRefusal(
-                "The token to look up to is the older of the two: it stands at \(Digits.grouped(end.position)), and the first at \(Digits.grouped(begin.position)).",
-                "Between two tokens lies what came after the older one.",
-                link: Frame.Link(text: "Exchange them", href: visit.place.link("changes", swapped)))
+                "The second token is older than the first: its position is \(Digits.grouped(end.position)), and the first one's is \(Digits.grouped(begin.position)).",
+                "Changes are listed from the older token to the newer one.",
+                link: Frame.Link(text: "Swap them", href: visit.place.link("changes", swapped)))
         }
         return nil
     }

@@ -135,7 +135,7 @@ extension FeedTimeline {
             // A client that continues in the middle of a pull gets all changes since the pull began. An end token counts with its own position.
             position = isBegin ? explanation.base : explanation.position
             moment = isBegin && isOfPull ? nil : explanation.moment
-            note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? "where the pull began" : "a page of an unfinished pull"
+            note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? "start of the pull" : "a page of an unfinished pull"
         }
     }
 
@@ -190,12 +190,12 @@ extension FeedTimeline {
         }
         if outline.floor > 0 {
             let text = "tokens before \(Digits.grouped(outline.floor)) have expired"
-            legend.append(Legend(letter: "", tone: "lost", text: text, href: nil, when: nil, note: "deletions up to there were purged"))
+            legend.append(Legend(letter: "", tone: "lost", text: text, href: nil, when: nil, note: "older deletions were purged"))
         }
         legend += clients.map { client in
             Legend(
                 letter: "", tone: "stand", text: client.name, href: client.href, when: nil,
-                note: client.behind == 0 ? "has everything" : "stands at \(Digits.grouped(client.position)), \(Digits.count(client.behind, "change")) behind")
+                note: client.behind == 0 ? "has everything" : "at \(Digits.grouped(client.position)), \(Digits.count(client.behind, "change")) behind")
         }
         legend.append(Legend(letter: "", tone: "now", text: "now: \(Digits.grouped(outline.position))", href: nil, when: nil, note: nil))
         return legend
@@ -208,9 +208,9 @@ extension FeedTimeline {
                 + "to \(Digits.grouped(outline.stretches.last?.through ?? 0))"
         ]
         if let densest = outline.stretches.first(where: { $0.changes == most }) {
-            parts.append("the most, \(Digits.grouped(most)), lie at \(positions(densest))")
+            parts.append("most changes, \(Digits.grouped(most)), at \(positions(densest))")
         }
-        parts += marks.map { "the token \($0.letter) stands at \(Digits.grouped($0.position))" }
+        parts += marks.map { "token \($0.letter) at \(Digits.grouped($0.position))" }
         return parts.joined(separator: "; ")
     }
 

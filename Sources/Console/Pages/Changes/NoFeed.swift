@@ -7,10 +7,10 @@ struct NoFeed: ViewModel {
 
 extension NoFeed {
     static let publicReason =
-        "The public database has no feed of changes: it is one for all users, and CloudKit keeps no order of events in it. "
-        + "To follow it, query for records modified after the last look, or subscribe."
+        "The public database has no changes feed: CloudKit keeps no order of changes in it. "
+        + "To follow it, query for records modified since the last query, or subscribe."
     static let defaultZoneReason =
-        "The default zone has no feed of changes: it keeps no order of events. Records that clients follow belong in a custom zone."
+        "The default zone has no changes feed: it keeps no order of changes. Save records that clients sync in a custom zone."
 
     init(_ place: Place, reason: String) {
         self.reason = reason

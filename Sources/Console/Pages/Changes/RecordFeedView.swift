@@ -160,26 +160,26 @@ extension RecordFeedView {
     private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {
         if let type = form.type {
             if form.upto != nil {
-                return ("Nothing of type \(type) between the two tokens.", "No record of the type had its latest change there; others may have.")
+                return ("No changes of type \(type) between the two tokens.", "No record of this type had its latest change there. Records of other types may have.")
             }
             return form.since == nil
-                ? ("The zone has no records of type \(type).", "Of other types there may be some.")
-                : ("No changes of type \(type) since the token.", "Of this type the client has everything. Of other types there may be changes.")
+                ? ("The zone has no records of type \(type).", "It may have records of other types.")
+                : ("No changes of type \(type) since the token.", "The client has everything of this type. There may be changes of other types.")
         }
         if form.upto != nil {
-            return ("Nothing between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") had its latest change there.")
+            return ("No changes between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") had its latest change there.")
         }
         return form.since == nil
-            ? ("The zone has no records.", "Its token is ready to be used: what is saved from now on comes after it.")
-            : ("No changes since the token.", "The client has everything. The new token, below, stands where the old one stood.")
+            ? ("The zone has no records.", "Its token can be used: later saves come after it.")
+            : ("No changes since the token.", "The client has everything. The new token below has the position of the old one.")
     }
 
     private static func orderNote(_ rows: [Row]) -> String? {
         let count = rows.count { !$0.marks.isEmpty }
         if count == 0 { return nil }
         return "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
-            + "That is the true order of commits: the feed holds each record once, at its latest change, so one that is saved again moves "
-            + "behind those that refer to it. A client keeps the reference and fills it when the target comes."
+            + "This is the real order of commits. The feed has each record once, at its latest change, so a record that is saved again moves "
+            + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
     }
 
     private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
@@ -194,7 +194,7 @@ extension RecordFeedView {
                 anchor: "p\(change.position)", position: Digits.grouped(change.position), kind: change.kind.rawValue, kindText: change.kind.words,
                 recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: page.zoneID),
                 type: record.recordType.string,
-                fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not asked for" : decoded[index].map(\.name.string).joined(separator: ", "),
+                fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
                 assets: links.map { Self.assets(decoded[index], $0) } ?? [], when: ValueView(.time(record.modified.timestamp)),
                 by: visit.people.name(of: record.modified.userRecordName),
                 device: record.modified.device, tag: record.recordChangeTag, marks: marks[index] ?? [])
@@ -222,7 +222,7 @@ extension RecordFeedView.Foot {
             left: page.moreComing ? "more coming" : isEnd ? "nothing more up to the token" : "nothing more",
             milliseconds: visit.stopwatch.elapsed.millisecondsText,
             next: page.moreComing ? visit.place.link("changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,
-            tokenName: isEnd ? "the token up to which" : "new token", againName: isEnd ? "Fetch what came after" : "Fetch again")
+            tokenName: isEnd ? "second token" : "new token", againName: isEnd ? "Fetch later changes" : "Fetch again")
     }
 }
 

@@ -8,19 +8,19 @@ enum TokenAdvice {
             expired
         case (.badRequest, let reason) where reason.contains("sync continuation"):
             [
-                "The token is damaged, or was given out for another zone, database or user.",
-                "Send exactly what the server gave for this zone; a database token only says which zones to ask.",
-                "If it is lost, start without a token.",
+                "The token is damaged, or belongs to another zone, database or user.",
+                "Send exactly the token that the server returned for this zone. A database token is not a zone token.",
+                "If the token is lost, pull without a token.",
             ]
         case (.zoneNotFound, _):
-            ["The zone was deleted, purged, or is no longer shared.", "Drop what the client keeps of it; the database's changes list it as deleted."]
+            ["The zone was deleted or purged, or is no longer shared.", "Delete the client's copy of it. The database's changes list it as deleted."]
         default: []
         }
     }
 
     static let expired = [
-        "Drop the zone's cache of tokens and start without a token.",
-        "Take every record that comes as new or changed.",
-        "Then delete locally what did not come back: deletions from before are not listed in a first pull.",
+        "Discard the zone's token, and pull without a token.",
+        "Store every record that comes as new or changed.",
+        "Then delete local records that did not come: a first pull lists no earlier deletions.",
     ]
 }

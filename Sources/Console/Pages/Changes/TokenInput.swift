@@ -28,7 +28,7 @@ struct TokenInput: ViewModel {
         }
         var facts: [String] = []
         if let moment = explanation.moment {
-            facts.append("stands at \(moment.utcText.prefix(16)) UTC")
+            facts.append("at \(moment.utcText.prefix(16)) UTC")
             facts.append(moment.agoText(at: .now()))
         } else {
             facts.append("before the first change")
@@ -36,9 +36,9 @@ struct TokenInput: ViewModel {
         if case .zone = explanation.subject, let count = explanation.changesAfter { facts.append("\(Digits.count(count, "change")) after it") }
         self.facts = facts
         switch explanation.standing {
-        case .good: (standing, tone) = ("still good", "good")
+        case .good: (standing, tone) = ("valid", "good")
         case .expired(let why): (standing, tone) = ("expired: \(why)", "bad")
-        case .foreign(let why): (standing, tone) = ("not for here: \(why)", "bad")
+        case .foreign(let why): (standing, tone) = ("not for this database: \(why)", "bad")
         }
     }
 }

@@ -80,7 +80,7 @@ extension ZoneFeedView {
         return ZoneFeedView(
             title: "Changes", action: "\(place.path)/changes", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: visit.zoneChoices(allowsAll: true), token: token, isSince: isSince && !text.isEmpty, complaint: complaint, rows: rows,
-            nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "There are no zones with a feed yet.") : nil,
+            nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "No zone has a changes feed yet.") : nil,
             noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },
             explainAction: "\(place.path)/token", others: isEmpty && !isSince ? try await visit.othersWithData() : [],
             gone: try await isSince ? nil : gone(visit),
@@ -95,7 +95,7 @@ extension ZoneFeedView {
     private static func gone(_ visit: Visit) async throws -> Frame.Link? {
         guard let count = try await GoneZones(visit)?.count else { return nil }
         let zones = visit.place.with { $0.zone = .unspecified }.link("zones")
-        return Frame.Link(text: count == 1 ? "1 zone is gone" : "\(Digits.grouped(count)) zones are gone", href: zones + "#gone")
+        return Frame.Link(text: count == 1 ? "1 zone was deleted" : "\(Digits.grouped(count)) zones were deleted", href: zones + "#gone")
     }
 
     /// The current zones. Zones with a feed are in the order of their latest change.
@@ -142,8 +142,8 @@ extension ZoneFeedView.Row {
             switch change?.kind {
             case nil: "no feed: read it with Query or Fetch"
             case .changed?: nil
-            case .deleted?: "clients drop what they keep of it"
-            case .purged?: "removed at the user's request: clients drop it and don't upload it again"
+            case .deleted?: "clients delete their copy"
+            case .purged?: "deleted by the user: clients delete their copy and don't upload it again"
             }
     }
 }

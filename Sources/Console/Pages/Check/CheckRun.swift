@@ -26,7 +26,7 @@ final class CheckRun: Sendable {
 
     init(of place: Place) {
         let page = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
-        run = BackgroundRun(heading: "Check", verb: "looked at", total: 0, place: place, back: page)
+        run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: page)
     }
 
     var place: Place { run.place }
@@ -68,7 +68,7 @@ final class CheckRuns: Sendable {
         let started: CheckRun? = try runs.withLock { runs in
             if runs.contains(where: { $0.place == place && !$0.run.isOver }) { return nil }
             guard runs.count(where: { !$0.run.isOver }) < Self.runningLimit else {
-                throw RecordError(.tryAgainLater, "\(Self.runningLimit) checks are under way already; wait until one is over", retryAfter: 5)
+                throw RecordError(.tryAgainLater, "\(Self.runningLimit) checks are running; wait until one ends", retryAfter: 5)
             }
             runs.removeAll { $0.place == place }
             while runs.count >= Self.keptLimit, let oldest = runs.firstIndex(where: \.run.isOver) { runs.remove(at: oldest) }

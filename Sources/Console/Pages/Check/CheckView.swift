@@ -99,10 +99,10 @@ extension CheckView.Report {
         let count = progress.findings
         (state, tone) =
             switch run.ending {
-            case nil: ("under way", "modified")
+            case nil: ("running", "modified")
             case .done: count == 0 ? ("done, nothing found", "good") : ("done", "warn")
             case .cancelled: ("cancelled", "warn")
-            case .failed: ("broken off", "bad")
+            case .failed: ("failed", "bad")
             }
         let total = max(progress.total ?? 0, progress.records, 1)
         value = String(isOver ? total : progress.records)
@@ -150,23 +150,23 @@ extension CheckView.Row {
 extension RecordFinding.Kind {
     fileprivate var title: String {
         switch self {
-        case .danglingReference: "References to nothing"
-        case .danglingParent: "Parents that are not there"
+        case .danglingReference: "References without a target"
+        case .danglingParent: "Missing parents"
         case .referenceAcrossZones: "References into other zones"
         case .nearSizeLimit: "Records near 1 MB"
-        case .entityName: "Core Data entities that don't fit"
-        case .missingAsset: "Assets without their file"
+        case .entityName: "Core Data entities that don't match"
+        case .missingAsset: "Assets without a file"
         }
     }
 
     fileprivate var meaning: String {
         switch self {
-        case .danglingReference: "The target of a reference is not in its zone: deleted, or never saved."
-        case .danglingParent: "The record a record belongs to is gone, so a share of it will not show this one."
-        case .referenceAcrossZones: "Cascades, shares and a sync of one zone stop at the zone."
-        case .nearSizeLimit: "The fields take more than nine tenths of what a record may have; the next save may be refused."
-        case .entityName: "The type begins with CD_, and CD_entityName names another entity or none. Core Data skips such records without a word."
-        case .missingAsset: "The record names a file that is not stored, so its download fails."
+        case .danglingReference: "The target of the reference is not in its zone. It was deleted or never saved."
+        case .danglingParent: "The record's parent does not exist, so a share of the parent does not include the record."
+        case .referenceAcrossZones: "Deletions, shares and the sync of a zone do not follow references into other zones."
+        case .nearSizeLimit: "The fields take more than 90 % of the size limit. The next save may be refused."
+        case .entityName: "The type begins with CD_, but CD_entityName does not match. Core Data silently skips such records."
+        case .missingAsset: "The file is not stored, so its download fails."
         }
     }
 }

@@ -111,13 +111,13 @@ extension ClientPanel.Row {
         _ feed: ClientFeed, in address: DatabaseAddress, user: Name, tokens: TokenReader
     ) async throws -> (words: String, tone: String) {
         guard let token = feed.lastGiven else { return ("has nothing yet", "bad") }
-        guard let explanation = try await tokens.explanation(of: token, in: address, of: user) else { return ("not known", "faint") }
+        guard let explanation = try await tokens.explanation(of: token, in: address, of: user) else { return ("unknown", "faint") }
         switch explanation.standing {
         case .expired(let why): return ("its token expired: \(why)", "bad")
-        case .foreign: return ("not known", "faint")
+        case .foreign: return ("unknown", "faint")
         case .good: break
         }
-        guard let count = explanation.changesAfter else { return ("not known", "faint") }
+        guard let count = explanation.changesAfter else { return ("unknown", "faint") }
         let noun = feed.zoneID == nil ? "zone" : "change"
         if feed.moreComing { return ("\(Digits.count(count, noun)), more pages to fetch", "bad") }
         return count == 0 ? ("up to date", "good") : (Digits.count(count, noun), "warn")

@@ -43,7 +43,7 @@ extension ClientsView {
             areas: [
                 Choice("", "clients of \(place.address.container)", isSelected: !isOfServer), Choice("server", "clients of all containers", isSelected: isOfServer),
             ],
-            isOff: !visit.log.isOn, clients: panels, more: left > 0 ? "\(Digits.count(left, "more client")) came earlier." : nil, count: Digits.count(histories.count, "client"),
+            isOff: !visit.log.isOn, clients: panels, more: left > 0 ? "\(Digits.count(left, "more client")) seen earlier." : nil, count: Digits.count(histories.count, "client"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

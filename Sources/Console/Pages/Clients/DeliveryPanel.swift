@@ -69,8 +69,8 @@ extension DeliveryPanel {
         guard visit.hasFeed(zoneID) else {
             return DeliveryPanel(
                 lead: address.scope == .public
-                    ? "The public database has no feed: clients get its records by queries and lookups, and nothing tells them of a new one."
-                    : "The default zone has no feed: clients get its records by queries and lookups, and nothing tells them of a new one.",
+                    ? "The public database has no changes feed: clients get its records by queries and lookups, and are not told about new ones."
+                    : "The default zone has no changes feed: clients get its records by queries and lookups, and are not told about new ones.",
                 rows: [], others: nil)
         }
         guard let position = try await visit.measure({ try await positioning.position(of: record.recordID) }) else { return nil }
@@ -78,8 +78,8 @@ extension DeliveryPanel {
         if histories.isEmpty {
             return DeliveryPanel(
                 lead: visit.log.isOn
-                    ? "No client has asked this container for anything since the server started."
-                    : "Requests are not kept, so nothing is known of clients: the server was started without a log of requests (--request-log 0).",
+                    ? "No client has sent a request to this container since the server started."
+                    : "The request log is off (--request-log 0), so the server knows no clients.",
                 rows: [], others: nil)
         }
         let owner = address.scope == .shared ? zoneID.ownerRecordName ?? visit.people.actor.userRecordName : visit.people.actor.userRecordName
@@ -102,14 +102,14 @@ extension DeliveryPanel {
         let left = candidates.count - deliveries.count
         let strangers = histories.filter { !readers.contains($0.user) }
         return DeliveryPanel(
-            lead: "The record stands at position \(Digits.grouped(position.latest)) of zone \(visit.zoneName(zoneID)). "
-                + "This is how far each client has come, as far back as the log reaches."
-                + (left > 0 ? " The \(limit) seen last are shown, and \(Digits.grouped(left)) more are not." : ""),
+            lead: "The record is at position \(Digits.grouped(position.latest)) of zone \(visit.zoneName(zoneID)). "
+                + "The table shows how far each client has synced, from the requests in the log."
+                + (left > 0 ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
             // Clients without the record come first.
             rows: rows.filter { !$0.isDelivered }.map(\.row) + rows.filter(\.isDelivered).map(\.row),
             others: strangers.isEmpty
                 ? nil
-                : (strangers.count == 1 ? "1 client asks as a user who can't see the zone: " : "\(Digits.grouped(strangers.count)) clients ask as users who can't see the zone: ")
+                : (strangers.count == 1 ? "1 client acts as a user who can't see the zone: " : "\(Digits.grouped(strangers.count)) clients act as users who can't see the zone: ")
                     + Row.list(Set(strangers.map { visit.people.name(of: $0.user) }).sorted()) + ".")
     }
 
@@ -140,67 +140,67 @@ extension DeliveryPanel.Row {
             verdict = missing.isEmpty ? "yes" : "in part"
             tone = missing.isEmpty ? "created" : "recreated"
             text = missing.isEmpty
-                ? "It was in the answer to"
-                : "It asked for some fields only (desiredKeys), and so got it without \(Self.list(missing.map(\.string))), in the answer to"
+                ? "It was in the response to"
+                : "It requested only some fields (desiredKeys), so it got the record without \(Self.list(missing.map(\.string))), in the response to"
             advice = nil
         case .deliveredSince(let moment, let missing):
             verdict = missing.isEmpty ? "yes" : "in part"
             tone = missing.isEmpty ? "created" : "recreated"
-            text = "It was in one of the pulls since \(moment.utcText.prefix(19)) UTC, which the log no longer keeps one by one"
+            text = "It was in a pull since \(moment.utcText.prefix(19)) UTC that the log no longer has"
                 + (missing.isEmpty ? "." : "; \(Self.list(missing.map(\.string))) \(missing.count == 1 ? "was" : "were") left out (desiredKeys).")
             advice = nil
         case .found(let from):
             source = from
             (verdict, tone) = ("yes", "created")
-            text = "Not by its pulls, but it was in the answer to"
+            text = "Its pulls did not return it, but it was in the response to"
             advice = nil
         case .otherTypes(let from, let asked):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "It asked for \(Self.list(asked.map(\.string))) only (desiredRecordTypes), and this is a \(record.recordType)." + (from == nil ? "" : " The pull that passed it by:")
-            advice = "Its token is past the record now: it must pull again without a token to get it."
+            text = "It requested only \(Self.list(asked.map(\.string))) (desiredRecordTypes), and this is a \(record.recordType)." + (from == nil ? "" : " The pull that skipped it:")
+            advice = "Its token is past the record. It must pull without a token to get it."
         case .moreNotFetched(let from, let reached):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "It has more pages to fetch: the answer said moreComing, and it did not go on. It stands at \(Digits.grouped(reached)), the record at \(stands). Its last pull:"
-            advice = "It must ask again with the token that it was given, until moreComing is false."
+            text = "It did not fetch all pages: the response had moreComing true. It is at \(Digits.grouped(reached)), the record at \(stands). Its last pull:"
+            advice = "It must pull again with the returned token until moreComing is false."
         case .notPulledSince(let from, let reached, let hasEarlierVersion):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "Not pulled since: it stands at \(Digits.grouped(reached)), and the record was saved after that, at \(stands)."
+            text = "It has not pulled since the save: it is at \(Digits.grouped(reached)), the record at \(stands)."
                 + (hasEarlierVersion ? " It may have an earlier version." : "") + " Its last pull:"
-            advice = "It gets the record with its next pull."
+            advice = "Its next pull returns the record."
         case .beforeTheLog(let reached):
             (verdict, tone) = ("likely", "created")
-            text = "Its token stands at \(Digits.grouped(reached)), past the record at \(stands), and comes from before the log began. "
-                + "If it pulled all that came before, it has the record."
+            text = "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the log. "
+                + "If it pulled everything before that, it has the record."
             advice = nil
         case .skipped(let from, let begun):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token that no pull had given it: "
-                + "what came before was never sent to it. Its first pull:"
-            advice = "A token for now, as zones/list has it, skips what is there; a new client pulls once without one."
+            text = "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token from no pull: "
+                + "earlier changes were never sent to it. Its first pull:"
+            advice = "A current token, as in zones/list, skips existing records. A new client must first pull without a token."
         case .refused(let from, let error):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "Its last pull of the zone was refused: \(error.code.rawValue), \(error.reason). It was asked in"
+            text = "Its last pull of the zone was refused: \(error.code.rawValue), \(error.reason). The request:"
             advice = TokenAdvice.sentences(for: error).first
         case .notLookedAt:
             (verdict, tone) = ("not known", "recreated")
-            text = "The log holds more pulls than this page looks at. The client's page says how far it has come."
+            text = "The log has more pulls than this page reads. The page Clients shows how far the client has synced."
             advice = nil
         case .otherZones(let zones):
             (verdict, tone) = ("no", "deleted")
             text = "It never pulled this zone. It pulls \(Self.list(zones))."
-            advice = "changes/database says which zones there are to pull."
+            advice = "changes/database returns the zones to pull."
         case .neverPulled:
             (verdict, tone) = ("no", "deleted")
-            text = "It never pulled: of this database it only asked for other things than changes, and none of the answers that are kept held the record."
-            advice = "It learns of records by changes/zone, or by a query that matches them."
+            text = "It never pulled: it sent other requests to this database, and no response in the log has the record."
+            advice = "It gets records with changes/zone, or with a query that matches them."
         case .elsewhere(let places):
             (verdict, tone) = ("no", "deleted")
-            text = "It never asked this database. It asks \(Self.list(places, separator: "; "))."
+            text = "It never sent a request to this database. It uses \(Self.list(places, separator: "; "))."
             advice = "The record is in \(visit.place.address.words)."
         }
         requestHref = source.map(href)

@@ -15,7 +15,7 @@ extension CodePanel {
         let writer = CodeWriter(visit.place, zoneID: record.recordID.zoneID)
         let fetch = CodePanel(fetching: [name], keys: nil, zoneID: record.recordID.zoneID, visit: visit)
         return [
-            CodePanel(title: "Fetch it", samples: fetch.samples), try saving(record, writer: writer), deleting(record, writer: writer),
+            CodePanel(title: "Fetch the record", samples: fetch.samples), try saving(record, writer: writer), deleting(record, writer: writer),
         ]
     }
 
@@ -28,11 +28,11 @@ extension CodePanel {
         let subject = "The save"
         let exact = fields.filter(isExactInJavaScript)
         let inexact = fields.filter { !isExactInJavaScript($0) }.map(\.name)
-        let note = [("Too long to stand here", left), ("Not exact in JavaScript", inexact)].filter { !$0.1.isEmpty }.map { reason, names in
-            "// \(reason), and left as they are: \(names.map(\.string).joined(separator: ", "))\n"
+        let note = [("Too long for this example", left), ("Not exact in JavaScript", inexact)].filter { !$0.1.isEmpty }.map { reason, names in
+            "// \(reason), and not changed: \(names.map(\.string).joined(separator: ", "))\n"
         }.joined()
         return CodePanel(
-            title: "Save it",
+            title: "Save the record",
             samples: [
                 CodeSample("Swift, async", of: subject, text: swift.text),
                 CodeSample("Swift, CKModifyRecordsOperation", of: subject, text: swift.operationText),
@@ -57,7 +57,7 @@ extension CodePanel {
                 JSONObject.Member(name: "recordChangeTag", value: .string(record.recordChangeTag)),
             ]))
         return CodePanel(
-            title: "Delete it",
+            title: "Delete the record",
             samples: [
                 CodeSample("Swift, async", of: subject, text: swift.text),
                 CodeSample("Swift, CKModifyRecordsOperation", of: subject, text: swift.operationText),

@@ -11,7 +11,7 @@ struct SwiftChangesCode {
     private static func tokenLines(isSince: Bool) -> [String] {
         isSince
             ? [
-                "// The token that the app archived after its last pull. One of the web services can't be used here.",
+                "// The token that the app archived after its last pull. Tokens of the web services don't work here.",
                 "let token: CKServerChangeToken? = nil",
             ] : ["let token: CKServerChangeToken? = nil"]
     }
@@ -19,8 +19,8 @@ struct SwiftChangesCode {
     /// A pull of the records of a zone.
     init(_ form: RecordFeedForm, keys: [Name]?, writer: CodeWriter) {
         var warnings: [String] = []
-        if form.type != nil { warnings.append("CloudKit's framework pulls all types of a zone: leave out the others as they come") }
-        if form.isReverse { warnings.append("CloudKit's framework pulls from old to new only") }
+        if form.type != nil { warnings.append("CloudKit.framework pulls all types of a zone: ignore the other types") }
+        if form.isReverse { warnings.append("CloudKit.framework pulls only oldest first") }
         let head = writer.swiftHead(warnings: warnings) + Self.tokenLines(isSince: form.since != nil)
         let asked = keys.map { ", desiredKeys: \(CodeWriter.swiftList($0))" } ?? ""
         text = (head + [
@@ -30,7 +30,7 @@ struct SwiftChangesCode {
             "    print(recordID.recordName, try result.get().record)",
             "}",
             "for deletion in changes.deletions { print(\"deleted\", deletion.recordID.recordName) }",
-            "// Archive the token for next time. While more is coming, ask again with it at once.",
+            "// Archive the token for the next pull. While moreComing is true, fetch again with it.",
             "let newToken = try NSKeyedArchiver.archivedData(withRootObject: changes.changeToken, requiringSecureCoding: true)",
             "print(newToken.count, changes.moreComing)",
         ]).joined(separator: "\n")
@@ -41,13 +41,13 @@ struct SwiftChangesCode {
         ] + (keys.map { ["configuration.desiredKeys = \(CodeWriter.swiftList($0))"] } ?? []) + [
             "let operation = CKFetchRecordZoneChangesOperation(",
             "    recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])",
-            "// Otherwise the operation goes on by itself until nothing remains.",
+            "// Otherwise the operation fetches all pages.",
             "operation.fetchAllChanges = false",
             "operation.recordWasChangedBlock = { recordID, result in print(recordID.recordName, result) }",
             "operation.recordWithIDWasDeletedBlock = { recordID, recordType in print(\"deleted\", recordID.recordName, recordType) }",
             "operation.recordZoneFetchResultBlock = { zoneID, result in",
             "    switch result {",
-            "    // Archive the token for next time. While more is coming, ask again with it at once.",
+            "    // Archive the token for the next pull. While moreComing is true, fetch again with it.",
             "    case .success(let (newToken, _, moreComing)): print(newToken, moreComing)",
             "    case .failure(let error): print(zoneID.zoneName, error)",
             "    }",
@@ -66,20 +66,20 @@ struct SwiftChangesCode {
             "let changes = try await database.databaseChanges(since: token)",
             "for zone in changes.modifications { print(\"changed\", zone.zoneID.zoneName) }",
             "for zone in changes.deletions { print(\"deleted\", zone.zoneID.zoneName) }",
-            "// Archive the token for next time. While more is coming, ask again with it at once.",
+            "// Archive the token for the next pull. While moreComing is true, fetch again with it.",
             "let newToken = try NSKeyedArchiver.archivedData(withRootObject: changes.changeToken, requiringSecureCoding: true)",
             "print(newToken.count, changes.moreComing)",
         ]).joined(separator: "\n")
         operationText = (head + [
             "let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)",
-            "// Otherwise the operation goes on by itself until nothing remains.",
+            "// Otherwise the operation fetches all pages.",
             "operation.fetchAllChanges = false",
             "operation.recordZoneWithIDChangedBlock = { print(\"changed\", $0.zoneName) }",
             "operation.recordZoneWithIDWasDeletedBlock = { print(\"deleted\", $0.zoneName) }",
             "operation.recordZoneWithIDWasPurgedBlock = { print(\"purged\", $0.zoneName) }",
             "operation.fetchDatabaseChangesResultBlock = { result in",
             "    switch result {",
-            "    // Archive the token for next time. While more is coming, ask again with it at once.",
+            "    // Archive the token for the next pull. While moreComing is true, fetch again with it.",
             "    case .success(let (newToken, moreComing)): print(newToken, moreComing)",
             "    case .failure(let error): print(error)",
             "    }",

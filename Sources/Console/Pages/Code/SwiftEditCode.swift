@@ -14,10 +14,10 @@ struct SwiftEditCode {
             + ["let recordID = \(writer.swiftRecordID(record.recordID.recordName))"]
         var changes = fields.map { Self.assignment($0, writer: writer) }
         if !leftOut.isEmpty {
-            changes.append("// Too long to stand here, and left as they are: \(leftOut.map(\.string).joined(separator: ", "))")
+            changes.append("// Too long for this example, and not changed: \(leftOut.map(\.string).joined(separator: ", "))")
         }
         text = (head + [
-            "// The save is refused when somebody else saved the record in between.",
+            "// The save fails if the record was saved in between.",
             "let record = try await database.record(for: recordID)",
         ] + changes + [
             "let (saveResults, _) = try await database.modifyRecords(",
@@ -25,7 +25,7 @@ struct SwiftEditCode {
             "for (recordID, result) in saveResults { print(recordID.recordName, try result.get()) }",
         ]).joined(separator: "\n")
         operationText = (head + [
-            "// The save is refused when somebody else saved the record in between.",
+            "// The save fails if the record was saved in between.",
             "database.fetch(withRecordID: recordID) { record, error in",
             "    guard let record else { return print(error as Any) }",
         ] + changes.map { "    \($0)" } + [
@@ -59,10 +59,10 @@ struct SwiftEditCode {
     private static func assignment(_ field: Field, writer: CodeWriter) -> String {
         let key = SwiftQueryCode.quoted(field.name.string)
         if !field.value.assets.isEmpty || field.value.type?.valueType == .asset {
-            return "// \(field.name) has a file. To give it another one: record[\(key)] = CKAsset(fileURL: …)"
+            return "// \(field.name) has a file. To replace it: record[\(key)] = CKAsset(fileURL: …)"
         }
         if field.value.elements.contains(where: { if case .reference(let reference) = $0 { reference.action == .validate } else { false } }) {
-            return "// \(field.name) refers with VALIDATE, which CloudKit's framework has no word for: it is left as it is"
+            return "// \(field.name) has the action VALIDATE, which CloudKit.framework can't set: it is not changed"
         }
         let values = field.isEncrypted ? "record.encryptedValues" : "record"
         return "\(values)[\(key)] = \(SwiftQueryCode.stored(field.value, referenceZone: writer.isZoned ? "zoneID" : nil))"

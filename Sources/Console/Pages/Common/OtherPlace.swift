@@ -31,7 +31,7 @@ struct OtherPlace: Sendable {
         }
         let handle = fields.text(Self.userField) ?? visit.people.actor.handle
         guard let user = visit.people.user(named: handle) else {
-            throw RecordError(.badRequest, "There is no user '\(handle)' here; add the user on the page Users")
+            throw RecordError(.badRequest, "There is no user '\(handle)'; create the user on the page Users")
         }
         self.user = user
         let typed = fields[Self.zoneField]?.trimmedSpaces ?? here.zoneID.map { here.zoneText($0) } ?? ""
@@ -44,7 +44,7 @@ struct OtherPlace: Sendable {
             if isOwn, !zoneID.isDefault { try NameRules.checkCustomZoneName(zoneID.zoneName) }
         } else {
             guard case .one(let zoneID) = Place.zone(typed, owner: nil, in: scope) else {
-                throw RecordError(.badRequest, "Name the zone as OWNER/ZONE: a shared database has zones of several users")
+                throw RecordError(.badRequest, "Name the zone as OWNER/ZONE: a shared database has zones of several owners")
             }
             self.zoneID = zoneID
         }

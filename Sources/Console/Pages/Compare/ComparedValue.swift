@@ -69,7 +69,7 @@ struct ComparedValue: ViewModel {
         var note: String?
         if verdict == .differs, case .string(let here)? = left?.value, case .string(let there)? = right?.value {
             parts = Self.parts(here, there)
-            if here == there { note = "They look the same, and are written with other characters: composed in one, decomposed in the other." }
+            if here == there { note = "They look the same, but their characters differ: one is composed, the other decomposed." }
         }
         self.note = note
         self.left = Side(left, of: name, leftValues, parts?.0)

@@ -124,23 +124,23 @@ extension RecordComparisonView {
         let onlyDiffering = here.fields["show"] == "differing"
         func table(_ caption: String, _ rows: [ComparedValue], nothing: String) -> Table {
             let shown = onlyDiffering ? rows.filter { $0.verdict != .equal } : rows
-            return Table(caption: caption, rows: shown, remark: rows.isEmpty ? nothing : shown.isEmpty ? "All of them are equal." : nil)
+            return Table(caption: caption, rows: shown, remark: rows.isEmpty ? nothing : shown.isEmpty ? "All fields are equal." : nil)
         }
         let differing = fields.count { $0.verdict == .differs }
         let (onlyHere, onlyThere) = (fields.count { $0.verdict == .onlyHere }, fields.count { $0.verdict == .onlyThere })
         let isAlike = differing + onlyHere + onlyThere == 0
         var words: [String] = []
         if differing > 0 { words.append("\(Digits.count(differing, "field")) \(differing == 1 ? "differs" : "differ")") }
-        if onlyHere > 0 { words.append("\(Digits.grouped(onlyHere)) only the left one has") }
-        if onlyThere > 0 { words.append("\(Digits.grouped(onlyThere)) only the right one has") }
+        if onlyHere > 0 { words.append("\(Digits.grouped(onlyHere)) only in the left record") }
+        if onlyThere > 0 { words.append("\(Digits.grouped(onlyThere)) only in the right record") }
         let equal = fields.count - differing - onlyHere - onlyThere
         let summary = isAlike
-            ? fields.isEmpty ? "Neither has fields of its own." : "The same values in all \(Digits.count(fields.count, "field"))."
+            ? fields.isEmpty ? "Neither record has fields." : "The same values in all \(Digits.count(fields.count, "field"))."
             : words.joined(separator: ", ") + ", \(Digits.grouped(equal)) \(equal == 1 ? "is" : "are") equal."
         let system = systemRows(mine, here, theirs, there)
         return (
             [
-                table("Fields", fields, nothing: "Neither has fields of its own."), table("System fields", system, nothing: ""),
+                table("Fields", fields, nothing: "Neither record has fields."), table("System fields", system, nothing: ""),
             ], summary, isAlike
         )
     }
@@ -178,7 +178,7 @@ extension RecordComparisonView {
                 guard let parent = record.parent else { return (.missing, "") }
                 return (ValueView(.link(parent.string, href: visit.place.link(toRecord: parent, in: record.recordID.zoneID), hint: nil)), parent)
             },
-            row("size of its fields") { record, _ in
+            row("size of the fields") { record, _ in
                 (ValueView(.text(Digits.bytes(Int64(record.fields.bytes.count))), note: "as JSON"), Name(String(record.fields.bytes.count)))
             },
         ]
@@ -189,7 +189,7 @@ extension RecordComparisonView {
         let isAll = visit.fields["show"] != "differing"
         return [
             Frame.Entry(text: "All fields", href: all, count: nil, key: nil, isCurrent: isAll),
-            Frame.Entry(text: "Only what differs", href: all + "&show=differing", count: nil, key: nil, isCurrent: !isAll),
+            Frame.Entry(text: "Only differences", href: all + "&show=differing", count: nil, key: nil, isCurrent: !isAll),
         ]
     }
 
@@ -226,7 +226,7 @@ extension RecordComparisonView {
             }
         }
         let namesakes = try await namesakes(of: name, here)
-        if !namesakes.isEmpty { candidates.append(Candidates(heading: "Records of the same name", records: namesakes)) }
+        if !namesakes.isEmpty { candidates.append(Candidates(heading: "Records with the same name", records: namesakes)) }
         return candidates
     }
 
@@ -277,13 +277,13 @@ extension RecordComparisonView.Side {
         recordName = name.string
         place = OtherPlace.words(visit.place, visit.people.actor)
         href = visit.place.link("record", [("name", name.string)])
-        missing = isThere ? nil : "There is no record of this name in \(place)."
+        missing = isThere ? nil : "There is no record with this name in \(place)."
     }
 
     fileprivate init(_ name: Name, at other: OtherPlace, isThere: Bool) {
         recordName = name.string
         place = other.words
         href = other.place.link("record", [("name", name.string)])
-        missing = isThere ? nil : "There is no record of this name in \(other.words)."
+        missing = isThere ? nil : "There is no record with this name in \(other.words)."
     }
 }

@@ -152,7 +152,7 @@ struct RecordCopyPlan: Sendable {
         if let there {
             if existing != .replace { return .left }
             if there.recordType != record.recordType {
-                let reason = "The record of this name there is of type '\(there.recordType)', and a record keeps its type; delete that one first"
+                let reason = "The record with this name there has type '\(there.recordType)', and a record can't change its type; delete that record first"
                 return .refused(RecordError(.badRequest, reason))
             }
         }
@@ -233,7 +233,7 @@ struct RecordCopyPlan: Sendable {
             hasChanged = false
             for reference in references where reference.action == .validate {
                 guard items[reference.source].arrives, dangles(reference, items, missing) else { continue }
-                let reason = "Its reference '\(reference.field)' has action VALIDATE, and '\(reference.target.recordName)' is neither copied nor there"
+                let reason = "The reference '\(reference.field)' has action VALIDATE, and its target '\(reference.target.recordName)' is not copied and not there; copy the target too"
                 items[reference.source].fate = .refused(RecordError(.validatingReferenceError, reason))
                 hasChanged = true
             }

@@ -59,16 +59,16 @@ struct RecordCopyPreview: ViewModel {
             + plan.gone.map { name in
                 Row(
                     recordName: name.string, href: visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default), type: "", size: "", files: nil,
-                    verdict: "gone", tone: "deleted", compare: nil, problem: "It was deleted since it was picked")
+                    verdict: "deleted", tone: "deleted", compare: nil, problem: "It was deleted after you selected it")
             }
         dangling = plan.dangling.prefix(RecordCopyView.shownLimit).map { Dangling($0) }
         let left = plan.dangling.count - RecordCopyView.shownLimit
-        moreDangling = plan.isCutOff ? "There are more references than were followed." : left > 0 ? "And \(Digits.grouped(left)) more." : nil
+        moreDangling = plan.isCutOff ? "There are more references than were checked." : left > 0 ? "And \(Digits.grouped(left)) more." : nil
         fingerprint = plan.fingerprint
         button = "Copy \(Digits.count(copied.count, "record"))"
         var words: [String] = []
         if stops {
-            words.append("\(Digits.count(plan.taken.count, "record")) of the same names \(plan.taken.count == 1 ? "is" : "are") there, so nothing is copied.")
+            words.append("\(Digits.count(plan.taken.count, "record")) with the same \(plan.taken.count == 1 ? "name exists" : "names exist") there, so nothing is copied.")
         } else if refused {
             words.append("\(Digits.count(plan.problems.count, "record")) can’t be copied, so none is.")
         } else {
@@ -76,7 +76,7 @@ struct RecordCopyPreview: ViewModel {
             words.append(copied.isEmpty ? "Nothing is copied." : "\(Digits.count(copied.count, "record")) \(copied.count == 1 ? "is" : "are") copied\(files).")
             let taken = plan.taken.count { $0.problem == nil }
             let (are, they) = taken == 1 ? ("is", "it is") : ("are", "they are")
-            let then = existing == .replace ? "replaced" : "left as \(they)"
+            let then = existing == .replace ? "replaced" : "kept as \(they)"
             if taken > 0 { words.append("\(Digits.grouped(taken)) \(are) there already and \(are) \(then).") }
             if !plan.problems.isEmpty { words.append("\(Digits.grouped(plan.problems.count)) can’t be copied.") }
         }
@@ -107,6 +107,6 @@ extension RecordCopyPreview.Dangling {
         field = dangling.field.string
         target = dangling.target.recordName.string
         isRefused = dangling.action == .validate
-        consequence = isRefused ? "VALIDATE: the record is refused without it" : "points to nothing there"
+        consequence = isRefused ? "VALIDATE: the record is refused without it" : "its target is missing there"
     }
 }

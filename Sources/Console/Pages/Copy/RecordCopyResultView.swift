@@ -44,7 +44,7 @@ struct RecordCopyResultView: Page {
         self.there = other.words
         isWhole = failed == 0
         let parts = [
-            (count(.copied), "copied"), (count(.replaced), "replaced"), (left, left == 1 ? "left as it is" : "left as they are"), (failed, "not copied"),
+            (count(.copied), "copied"), (count(.replaced), "replaced"), (left, "not replaced"), (failed, "not copied"),
         ]
         summary = parts.filter { $0.0 > 0 }.map { "\(Digits.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
         rows = all.map { name, result in
@@ -52,7 +52,7 @@ struct RecordCopyResultView: Page {
             return switch result {
             case .success(.copied): Row(recordName: name.string, href: href, verdict: "copied", tone: "created", code: nil, reason: nil)
             case .success(.replaced): Row(recordName: name.string, href: href, verdict: "replaced", tone: "modified", code: nil, reason: nil)
-            case .success(.left): Row(recordName: name.string, href: href, verdict: "left", tone: "", code: nil, reason: "A record of the name is there, and stays as it is")
+            case .success(.left): Row(recordName: name.string, href: href, verdict: "kept", tone: "", code: nil, reason: "A record with this name exists, and was not replaced")
             case .failure(let error): Row(recordName: name.string, href: nil, verdict: "not copied", tone: "deleted", code: error.code.rawValue, reason: error.reason)
             }
         }

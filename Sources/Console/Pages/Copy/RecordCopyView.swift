@@ -62,7 +62,7 @@ extension RecordCopyView {
         do {
             let asked = try await Asked(source)
             guard asked.isShown, asked.preview.canCopy else {
-                let remark = "Another place or choice was taken, or something saved here or there, since the preview. This is how it is now."
+                let remark = "A choice or a record changed after the preview. This is the new preview."
                 return .page(page(source, preview: asked.preview, remark: asked.isShown ? nil : remark))
             }
             return .page(try await copy(asked, source))
@@ -92,7 +92,7 @@ extension RecordCopyView {
             let visit = source.visit
             other = try OtherPlace(visit, isOwn: true)
             if other.isZone(visit.place.zoneID, of: visit) {
-                throw RecordError(.badRequest, "The records are there already; choose another zone, environment, database or user")
+                throw RecordError(.badRequest, "The records are in this place already; choose another zone, environment, database or user")
             }
             existing = RecordCopyView.existing(visit)
             plan = try await RecordCopyPlan(source.names, visit, to: other, try await visit.elsewhere(other.place), existing)
@@ -140,7 +140,7 @@ extension RecordCopyView {
         let named = visit.fields.all("name").filter { !$0.isEmpty }.map { Name($0) }.filter { seen.insert($0).inserted }
         if named.count > RecordCopier.recordLimit {
             let count = Digits.grouped(named.count)
-            throw RecordError(.badRequest, "\(RecordCopier.recordLimit) records can be copied at once, and these are \(count); copy the zone, or fewer records")
+            throw RecordError(.badRequest, "Up to \(RecordCopier.recordLimit) records can be copied at once, not \(count); copy the zone, or fewer records")
         }
         let back = SchemaActions.local(visit.fields["back"])
         if !named.isEmpty {
@@ -154,7 +154,7 @@ extension RecordCopyView {
         let picked = try visit.pickedRecords()
         let zoneID = picked[0].recordID.zoneID
         guard picked.allSatisfy({ visit.place.isSame($0.recordID.zoneID, zoneID) }) else {
-            throw RecordError(.badRequest, "The records that are picked are of several zones; copy those of one zone at a time")
+            throw RecordError(.badRequest, "The selected records are in several zones; copy the records of one zone at a time")
         }
         return Source(visit: visit.inZone(zoneID), names: picked.map(\.recordID.recordName), back: back ?? visit.place.link("query"))
     }
@@ -185,9 +185,9 @@ extension RecordCopyView {
 extension RecordCopier.Existing {
     fileprivate var words: String {
         switch self {
-        case .skip: "leave those, copy the others"
+        case .skip: "skip those, copy the others"
         case .replace: "replace them"
-        case .refuse: "copy nothing, all or none"
+        case .refuse: "copy nothing"
         }
     }
 }

@@ -50,7 +50,7 @@ struct ZoneCopy: Sendable {
             })
         run.update { ($0.done, $0.total) = (0, exported.records) }
         try Task.checkCancellation()
-        guard let export = try ExportFile(url) else { throw RecordError(.internalError, "The zone can't be copied: what was read of it is damaged") }
+        guard let export = try ExportFile(url) else { throw RecordError(.internalError, "The zone can't be copied: its export is damaged; try again") }
         let restorer = try Restorer(export, zoneID: targetZoneID, assets: try await exchange(target.address), into: target)
         let report = try await restorer.run { progress in
             run.update { state in
@@ -63,14 +63,14 @@ struct ZoneCopy: Sendable {
         }
         run.update { state in
             (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.unvalidatedCount)
-            if report.unvalidatedCount > 0 { state.notes.append("Those listed are copied, and their VALIDATE references have the action NONE.") }
+            if report.unvalidatedCount > 0 { state.notes.append("The listed records are copied. Their VALIDATE references have the action NONE.") }
             if !report.changedTypes.isEmpty {
                 state.notes.append("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", ")).")
             }
         }
     }
 
-    private static let lacksFolder = RecordError(.internalError, "Nothing can be copied: no file can be made in the server's temporary folder")
+    private static let lacksFolder = RecordError(.internalError, "Nothing can be copied: the server can't create a file in its temporary folder; check its space and permissions")
 
     /// The scratch folder of a copy. It is created on first use.
     static func scratchFolder() -> ScratchFolder { ScratchFolder(prefix: "skylight-copy-") }

@@ -52,7 +52,7 @@ struct ZoneCopyView: Page {
     private static func target(_ visit: Visit) async throws -> (OtherPlace, any RecordDatabase) {
         let other = try OtherPlace(visit, isOwn: true)
         if other.isZone(visit.place.zoneID, of: visit) {
-            throw RecordError(.badRequest, "The zone is there already; choose another environment, database, user or zone name")
+            throw RecordError(.badRequest, "A zone can't be copied onto itself; choose another environment, database, user or zone name")
         }
         return (other, try await visit.engine.database(other.place.address, as: Caller(userRecordName: other.user.userRecordName)))
     }
@@ -68,11 +68,11 @@ struct ZoneCopyView: Page {
         if count == 0 { return nil }
         let there = other.words
         let records = Digits.count(count, "record")
-        var lines = ["\(there.prefix(1).uppercased() + there.dropFirst()), has \(records). Those of the same names are replaced; the others stay."]
+        var lines = ["\(there.prefix(1).uppercased() + there.dropFirst()), has \(records). Records with the same names are replaced; the others stay."]
         if other.place.address.environment == .production { lines.append("This is production.") }
         let fields = other.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         return ConfirmationView(
-            title: "Copy \(visit.zoneName(zoneID)) over records that are there?", lines: lines, action: visit.place.link("zone/copy"),
+            title: "Copy \(visit.zoneName(zoneID)) over existing records?", lines: lines, action: visit.place.link("zone/copy"),
             fields: fields + [Frame.Hidden(name: "sure", value: "1")], button: "Copy the zone", cancel: visit.place.link("zone/copy"))
     }
 

@@ -35,7 +35,7 @@ struct ConflictForm: Sendable {
     init(_ sent: FormFields, visit: Visit) throws {
         let fields = Dictionary(sent.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         guard let name = fields["name"], !name.isEmpty, let tag = fields["tag"], !tag.isEmpty, let typeName = fields["type"] else {
-            throw RecordError(.badRequest, "The form was altered on its way; open the record again")
+            throw RecordError(.badRequest, "The form is incomplete; open the record again")
         }
         recordName = Name(name)
         self.tag = tag
@@ -45,10 +45,10 @@ struct ConflictForm: Sendable {
             guard let field = fields["field\(number)"].map({ Name($0) }) else { break }
             guard let type = field == ConflictView.parent ? FieldType.reference
                 : declared[field]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) })
-            else { throw RecordError(.badRequest, "The form does not say of which type field '\(field)' is") }
+            else { throw RecordError(.badRequest, "The form has no type for the field '\(field)'; open the record again") }
             func value(_ side: String) throws -> FieldValue? { try EditedField.value(of: fields["\(side)\(number)"] ?? "", field: field) }
             guard let choice = fields["pick\(number)"].flatMap({ Choice(rawValue: $0) }) else {
-                throw RecordError(.badRequest, "Nothing was saved: choose a version of field '\(field)' first")
+                throw RecordError(.badRequest, "Nothing was saved: choose a version of the field '\(field)' first")
             }
             rows.append(Row(name: field, type: type, mine: try value("mine"), was: try value("was"), theirs: try value("theirs"), choice: choice))
         }

@@ -74,8 +74,8 @@ struct ConflictView: Page {
         when = ValueView(.time(record.modified.timestamp))
         let count = rows.count(where: \.isContested)
         contested = count == 0
-            ? "You changed different fields, so both changes fit together."
-            : "\(Digits.count(count, "field")) \(count == 1 ? "was" : "were") changed on both sides: choose which version stays."
+            ? "The two saves changed different fields, so both changes can be merged."
+            : "\(Digits.count(count, "field")) \(count == 1 ? "was" : "were") changed on both sides: choose a version for each."
         action = place.link("record/resolve")
         self.record = place.link(toRecord: record.recordID.recordName, in: zoneID)
         milliseconds = visit.stopwatch.elapsed.millisecondsText
@@ -100,8 +100,8 @@ extension ConflictView.Row {
         self.type = type.wireName
         schemaType = type.schemaName
         verdict =
-            !canChoose ? "the files of the server stay"
-            : isSame ? "both made the same change" : isContested ? "both changed it" : isMineChanged ? "you changed it" : "changed on the server"
+            !canChoose ? "the server's files stay"
+            : isSame ? "same change on both sides" : isContested ? "changed on both sides" : isMineChanged ? "changed by you" : "changed on the server"
         func side(_ value: FieldValue?, _ text: Name, isChosen: Bool) -> ConflictView.Side {
             ConflictView.Side(value: presenter.view(value, of: name), text: text.string, isChosen: isChosen)
         }

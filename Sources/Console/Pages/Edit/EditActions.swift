@@ -24,7 +24,7 @@ enum EditActions {
     static func duplicate(_ visit: Visit) async throws -> EditView {
         let (record, there) = try await target(visit)
         let hasFiles = record.fields.mayHoldAssets
-        let remark = "A copy of \(record.recordID.recordName), not saved yet.\(hasFiles ? " Its files are not copied: upload them to the new record." : "")"
+        let remark = "This is a copy of \(record.recordID.recordName), not saved yet.\(hasFiles ? " Its files are not copied: upload them to the new record." : "")"
         return EditView(try form(of: record, visit: there).duplicated(place: there.place), remark: remark, visit: there)
     }
 
@@ -82,7 +82,7 @@ enum EditActions {
         let zoneID = visit.place.zoneID ?? .default
         do {
             let results = try await visit.measure { try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID)) }
-            guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "The store did not say what it saved") }
+            guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "The store did not return the saved record") }
             let notice = form.isNew ? Notice.recordCreated : .recordSaved
             return .redirect(visit.place.inZone(zoneID).link("record", [("name", record.recordID.recordName.string), notice.parameter]))
         } catch let error as RecordError {

@@ -122,7 +122,7 @@ extension EditView {
         canSaveAnew = !form.isNew && problems.general?.code == .notFound
         self.remark = remark
         let count = problems.fields.count + (problems.recordName == nil ? 0 : 1) + (problems.parent == nil ? 0 : 1)
-        problemCount = count == 0 ? nil : count == 1 ? "One thing is to be put right first. Nothing was saved." : "\(count) things are to be put right first. Nothing was saved."
+        problemCount = count == 0 ? nil : count == 1 ? "Nothing was saved. Correct the marked field." : "Nothing was saved. Correct the \(count) marked fields."
         action = place.link("record/save")
         verb = form.isNew ? "Create the record" : "Save"
         cancel = place.zoneID.flatMap { form.isNew ? nil : place.link(toRecord: form.recordName, in: $0) }
@@ -170,6 +170,6 @@ extension EditView.Files {
         let assets = field.was?.assets ?? []
         names = assets.map { "\($0.shownName(in: field.name)), \(Digits.bytes($0.size))" }
         isCleared = field.isCleared
-        hint = assets.isEmpty ? "Files are dropped onto the record's page once it is saved." : "Other files are dropped onto the record's page."
+        hint = assets.isEmpty ? "Save the record, then add files on its page." : "Add other files on the record's page."
     }
 }

@@ -110,7 +110,7 @@ struct EditedField: Sendable {
         } catch let error as RecordError {
             throw EntryProblem(reason: error.reason)
         } catch {
-            throw EntryProblem(reason: "This is no JSON array: \(error). Write it as [1, 2, 3].")
+            throw EntryProblem(reason: "This is not a JSON array: \(error). Write it as [1, 2, 3].")
         }
     }
 
@@ -144,7 +144,7 @@ extension EditedField {
             guard case .tagged(let value, _, _) = try FieldInput(try JSONReader.value(of: text), field: field) else { return nil }
             return value
         } catch {
-            throw RecordError(.badRequest, "The form was altered on its way: what field '\(field)' held can't be read. Open the form again")
+            throw RecordError(.badRequest, "The form's earlier value of the field '\(field)' can't be read. Open the form again")
         }
     }
 }

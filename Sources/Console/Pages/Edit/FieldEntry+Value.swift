@@ -12,18 +12,18 @@ extension FieldEntry {
         switch type {
         case .string: return .string(text.string)
         case .int64:
-            guard let integer = Int64(typed) else { throw wrong("no whole number from −9,223,372,036,854,775,808 to 9,223,372,036,854,775,807", "42") }
+            guard let integer = Int64(typed) else { throw wrong("not a whole number from −9,223,372,036,854,775,808 to 9,223,372,036,854,775,807", "42") }
             return .int64(integer)
         case .double:
-            guard let double = Double(typed), double.isFinite else { throw wrong("no number", "3.14") }
+            guard let double = Double(typed), double.isFinite else { throw wrong("not a number", "3.14") }
             return .double(double)
         case .timestamp:
-            guard let timestamp = Timestamp(utcText: typed) else { throw wrong("no moment", "2026-11-01 18:00:00.250, in UTC") }
+            guard let timestamp = Timestamp(utcText: typed) else { throw wrong("not a time", "2026-11-01 18:00:00.250, in UTC") }
             return .timestamp(timestamp)
         case .bytes: return .bytes(try bytes(typed))
         case .reference: return .reference(try reference(typed, in: place))
         case .location: return .location(try location())
-        case .asset: throw EntryProblem(reason: "Files are uploaded on the record's page.")
+        case .asset: throw EntryProblem(reason: "Upload files on the record's page.")
         }
     }
 
@@ -104,7 +104,7 @@ extension FieldEntry {
         location.course = try number(.course)
         if let typed = parts[.timestamp] {
             guard let timestamp = Timestamp(utcText: typed.string) else {
-                throw EntryProblem(reason: "‘\(typed)’ is no moment. Write it as 2026-11-01 18:00:00, in UTC.")
+                throw EntryProblem(reason: "‘\(typed)’ is not a time. Write it as 2026-11-01 18:00:00, in UTC.")
             }
             location.timestamp = timestamp
         }
@@ -114,7 +114,7 @@ extension FieldEntry {
     private func number(_ part: Part, _ range: ClosedRange<Double>? = nil) throws(EntryProblem) -> Double? {
         guard let typed = parts[part] else { return nil }
         guard let number = Double(typed.string), number.isFinite else {
-            throw EntryProblem(reason: "‘\(typed)’ is no number for the \(part.words). Write it as 47.45.")
+            throw EntryProblem(reason: "‘\(typed)’ is not a number for the \(part.words). Write it as 47.45.")
         }
         if let range, !range.contains(number) {
             throw EntryProblem(reason: "The \(part.words) must be from \(Int(range.lowerBound)) to \(Int(range.upperBound)) degrees.")

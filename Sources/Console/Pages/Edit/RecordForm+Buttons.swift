@@ -74,10 +74,10 @@ extension RecordForm {
         }
         try NameRules.checkFieldName(name)
         if SystemField(named: name) != nil { throw RecordError(.badRequest, "Field '\(name)' is a system field and can't be set") }
-        if fields.contains(where: { $0.name == name }) { throw RecordError(.badRequest, "The record has a field '\(name)' already") }
+        if fields.contains(where: { $0.name == name }) { throw RecordError(.badRequest, "The record already has a field '\(name)'") }
         if fields.count >= Self.fieldLimit { throw RecordError(.badRequest, "A form can't have more than \(Self.fieldLimit) fields") }
         guard let type = FieldTypeChoices.type(named: sent["newType"] ?? "") else { throw RecordError(.badRequest, "Choose a type for field '\(name)'") }
-        if type.valueType == .asset { throw RecordError(.badRequest, "Add a field for files on the page of the record type, and upload on the record's page") }
+        if type.valueType == .asset { throw RecordError(.badRequest, "Add an ASSET field on the page of the record type, then upload files on the record's page") }
         var field = EditedField(name, type, was: nil, showing: nil, isNew: true, place: visit.place)
         if type.isList { field.entries = [FieldEntry()] }
         fields.append(field)

@@ -55,7 +55,7 @@ extension RecordForm {
     func place(_ error: RecordError) -> Problems {
         var problems = Problems()
         if isNew, error.code == .conflict || error.code == .exists {
-            problems.recordName = "A record of this name is in the zone already. Choose another name, or edit that record."
+            problems.recordName = "The zone already has a record with this name. Choose another name, or edit that record."
             return problems
         }
         for (index, field) in fields.enumerated() where error.reason.contains("ield '\(field.name)'") || error.reason.contains("ield: '\(field.name)'") {

@@ -80,7 +80,7 @@ extension RecordForm {
     init(_ sent: FormFields, visit: Visit) throws {
         let fields = Dictionary(sent.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         guard let type = fields["type"], !type.isEmpty else {
-            throw RecordError(.badRequest, "The form does not say of which record type the record is: type=…")
+            throw RecordError(.badRequest, "The form has no record type: type=…")
         }
         recordType = Name(type)
         tag = fields["tag"].flatMap { $0.isEmpty ? nil : $0 }
@@ -93,7 +93,7 @@ extension RecordForm {
         for number in 1...Self.fieldLimit {
             guard let name = fields["field\(number)"].map({ Name($0) }) else { break }
             guard let type = declared[name]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) }) else {
-                throw RecordError(.badRequest, "The form does not say of which type field '\(name)' is")
+                throw RecordError(.badRequest, "The form has no type for the field '\(name)'")
             }
             read.append(try EditedField(name, type, number: number, fields, isNew: declared[name] == nil, place: visit.place))
         }

@@ -56,7 +56,7 @@ extension DeployView {
             changes: plan.isEmpty
                 ? nil
                 : SchemaChangeList(plan.difference, plan.respellings, of: development, before: "production now", after: "after deployment") { change in
-                    if obstacles.contains(change) { return "A deployment only adds: this can't be done to production." }
+                    if obstacles.contains(change) { return "A deployment can't delete this from production." }
                     let dropped = change.droppedIndexes
                     return dropped.isEmpty ? nil : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
                 },
@@ -70,9 +70,9 @@ extension DeployView {
     /// Advice for a change that production does not allow.
     private static func line(_ change: SchemaDifference.Change) -> String? {
         switch change {
-        case .removeType(let type): "Development no longer has the type \(type.name). Make it again there; production keeps it for good."
+        case .removeType(let type): "Development no longer has the type \(type.name). Create it there again: production can't delete it."
         case .removeField(let key, let definition, let type):
-            "Development no longer has \(type).\(key.schemaName) \(definition.type.schemaName). Add it again there; production keeps it for good."
+            "Development no longer has \(type).\(key.schemaName) \(definition.type.schemaName). Add it there again: production can't remove it."
         case .changeField(let key, let old, let new, let type):
             "\(type).\(key.schemaName) is \(old.type.schemaName) in production and \(new.type.schemaName) in development. Give the new field another name."
         default: nil

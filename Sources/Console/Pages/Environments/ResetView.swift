@@ -37,7 +37,7 @@ extension ResetView {
     /// Resets development if the confirmation input matches the container's name.
     static func reset(_ visit: Visit) async throws -> Answer {
         guard visit.place.address.environment == .development else {
-            throw RecordError(.accessDenied, "Production is never reset; choose development in the bar")
+            throw RecordError(.accessDenied, "Production can't be reset; choose development")
         }
         let typed = visit.fields["container"]?.trimmedSpaces ?? ""
         guard Name(typed) == Name(visit.place.address.container.description) else { return .page(try await load(visit, typed: typed)) }

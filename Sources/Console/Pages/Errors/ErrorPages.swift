@@ -19,7 +19,7 @@ struct ErrorPages: RouterMiddleware {
         } catch let error as RecordError where !request.isWebServiceRequest {
             return try response(ErrorView(error))
         } catch let error as HTTPError where error.status == .notFound && !request.isWebServiceRequest {
-            return try response(ErrorView(missing: "Nothing is at this address. It may be mistyped, or the link may be an old one."))
+            return try response(ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
         }
     }
 

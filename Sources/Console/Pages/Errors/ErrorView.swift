@@ -21,7 +21,7 @@ struct ErrorView: Page {
     init(missing reason: String) {
         title = "Not found"
         status = .notFound
-        heading = "Nothing here"
+        heading = "Page not found"
         self.reason = reason
         code = nil
         remedy = nil
@@ -32,11 +32,11 @@ struct ErrorView: Page {
     init(_ error: RecordError, back: Frame.Link? = nil) {
         title = "Error"
         status = error.code.httpStatus
-        heading = status == .notFound ? "Not found" : status.code >= 500 ? "That did not work" : "Refused"
+        heading = status == .notFound ? "Not found" : status.code >= 500 ? "The server failed" : "Refused"
         reason = error.reason
         code = error.code.rawValue
         self.back = back
         retryAfter = error.retryAfter
-        remedy = error.retryAfter.map { "It can succeed in \(Digits.count($0, "second"))." }
+        remedy = error.retryAfter.map { "Try again in \(Digits.count($0, "second"))." }
     }
 }

@@ -64,7 +64,7 @@ extension ExplainView {
         }
         if isDraft { return page(remark: "Not explained yet.") }
         if editor.written.problem != nil { return page(remark: "Not explained: the text can't be read.") }
-        guard plan.canRun else { return page(remark: "Not explained: a value can't be read. The row says why.") }
+        guard plan.canRun else { return page(remark: "Not explained: a value is not valid. Its row says why.") }
         if isWaiting { return page() }
         do {
             let request = QueryRequest(

@@ -91,7 +91,7 @@ extension Explained.CandidateRow {
         case .servesSort: (standing, tone, isUsed) = ("serves the sort", "has", true)
         case .servesBoth: (standing, tone, isUsed) = ("serves filter and sort", "has", true)
         case .narrows: (standing, tone, isUsed) = ("narrows", "has", true)
-        case .passedOver: (standing, tone, isUsed) = ("passed over", "", false)
+        case .passedOver: (standing, tone, isUsed) = ("not used", "", false)
         case .beingBuilt: (standing, tone, isUsed) = ("being built", "lacks", false)
         case .missing: (standing, tone, isUsed) = ("missing", "lacks", false)
         }

@@ -74,7 +74,7 @@ extension AssetTable.Found {
         recordHref = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
         type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
-        nothing = files.isEmpty ? (visit.fields["return"] == "system" ? "not asked for" : "no assets") : nil
+        nothing = files.isEmpty ? (visit.fields["return"] == "system" ? "not requested" : "no assets") : nil
         file = files.count == 1 ? files.first : nil
         group =
             files.count > 1

@@ -76,7 +76,7 @@ struct FetchTable: ViewModel {
             groups.append(Group(title: title, typeHref: nil, rows: [], missing: missing))
         }
         self.groups = groups
-        caption = order.isEmpty ? "Names of no records" : "Records of \(order.map(\.string).joined(separator: ", "))"
+        caption = order.isEmpty ? "Names without records" : "Records of \(order.map(\.string).joined(separator: ", "))"
     }
 
     private struct Union {

@@ -106,8 +106,8 @@ extension FetchView {
         var complaint: Complaint?
         if names.count > nameLimit {
             complaint = Complaint(
-                RecordError(.badRequest, "A request may name \(nameLimit) records, and these are \(Digits.grouped(names.count))"),
-                advice: ["Fetch them in several steps."])
+                RecordError(.badRequest, "A request may have \(nameLimit) record names, and this one has \(Digits.grouped(names.count))"),
+                advice: ["Fetch them in several requests."])
         } else if let zoneID, !names.isEmpty {
             do {
                 let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }

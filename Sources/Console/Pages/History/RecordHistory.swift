@@ -62,12 +62,12 @@ struct RecordHistory: ViewModel {
         let link = { (before: Int64?) in place.link("record/history", [("name", name.string)] + (before.map { [("before", String($0))] } ?? [])) }
         return RecordHistory(
             rows: rows, kept: page.limits.sentence, beginning: isWhole && shown.last?.act != .created ? Self.beginning(page.limits) : nil,
-            whole: isWhole && before == nil ? nil : Frame.Link(text: "All of its history", href: link(nil)),
+            whole: isWhole && before == nil ? nil : Frame.Link(text: "Full history", href: link(nil)),
             earlier: isWhole ? nil : shown.last.map { link($0.position) })
     }
 
     private static func beginning(_ limits: JournalLimits) -> String {
-        limits.isOff ? "This server keeps no earlier versions." : "What was before is not kept any more, or was before there was a journal."
+        limits.isOff ? "This server keeps no earlier versions." : "Earlier versions are not kept."
     }
 }
 
@@ -89,7 +89,7 @@ extension RecordHistory.Row {
         case (.created, _):
             all = FieldDifference.all(from: .nothing, to: version, presenter)
             remark = all.isEmpty ? "without fields" : nil
-        case (.modified, nil): (all, remark) = ([], isCut ? "What it was before is further back, under Earlier." : "What it was before is not kept.")
+        case (.modified, nil): (all, remark) = ([], isCut ? "The version before it is under Earlier." : "The version before it is not kept.")
         case (.modified, let previous?):
             all = FieldDifference.all(from: previous.version, to: version, presenter)
             remark = all.isEmpty ? "saved again with the same values" : nil
@@ -107,8 +107,8 @@ extension RecordHistory.Row {
 extension JournalLimits {
     /// The retention policy, in a sentence.
     var sentence: String {
-        if isOff { return "This server keeps no earlier versions: skylight serve --journal-days 30 would." }
-        return "Earlier versions are kept for \(Digits.count(days, "day")) after they were replaced, the latest \(Digits.grouped(versions)) of a record."
+        if isOff { return "This server keeps no earlier versions. To keep them, start it with skylight serve --journal-days 30." }
+        return "Earlier versions are kept for \(Digits.count(days, "day")), up to \(Digits.grouped(versions)) per record."
     }
 }
 

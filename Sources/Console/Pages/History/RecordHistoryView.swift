@@ -22,7 +22,7 @@ struct RecordHistoryView: Page {
     static func load(_ visit: Visit) async throws -> RecordHistoryView {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let before = try visit.fields.text("before").map { text in
-            guard let position = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is no position of a change") }
+            guard let position = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is not the position of a change") }
             return position
         }
         let history = try await RecordHistory.load(name, in: zoneID, before: before, limit: limit, visit)

@@ -14,7 +14,7 @@ enum RecordRestoring {
             _ = try await visit.measure { try await journal.revert(reversion) }
         } catch let error as RecordError where error.code == .conflict {
             throw RecordError(
-                .conflict, "The record ‘\(name)’ was changed since you looked at it, so nothing was restored. Look at its history again and decide anew")
+                .conflict, "The record ‘\(name)’ changed after you opened this page. Nothing was restored. Look at its history again")
         }
         return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordRestored.parameter])
     }
@@ -30,7 +30,7 @@ enum RecordRestoring {
     /// - Throws: `RecordError` BAD_REQUEST if the address names no change.
     static func position(_ visit: Visit) throws -> Int64 {
         guard let position = visit.fields.text("position").flatMap({ Int64($0) }) else {
-            throw RecordError(.badRequest, "The address needs the position of the change to go back to")
+            throw RecordError(.badRequest, "The address needs the position of the change to restore")
         }
         return position
     }

@@ -33,7 +33,7 @@ struct RestoreView: Page {
         guard let now = latest.entries.first, let entry = wanted.entries.first, entry.position == position else {
             throw RecordReversion(recordID, to: position, recordChangeTag: nil).notKept(latest.limits)
         }
-        if entry.act == .deleted { throw RecordError(.badRequest, "That change deleted the record; restore a version before it") }
+        if entry.act == .deleted { throw RecordError(.badRequest, "That change deleted the record; restore an earlier version") }
         let isDeleted = now.act == .deleted
         let history = visit.place.link("record/history", [("name", name.string)])
         var fields = [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(position))]

@@ -34,7 +34,7 @@ struct ContainerView: Page {
         let typed = fields["newName"]?.trimmedSpaces ?? ""
         do {
             guard let name = ContainerID(typed) else {
-                throw RecordError(.badRequest, "A container's name starts with iCloud. and goes on with letters, digits, dots and hyphens: iCloud.com.example.App")
+                throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
             }
             if name == container { return .redirect("/") }
             let editing = try editing(console)
@@ -55,7 +55,7 @@ struct ContainerView: Page {
         let container = try await container(fields, console)
         do {
             guard Name(fields["typed"]?.trimmedSpaces ?? "") == Name(container.description) else {
-                throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to say that it is meant")
+                throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to confirm")
             }
             let editing = try editing(console)
             // Removes the credentials first: a client that keeps sending requests creates the container anew, and must not have access to it.
@@ -78,7 +78,7 @@ struct ContainerView: Page {
     /// - Throws: ``MissingPage`` if the container does not exist. Does not create it.
     private static func container(_ fields: FormFields, _ console: Console) async throws -> ContainerID {
         guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.containers().contains(container) else {
-            throw MissingPage("There is no container of this name. It may have been renamed or deleted.")
+            throw MissingPage("There is no container with this name. It may have been renamed or deleted.")
         }
         return container
     }

@@ -79,7 +79,7 @@ struct HomeView: Page {
     static func create(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> String {
         let text = fields["container"]?.trimmedSpaces ?? ""
         guard let container = ContainerID(text) else {
-            throw RecordError(.badRequest, "A container's name starts with iCloud. and goes on with letters, digits, dots and hyphens: iCloud.com.example.App")
+            throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
         }
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         let developer = try People(accounts, actingAs: nil).actor
@@ -148,6 +148,6 @@ extension HomeView.Row {
         if let editing = database as? any SchemaEditing {
             typeCount = try await stopwatch.measure { try await editing.schema().types.keys.count { $0 != Schema.usersType } }
         }
-        return "\(Digits.count(typeCount, "record type")), \(Digits.count(zoneCount, "zone")) of yours in development"
+        return "\(Digits.count(typeCount, "record type")), \(Digits.count(zoneCount, "private zone")) in development"
     }
 }

@@ -22,8 +22,8 @@ enum ImportActions {
             } else if let id = visit.fields.text("upload") {
                 upload = try uploads.upload(id, as: form.format)
             }
-            guard let upload else { throw RecordError(.badRequest, "Choose a file, or paste rows: there is nothing to import yet") }
-            if form.typeName.isEmpty { throw RecordError(.badRequest, "Say which record type the rows are to be") }
+            guard let upload else { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
+            if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
             let preview = try preview(form, upload, visit)
             return .page(ImportingView(form, upload, preview, remark: remark, visit: visit))
         } catch let error as RecordError {
@@ -42,12 +42,12 @@ enum ImportActions {
         let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
         let mark = upload.map { form.mark($0, nameField: form.nameField ?? "", at: visit.place) }
         guard let upload, let mark, Name(mark) == Name(visit.fields["previewed"] ?? "") else {
-            let remark = "Nothing was imported: this is not what was shown when the button was pressed. This is what would come of it now."
+            let remark = "Nothing was imported: the preview is out of date. This is the new preview."
             return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
         }
         let preview = try preview(form, upload, visit)
         if preview.problemCount > 0, !form.skipsBadRows {
-            let error = RecordError(.badRequest, "Nothing was imported: some rows can't be. Tick that they are left out, or mend the file and choose it again")
+            let error = RecordError(.badRequest, "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again")
             return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
         }
         let zoneID = visit.place.zoneID ?? .default
@@ -88,9 +88,9 @@ enum ImportActions {
             }
             run.update { state in
                 (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.skippedCount)
-                if report.madeType { state.notes.append("The record type \(report.recordType) was made.") }
+                if report.madeType { state.notes.append("The record type \(report.recordType) was created.") }
                 let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
-                if !made.isEmpty { state.notes.append("Indexes made: \(made.joined(separator: ", ")).") }
+                if !made.isEmpty { state.notes.append("Indexes added: \(made.joined(separator: ", ")).") }
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
@@ -124,8 +124,8 @@ enum ImportActions {
 extension ImportProgress.Phase {
     fileprivate var words: String {
         switch self {
-        case .reading: "finding the types of the columns"
-        case .checking: "trying every row"
+        case .reading: "detecting the column types"
+        case .checking: "checking every row"
         case .saving: "saving"
         }
     }

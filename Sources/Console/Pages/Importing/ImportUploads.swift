@@ -47,7 +47,7 @@ final class ImportUploads: Sendable {
     ///   - format: `nil` to derive it from the file name, or else from the beginning of the text.
     /// - Throws: `RecordError` BAD_REQUEST if the file is empty or too large, INTERNAL_ERROR if it can't be written.
     func keep(_ bytes: [UInt8], fileName: String, format: FileFormat?) async throws -> Upload {
-        if bytes.isEmpty { throw RecordError(.badRequest, "Choose a file, or paste rows: there is nothing to import yet") }
+        if bytes.isEmpty { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
         if bytes.count > Self.sizeLimit {
             throw RecordError(
                 .badRequest, "The file is larger than \(Digits.limit(Int64(Self.sizeLimit))): import it with 'skylight import', which takes files of any size")
@@ -63,7 +63,7 @@ final class ImportUploads: Sendable {
                 try Data(bytes).write(to: url)
                 return (place, url)
             } catch {
-                throw RecordError(.internalError, "The file can't be kept for the import: \(error.localizedDescription)")
+                throw RecordError(.internalError, "The file can't be stored for the import: \(error.localizedDescription)")
             }
         }
         let upload = Upload(id: id, fileName: name, format: format, size: bytes.count, url: url, place: place, kept: .now)
@@ -118,7 +118,7 @@ final class ImportUploads: Sendable {
         state.withLock { $0.begun.last { Name($0.id) == Name(id) }?.run }
     }
 
-    private static var isGone: RecordError { RecordError(.notFound, "The file is not kept any more; choose it again") }
+    private static var isGone: RecordError { RecordError(.notFound, "The file is no longer stored; choose it again") }
 
     /// Deletes a file that is no longer listed.
     func discard(_ upload: Upload) {

@@ -107,7 +107,7 @@ extension ImportingView.Preview {
         nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
         let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
-        moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are imported too." }
+        moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
         fields = shown.map { field in
             ImportingView.FieldRow(
                 name: field.fieldName.string, type: field.type.wireName, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew)
@@ -121,9 +121,9 @@ extension ImportingView.Preview {
         var notes = (preview?.notes ?? []).prefix(ImportingView.columnLimit).map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
         if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }
         let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
-        if preview?.madeType == true { notes.append("The record type \(form.typeName) is made.") }
-        if !made.isEmpty { notes.append("Indexes are made: \(made.joined(separator: ", ")). So the records can be listed here.") }
-        if preview?.nameField != nil { notes.append("A record of the same name is replaced.") }
+        if preview?.madeType == true { notes.append("The import creates the record type \(form.typeName).") }
+        if !made.isEmpty { notes.append("The import adds indexes, so that the console can list the records: \(made.joined(separator: ", ")).") }
+        if preview?.nameField != nil { notes.append("A record with the same name is replaced.") }
         self.notes = notes
         let goodRows = preview?.goodRows ?? 0
         good = Digits.count(goodRows, "row")
@@ -134,7 +134,7 @@ extension ImportingView.Preview {
         skips = form.skipsBadRows
         let changesSchema = preview.map { $0.madeType || !$0.indexesMade.isEmpty || $0.fields.contains(where: \.isNew) } ?? false
         refusal = changesSchema && visit.place.address.environment == .production
-            ? "The production schema lacks a type, a field or an index that the import needs. Import into development, deploy its schema, and import here then." : nil
+            ? "The production schema has no such type, field or index. Import into development, deploy its schema, then import here." : nil
         button = "Import \(Digits.count(goodRows, "record"))"
         isPossible = goodRows > 0 && refusal == nil && preview != nil
     }

@@ -55,7 +55,7 @@ enum KeyActions {
             {
                 self = .session(session)
             } else {
-                throw RecordError(.notFound, "There is nothing of this name to revoke in \(address.container), \(address.environment.rawValue)")
+                throw RecordError(.notFound, "There is no such token, key or session in \(address.container), \(address.environment.rawValue)")
             }
         }
     }
@@ -68,17 +68,17 @@ enum KeyActions {
         case .token(let token):
             title = "Revoke the API token ‘\(token.name)’?"
             lines = [
-                "Apps that send it are refused from then on with 401 AUTHENTICATION_FAILED, and who signed in through them is signed out. "
-                    + "It can't be made good again: apps need a new one."
+                "Requests with it will fail with 401 AUTHENTICATION_FAILED, and users who signed in with it are signed out. "
+                    + "This can't be undone: apps need a new token."
             ]
             field = ("token", token.id)
         case .key(let key):
             title = "Revoke the server key ‘\(key.name)’?"
-            lines = ["Requests that are signed with it are refused from then on with 401 AUTHENTICATION_FAILED. Records that it saved stay as they are."]
+            lines = ["Requests signed with it will fail with 401 AUTHENTICATION_FAILED. Records that it saved stay unchanged."]
             field = ("key", key.keyID)
         case .session(let session):
             title = "Sign \(visit.people.name(of: session.user)) out?"
-            lines = ["The web auth tokens of this session are refused from then on with 421 AUTHENTICATION_REQUIRED: the app leads to the sign-in page again."]
+            lines = ["Requests with the web auth tokens of this session will fail with 421 AUTHENTICATION_REQUIRED, and the app must sign in again."]
             field = ("session", session.id)
         }
         return ConfirmationView(

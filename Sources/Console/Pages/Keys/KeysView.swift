@@ -127,8 +127,8 @@ struct KeysView: Page {
 
     private static func more(_ count: Int, _ command: String) -> String? {
         if count <= limit { return nil }
-        return "Shown are \(limit) of \(Digits.grouped(count)), those that are good first and the newest of them. '\(command)' lists all; "
-            + "what it names can be revoked by its ID."
+        return "The list shows \(limit) of \(Digits.grouped(count)), valid and newest first. '\(command)' lists all; "
+            + "the command line can revoke them by ID."
     }
 
     /// True if the text may be shown again. A private key that was pasted by mistake must not be sent back.

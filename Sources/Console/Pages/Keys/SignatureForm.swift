@@ -36,7 +36,7 @@ struct SignatureForm: ViewModel {
         if !curl.trimmedSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
         if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"), !target.isEmpty { target = address.target }
         guard body.utf8.count <= Self.bodyLimit else {
-            throw RecordError(.badRequest, "The body is longer than \(Digits.limit(Int64(Self.bodyLimit))), more than is looked at here")
+            throw RecordError(.badRequest, "The body is longer than \(Digits.limit(Int64(Self.bodyLimit))); paste a shorter one")
         }
     }
 
@@ -65,16 +65,16 @@ struct SignatureForm: ViewModel {
         signature = command.header(Self.signatureHeader) ?? signature
         let variables = Set(command.variables).sorted()
         remarks = variables.isEmpty
-            ? [] : ["The command holds \(variables.prefix(Self.variableLimit).joined(separator: ", ")), which the shell fills in when it is run. Paste what it was then."]
+            ? [] : ["The command has shell variables: \(variables.prefix(Self.variableLimit).joined(separator: ", ")). Paste it with their values."]
     }
 
     private static func words(_ problem: CurlReader.Problem) -> String {
         switch problem {
-        case .noCommand: "There is no curl in what was pasted; give the parts of the request instead"
-        case .noAddress: "The command names no address"
-        case .openQuotation: "A quotation in the command does not end: part of it is missing"
-        case .bodyInFile(let name): "The body stands in the file '\(name)', which is not here: paste what is in it as the body, and the other parts beside it"
-        case .unreadOption(let option): "What curl sends for \(option) does not stand in the command: give the parts of the request instead, the body as it is sent"
+        case .noCommand: "The text has no curl command; enter the parts of the request instead"
+        case .noAddress: "The command has no URL"
+        case .openQuotation: "A quotation mark in the command is not closed; paste the whole command"
+        case .bodyInFile(let name): "The body is in the file '\(name)', which the console can't read: enter the parts of the request, with the content of the file as the body"
+        case .unreadOption(let option): "The command does not contain what curl sends for \(option): enter the parts of the request instead"
         }
     }
 

@@ -12,10 +12,10 @@ extension SignatureView.Result {
         let date = form.date.isEmpty ? RequestSignature.date(of: Int64(now.timeIntervalSince1970)) : form.date
         let parts = [
             SignatureView.Part(
-                name: "date", text: date, note: form.date.isEmpty ? "of now, as the request has none; \(SignatureForm.dateHeader) must say the same" : nil),
+                name: "date", text: date, note: form.date.isEmpty ? "the current time, because the request has none; \(SignatureForm.dateHeader) must have the same value" : nil),
             SignatureView.Part(
                 name: "body hash", text: hash,
-                note: body.isEmpty ? "SHA-256 of no bytes, in base64; with an empty body nothing at all may stand here too" : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"),
+                note: body.isEmpty ? "SHA-256 of no bytes, in base64; for an empty body this part may also be empty" : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"),
             SignatureView.Part(name: "target", text: form.target, note: nil),
         ]
         func result(_ verdict: String?, _ tone: String, _ diagnosis: Diagnosis? = nil, remarks: [String] = []) -> SignatureView.Result {
@@ -25,7 +25,7 @@ extension SignatureView.Result {
         }
         if form.keyID.isEmpty || form.signature.isEmpty {
             let missing = form.keyID.isEmpty && form.signature.isEmpty ? "a key ID and a signature" : form.keyID.isEmpty ? "a key ID" : "a signature"
-            return result("There is nothing to check without \(missing): below is what has to be signed.", "plain")
+            return result("There is no signature to check without \(missing). Below is the message to sign.", "plain")
         }
         let place = form.place ?? (visit.place.address.container, visit.place.address.environment)
         let request = SignedRequest(
@@ -35,11 +35,11 @@ extension SignatureView.Result {
         let targets = Self.knownTargets(place.container)
         let verdict = try await WorkPool.prompt.run { accounts.verify(request, knownTargets: targets, now: now, isUse: false) }
         switch verdict {
-        case .accepted(let key): return result("The signature is right: it is one of the key ‘\(key.name)’ over just this message.", "good")
+        case .accepted(let key): return result("The signature is correct: the key ‘\(key.name)’ signed this message.", "good")
         case .refused(let problem) where problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }:
             return result(
-                "The signature is right, and comes too late or too early.", "plain", Diagnosis(problem),
-                remarks: ["A request is let in when its date is at most \(RequestSignature.window / 60) minutes away from this server's clock."])
+                "The signature is correct, but its date is too old or in the future.", "plain", Diagnosis(problem),
+                remarks: ["A request is accepted if its date is within \(RequestSignature.window / 60) minutes of this server's clock."])
         case .refused(let problem): return result(nil, "bad", Diagnosis(problem))
         }
     }

@@ -45,7 +45,7 @@ struct SignatureView: Page {
             let length = fields.pairs.reduce(0) { $0 + $1.value.utf8.count }
             let form = try await WorkPool.prompt.run(on: length) { try SignatureForm(fields) }
             guard form.target.hasPrefix("/") else {
-                throw RecordError(.badRequest, "The target of the request is missing: its path, beginning with /database, and its query")
+                throw RecordError(.badRequest, "The path of the request is missing; enter it from /database on, with its query")
             }
             return SignatureView(form, try await Result.of(form, visit), nil, visit)
         } catch let error as RecordError where error.code == .badRequest {

@@ -41,7 +41,7 @@ struct ErrorCard: ViewModel {
         let code = error.code
         let known = error.knownReason
         depth = "depth\(min(error.depth, Self.depths))"
-        name = code?.name ?? error.name ?? error.domain ?? "An error by its words"
+        name = code?.name ?? error.name ?? error.domain ?? "An error recognised by its text"
         numbers = Self.numbers(error, code)
         subject = error.subject
         message = error.message
@@ -72,8 +72,8 @@ struct ErrorCard: ViewModel {
 
     private static func meaning(of domain: String?) -> String {
         domain == "CKInternalErrorDomain"
-            ? "A number that CloudKit uses within. Apple does not say what these mean; the error around it has the code to act on."
-            : "An error of another framework that wraps the one of CloudKit: act on the error within."
+            ? "An internal CloudKit number. Apple does not document it. Handle the code of the surrounding error."
+            : "An error of another framework that wraps a CloudKit error. Handle the error inside."
     }
 
     private static func tone(_ code: ErrorCode) -> String {
@@ -89,7 +89,7 @@ struct ErrorCard: ViewModel {
         func add(_ name: String, _ text: String?, isCode: Bool = true) {
             if let text { facts.append(Fact(name: name, text: text, isCode: isCode)) }
         }
-        add("wait", error.retryAfter.map { "\(Digits.fixed($0, $0 == $0.rounded() ? 0 : 1)) seconds before it is sent again" }, isCode: false)
+        add("wait", error.retryAfter.map { "\(Digits.fixed($0, $0 == $0.rounded() ? 0 : 1)) seconds before the retry" }, isCode: false)
         add("change tags", error.clientTag.flatMap { client in error.serverTag.map { "the client sent \(client), the server has \($0)" } }, isCode: false)
         add("uuid", error.uuid)
         add("operation", error.operationID)

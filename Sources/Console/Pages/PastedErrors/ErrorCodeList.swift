@@ -42,9 +42,9 @@ struct ErrorCodeList: ViewModel {
                 codes: codes.map { Code($0) }.filter { code in words.allSatisfy { code.words.contains($0) } })
         }
         return [
-            list("CKError, of CloudKit.framework", "CKErrorDomain, by number.", "code", ErrorCode.framework),
-            list("serverErrorCode, of the web services", "With the status that a request has which fails as a whole; an item's error stands in an answer with 200.", "HTTP", ErrorCode.server),
-            list("ckErrorCode, of CloudKit JS", "What the library says of its own accord.", nil, ErrorCode.javaScript),
+            list("CKError of CloudKit.framework", "CKErrorDomain, by number.", "code", ErrorCode.framework),
+            list("serverErrorCode of the web services", "With the status of a request that fails as a whole. The error of a single item is in a response with status 200.", "HTTP", ErrorCode.server),
+            list("ckErrorCode of CloudKit JS", "Errors that the library itself reports.", nil, ErrorCode.javaScript),
         ]
     }
 }

@@ -47,9 +47,9 @@ extension ErrorsView {
     }
 
     private static func problem(_ read: ErrorText) -> String? {
-        if read.isTooLong { return "The text is longer than \(Digits.limit(Int64(ErrorText.limit))). Paste the part from ‘<CKError’ on." }
+        if read.isTooLong { return "The text is longer than \(Digits.limit(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’." }
         return read.isEmpty
-            ? "There is no error of CloudKit in this text. It looks for ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, and the names and numbers of codes." : nil
+            ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, and the names and numbers of codes." : nil
     }
 
     /// Batches fail as a whole, and errors wrap others. The root cause is the error that is neither a batch failure nor a wrapper.

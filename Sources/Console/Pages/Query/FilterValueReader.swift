@@ -30,13 +30,13 @@ struct FilterValueReader {
         case .string: return .string(alone && text == "\"\"" ? "" : text)
         case .reference: return .reference(Reference(recordName: Name(trimmed)))
         case .int64:
-            guard let integer = Int64(trimmed) else { throw problem(text, "no whole number of 64 bits", "42") }
+            guard let integer = Int64(trimmed) else { throw problem(text, "not a 64-bit whole number", "42") }
             return .int64(integer)
         case .double:
-            guard let double = Double(trimmed), double.isFinite else { throw problem(text, "no number", "3.14") }
+            guard let double = Double(trimmed), double.isFinite else { throw problem(text, "not a number", "3.14") }
             return .double(double)
         case .timestamp:
-            guard let timestamp = Timestamp(utcText: trimmed) else { throw problem(text, "no moment", "2026-11-01 00:00, in UTC") }
+            guard let timestamp = Timestamp(utcText: trimmed) else { throw problem(text, "not a time", "2026-11-01 00:00, in UTC") }
             return .timestamp(timestamp)
         case .location:
             return .location(try Self.location(trimmed))
@@ -56,7 +56,7 @@ struct FilterValueReader {
         let numbers = text.split { $0 == "," || $0 == " " || $0 == ";" }.map { Double($0) }
         guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], (-90...90).contains(latitude),
             (-180...180).contains(longitude)
-        else { throw FilterValueProblem(reason: "‘\(text)’ is no place. Write latitude and longitude in degrees, as 47.45, -122.31.") }
+        else { throw FilterValueProblem(reason: "‘\(text)’ is not a location. Write latitude and longitude in degrees, as 47.45, -122.31.") }
         return Location(latitude: latitude, longitude: longitude)
     }
 

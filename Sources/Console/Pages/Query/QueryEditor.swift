@@ -228,11 +228,11 @@ private struct QueryEditorBuilder {
     private func pill(_ field: QueryField, _ indexes: Indexes) -> Pill {
         let present = field.definition.indexes.intersection(indexes)
         if !present.isEmpty {
-            return Pill(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that answers this")
+            return Pill(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
         }
         let possible = indexes.intersection(field.allowedIndexes)
         if possible.isEmpty {
-            return Pill(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't carry the index")
+            return Pill(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
         }
         return Pill(text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks", explanation: "The query is refused without it")
     }

@@ -69,7 +69,7 @@ struct QueryPlan: Sendable {
     private static func distance(_ row: QueryForm.Filter, _ comparator: Comparator) throws(FilterValueProblem) -> Double? {
         guard comparator == .near, !row.distance.isEmpty else { return nil }
         guard let metres = Double(row.distance), metres.isFinite, metres >= 0 else {
-            throw FilterValueProblem(reason: "‘\(row.distance)’ is no distance. Write it in metres, as 5000.")
+            throw FilterValueProblem(reason: "‘\(row.distance)’ is not a distance. Write it in metres, as 5000.")
         }
         return metres
     }
@@ -78,7 +78,7 @@ struct QueryPlan: Sendable {
         guard let field = type.queryField(named: row.field), field.definition.type == .location else {
             return Query.Sort(row.field, ascending: !row.isDescending)
         }
-        if row.origin.isEmpty { throw FilterValueProblem(reason: "Say where distances are measured from, as 47.45, -122.31.") }
+        if row.origin.isEmpty { throw FilterValueProblem(reason: "Enter the origin of the distances, as 47.45, -122.31.") }
         do {
             return Query.Sort(row.field, ascending: !row.isDescending, relativeLocation: try FilterValueReader.location(row.origin))
         } catch let problem as FilterValueProblem {

@@ -64,7 +64,7 @@ extension QueryRefusal {
                     Button(
                         text: "Add \(name) to \(key.label)", fields: common + [Frame.Hidden(name: "add", value: "\(key.schemaName):\(name)")])
                 },
-                note: indexes.isEmpty ? "A field of type \(valueType) can't carry this index." : nil)
+                note: indexes.isEmpty ? "A field of type \(valueType) can't have this index." : nil)
         }
         complaint = Complaint(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string
@@ -122,9 +122,9 @@ extension FieldDefinition {
 extension QueryProblem {
     fileprivate var note: String? {
         switch self {
-        case .systemType: "The type Users belongs to the system. Fetch a user's record by its name instead."
-        case .unknownType: "In development a type appears when its first record is saved."
-        case .unknownField: "The type has no such field; in development it appears when a record with it is saved."
+        case .systemType: "Users is a system type. Fetch a user's record by its name instead."
+        case .unknownType: "In development, saving the first record creates the type."
+        case .unknownField: "The type has no such field. In development, saving a record with the field creates it."
         case .noIndex, .missingIndex, .indexBeingBuilt, .invalid: nil
         }
     }

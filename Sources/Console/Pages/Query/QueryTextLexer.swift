@@ -45,7 +45,7 @@ enum QueryTextLexer {
                     position += 1
                     operation.unicodeScalars.append(next)
                 }
-                if operation == "!" { throw QueryTextError(offset: start, reason: "‘!’ compares nothing by itself. Write != for ‘is not’.") }
+                if operation == "!" { throw QueryTextError(offset: start, reason: "‘!’ is not a comparison. Write != for ‘is not’.") }
                 operation = operation == "==" ? "=" : operation == "<>" ? "!=" : operation
                 tokens.append(QueryTextToken(kind: .comparison, text: operation, offset: start))
             case _ where scalar.properties.isWhitespace: continue
@@ -76,6 +76,6 @@ enum QueryTextLexer {
             text.unicodeScalars.append(mark)
             position += 1
         }
-        throw QueryTextError(offset: start, reason: "The quotation that begins here does not end.")
+        throw QueryTextError(offset: start, reason: "This quotation mark is not closed.")
     }
 }

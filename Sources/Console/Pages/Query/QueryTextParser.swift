@@ -28,22 +28,22 @@ struct QueryTextParser {
         _ = skip(["where"])
         if position < tokens.count, !isAtSort {
             repeat {
-                if filters.count == QueryForm.rowLimit { throw problem("A query has \(QueryForm.rowLimit) filters at most.") }
+                if filters.count == QueryForm.rowLimit { throw problem("A query has at most \(QueryForm.rowLimit) filters.") }
                 filters.append(try filter())
             } while skip(["and"])
         }
         if isAtSort {
             position += 2
             repeat {
-                if sorts.count == QueryForm.rowLimit { throw problem("A query sorts by \(QueryForm.rowLimit) fields at most.") }
+                if sorts.count == QueryForm.rowLimit { throw problem("A query has at most \(QueryForm.rowLimit) sorts.") }
                 sorts.append(try sort())
             } while skip(kind: .comma)
         }
         if position < tokens.count {
             throw problem(
                 sorts.isEmpty
-                    ? "‘\(tokens[position].text)’ is unexpected here. Filters are joined by ‘and’; ‘sort by’ comes after them. A value of several words stands in \"…\"."
-                    : "‘\(tokens[position].text)’ is unexpected here. Fields to sort by stand between commas, each with ‘descending’ behind it or nothing.")
+                    ? "‘\(tokens[position].text)’ is unexpected here. Join filters with ‘and’, then write ‘sort by’. Put a value of several words in \"…\"."
+                    : "‘\(tokens[position].text)’ is unexpected here. Separate the sort fields with commas. Each may have ‘descending’ after it.")
         }
         return (filters, sorts)
     }
@@ -56,7 +56,7 @@ struct QueryTextParser {
         let start = position
         if let row = try nearby(name, field) { return row }
         guard let comparator = comparator() else {
-            throw problem("After \(name) comes a comparison: \(Self.comparisons(of: field)).")
+            throw problem("Write a comparison after \(name): \(Self.comparisons(of: field)).")
         }
         try check(comparator, fits: field, name: name, at: start)
         let place = position
@@ -88,9 +88,9 @@ struct QueryTextParser {
                 _ = skip(["meters"])
             }
             guard let metres = Double(distance), metres.isFinite, metres >= 0 else {
-                throw problem("‘\(distance)’ is no distance. Write it in metres, as within 5000 m of 47.45, -122.31.", at: place)
+                throw problem("‘\(distance)’ is not a distance. Write it in metres, as within 5000 m of 47.45, -122.31.", at: place)
             }
-            guard skip(["of"]) else { throw problem("After the distance comes ‘of’ and a place, as within 5000 m of 47.45, -122.31.") }
+            guard skip(["of"]) else { throw problem("Write ‘of’ and a location after the distance, as within 5000 m of 47.45, -122.31.") }
         } else if !skip(["near"]) {
             return nil
         }
@@ -109,7 +109,7 @@ struct QueryTextParser {
     private func check(_ comparator: Comparator, fits field: QueryField?, name: Name, at start: Int) throws(QueryTextError) {
         guard let field, !field.comparators.contains(where: { $0.comparator == comparator }) else { return }
         throw problem(
-            "\(name) is of type \(field.definition.type.schemaName), which ‘\(QueryText.words(of: comparator))’ does not compare. It is compared by \(Self.comparisons(of: field)).",
+            "\(name) is of type \(field.definition.type.schemaName), and ‘\(QueryText.words(of: comparator))’ does not work with it. Use \(Self.comparisons(of: field)).",
             at: start)
     }
 
@@ -124,10 +124,10 @@ struct QueryTextParser {
 
     private mutating func name(_ what: String) throws(QueryTextError) -> Name {
         guard position < tokens.count, tokens[position].kind == .word || tokens[position].kind == .name, !tokens[position].text.isEmpty else {
-            throw problem("Here comes the name of \(what).")
+            throw problem("Write the name of \(what) here.")
         }
         let isReserved = tokens[position].kind == .word && QueryText.reserved.contains(tokens[position].text.lowercased())
-        if isReserved { throw problem("Here comes the name of \(what). One that is called ‘\(tokens[position].text)’ stands in backquotes.") }
+        if isReserved { throw problem("Write the name of \(what) here. Put the name ‘\(tokens[position].text)’ in backquotes.") }
         position += 1
         return Name(tokens[position - 1].text)
     }
@@ -147,7 +147,7 @@ struct QueryTextParser {
 
     private mutating func value(_ what: String) throws(QueryTextError) -> QueryTextToken {
         guard position < tokens.count, tokens[position].kind == .word || tokens[position].kind == .quoted else {
-            throw problem("Here comes \(what).")
+            throw problem("Write \(what) here.")
         }
         position += 1
         return tokens[position - 1]
@@ -155,18 +155,18 @@ struct QueryTextParser {
 
     private mutating func scalar(_ field: QueryField?) throws(QueryTextError) -> String {
         if field?.definition.type.valueType == .location { return try place() }
-        let token = try value("a value. One of several words, or with a comma, stands in \"…\"")
+        let token = try value("a value (in \"…\" if it has spaces or commas)")
         return token.text.isEmpty ? "\"\"" : token.text
     }
 
     /// Two numbers with an optional comma between them, or a quoted text with both.
     private mutating func place() throws(QueryTextError) -> String {
         let start = position
-        let first = try value("a place: latitude and longitude in degrees, as 47.45, -122.31")
+        let first = try value("a location (latitude and longitude in degrees, as 47.45, -122.31)")
         var text = first.text
         if first.kind == .word, Double(first.text) != nil {
             _ = skip(kind: .comma)
-            text += ", " + (try value("the longitude of the place, in degrees").text)
+            text += ", " + (try value("the longitude of the location, in degrees").text)
         }
         do {
             _ = try FilterValueReader.location(text)
@@ -177,16 +177,16 @@ struct QueryTextParser {
     }
 
     private mutating func list(_ field: QueryField?) throws(QueryTextError) -> String {
-        guard skip(kind: .open) else { throw problem("Here come values in parentheses, as (one, two, \"three, four\").") }
+        guard skip(kind: .open) else { throw problem("Write values in parentheses here, as (one, two, \"three, four\").") }
         var values: [String] = []
         while !skip(kind: .close) {
-            values.append(try value("a value. Those of a list stand between commas; one with a comma stands in \"…\"").text)
+            values.append(try value("a value (separate values with commas; put a value that has a comma in \"…\")").text)
             guard skip(kind: .comma) else {
-                guard skip(kind: .close) else { throw problem("Here comes a comma and one more value, or ‘)’.") }
+                guard skip(kind: .close) else { throw problem("Write a comma and another value, or ‘)’, here.") }
                 break
             }
         }
-        if values.isEmpty { throw problem("The list is empty: it takes one value at least.", at: position - 1) }
+        if values.isEmpty { throw problem("The list is empty: write at least one value.", at: position - 1) }
         return field?.definition.type.valueType == .location ? values.joined(separator: "; ") : QueryForm.listText(values)
     }
 

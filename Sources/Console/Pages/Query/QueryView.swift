@@ -81,7 +81,7 @@ extension QueryView {
         }
         if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
-        guard plan.canRun else { return page(remark: "Not run: a value can't be read. The row says why.") }
+        guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
         let works = try await visit.indexWorks()
         let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
         let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }

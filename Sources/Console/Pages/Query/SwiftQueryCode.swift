@@ -18,9 +18,9 @@ struct SwiftQueryCode {
         if predicate.hasPlaces || query.sorts.contains(where: { $0.relativeLocation != nil }) { lines.append("import CoreLocation") }
         lines.append("")
         var warnings = predicate.warnings
-        if address.scope == .shared, zoneID == nil { warnings.append("A shared database is queried zone by zone: give the query a zone") }
+        if address.scope == .shared, zoneID == nil { warnings.append("A shared database is queried zone by zone: choose a zone") }
         if query.sorts.contains(where: { $0.relativeLocation != nil && !$0.ascending }) {
-            warnings.append("CKLocationSortDescriptor puts the nearest first: turn the results around")
+            warnings.append("CKLocationSortDescriptor sorts nearest first: reverse the results")
         }
         lines += warnings.map { "#warning(\(Self.quoted($0)))" }
         lines.append("let database = CKContainer(identifier: \(Self.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
@@ -229,7 +229,7 @@ extension SwiftQueryCode {
                 warnings.append("allTokens searches every SEARCHABLE field, not only \(filter.fieldName)")
             default:
                 warnings.append(
-                    "CloudKit documents no predicate for \(filter.comparator.rawValue) on \(filter.fieldName): filter the results, or ask the web services")
+                    "CloudKit documents no predicate for \(filter.comparator.rawValue) on \(filter.fieldName): filter the results, or use the web services")
             }
         }
 

@@ -68,8 +68,8 @@ struct AssetFileView: ViewModel {
         guard let checksum = FileChecksum(asset.fileChecksum) else {
             (type, stored, isPicture, uses) = (nil, nil, false, nil)
             complaint = Complaint(
-                RecordError(.notFound, "The checksum is none of this server's; the file was never uploaded here"),
-                advice: ["Upload the file anew."])
+                RecordError(.notFound, "The checksum is not from this server; the file was never uploaded here"),
+                advice: ["Upload the file again."])
             return
         }
         if let uploading = visit.database as? any AssetUploading {
@@ -91,7 +91,7 @@ struct AssetFileView: ViewModel {
     }
 
     private static func stored(_ facts: AssetFacts) -> String {
-        guard let compressed = facts.compressedSize, facts.size > 0 else { return "\(Digits.bytes(facts.size)), as it is" }
+        guard let compressed = facts.compressedSize, facts.size > 0 else { return "\(Digits.bytes(facts.size)), not compressed" }
         let percent = Double(compressed) / Double(facts.size) * 100
         return "\(Digits.bytes(facts.size)), and \(Digits.bytes(compressed)) compressed, \(Digits.fixed(percent, percent < 10 ? 1 : 0)) %"
     }
@@ -106,7 +106,7 @@ struct AssetFileView: ViewModel {
 extension AssetFileView.Uses {
     fileprivate init(_ uses: AssetUses, of record: StoredRecord, in field: Name, visit: Visit) {
         let others = uses.visible.map { AssetFileView.Use($0, of: record, visit: visit) }
-        title = uses.total == 1 ? "only this field" : "\(Digits.grouped(uses.total)) fields, the bytes are kept once"
+        title = uses.total == 1 ? "only this field" : "\(Digits.grouped(uses.total)) fields, stored once"
         visible = uses.total == 1 ? [] : others
         let left = uses.total - others.count
         more = left > 0 ? "\(Digits.grouped(left)) more, or of other users" : nil

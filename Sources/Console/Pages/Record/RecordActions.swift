@@ -12,9 +12,9 @@ enum RecordActions {
             let referrers = try await visit.measure { try await tracing.referrers(to: record.recordID, limit: 1000) }
             let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
-            if cascading > 0 { lines.append("\(Digits.count(cascading, "record")) whose reference says DELETE_SELF \(cascading == 1 ? "goes" : "go") with it.") }
+            if cascading > 0 { lines.append("\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too.") }
             if blocking > 0 {
-                lines.append("\(Digits.count(blocking, "record")) whose reference says VALIDATE will keep it from being deleted.")
+                lines.append("\(Digits.count(blocking, "record")) with a VALIDATE reference to it will keep it from being deleted.")
             }
         }
         return ConfirmationView(

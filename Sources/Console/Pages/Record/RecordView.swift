@@ -149,7 +149,7 @@ extension RecordView.Body {
             fact("modified", .time(record.modified.timestamp), note: by(record.modified)),
             fact("recordChangeTag", .code(record.recordChangeTag)),
             fact("zone", .text(visit.zoneName(record.recordID.zoneID)), note: visit.ownerName(record.recordID.zoneID)),
-            fact("size of its fields", .text(Digits.bytes(Int64(record.fields.bytes.count))), note: "as JSON"),
+            fact("size of the fields", .text(Digits.bytes(Int64(record.fields.bytes.count))), note: "as JSON"),
         ]
     }
 }

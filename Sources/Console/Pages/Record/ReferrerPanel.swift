@@ -55,7 +55,7 @@ struct ReferrerPanel: ViewModel {
         }
         let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
         // The limit counts references, not records: the next reference may be another field of a listed record.
-        title = count == 0 ? "Referred to by nothing" : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
+        title = count == 0 ? "No record refers to this one" : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
     }
 
     fileprivate struct Kind: Hashable {
@@ -84,7 +84,7 @@ extension ReferrerPanel.Way {
         action = kind.action.rawValue
         consequence =
             switch kind.action {
-            case .none: "stays, and points to nothing"
+            case .none: "stays, without a target"
             case .deleteSelf: "is deleted with it"
             case .validate: "keeps it from being deleted"
             }

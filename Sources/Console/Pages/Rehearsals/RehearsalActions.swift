@@ -13,7 +13,7 @@ enum RehearsalActions {
         }
         var count: Int?
         if rehearsal.kind == .failure, let text = visit.fields.text("count")?.trimmedSpaces {
-            guard let number = Int(text) else { throw RecordError(.badRequest, "How often is a whole number, and ‘\(text)’ is none") }
+            guard let number = Int(text) else { throw RecordError(.badRequest, "The count must be a whole number, not ‘\(text)’") }
             count = number
         }
         let area = try RehearsalPlace(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
@@ -34,7 +34,7 @@ enum RehearsalActions {
     /// The confirmation page for actions that can't be undone.
     static func confirm(_ visit: Visit) throws -> ConfirmationView {
         let act = try rehearsal(visit.fields["start"])
-        guard act.kind == .act else { throw RecordError(.badRequest, "‘\(act.rawValue)’ is switched on and off, and needs no question") }
+        guard act.kind == .act else { throw RecordError(.badRequest, "‘\(act.rawValue)’ is started and stopped without a confirmation") }
         var fields = [Frame.Hidden(name: "start", value: act.rawValue)]
         var title = "\(act.title) of \(visit.place.address.container), \(visit.place.address.environment.rawValue)?"
         if act.needsZone {
@@ -58,7 +58,7 @@ enum RehearsalActions {
     /// The zone of a one-time action.
     private static func zoneID(_ visit: Visit) throws -> ZoneID {
         guard case .one(let zoneID) = Place.zone(visit.fields.text("of"), owner: nil, in: visit.place.address.scope) else {
-            throw RecordError(.badRequest, "Choose the zone that this is to happen to")
+            throw RecordError(.badRequest, "Choose a zone")
         }
         guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) else { throw RecordError.zoneNotFound }
         return zoneID

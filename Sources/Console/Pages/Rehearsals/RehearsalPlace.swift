@@ -35,7 +35,7 @@ enum RehearsalPlace: Hashable {
         default:
             guard value.hasPrefix(Self.zonePrefix),
                 case .one(let zoneID) = Place.zone(String(value.dropFirst(Self.zonePrefix.count)), owner: nil, in: place.address.scope)
-            else { throw RecordError(.badRequest, "Say where to rehearse: everywhere, container, environment, database, or a zone") }
+            else { throw RecordError(.badRequest, "Choose where to rehearse: everywhere, container, environment, database, or a zone") }
             self = .zone(zoneID)
         }
     }

@@ -19,11 +19,11 @@ struct AuthenticationView: ViewModel {
         let token = authentication.way == .serverKey ? nil : authentication.credential.flatMap { id in accounts.apiTokens().first { $0.id == id } }
         let credential = authentication.credential
         switch authentication.way {
-        case .open: (words, note) = ("no credentials", "this server needs none")
+        case .open: (words, note) = ("no credentials", "this server requires none")
         case .nothing: (words, note) = ("no credentials", nil)
         case .apiToken:
             words = "API token" + (token.map { " ‘\($0.name)’" } ?? "")
-            note = credential ?? "not known here"
+            note = credential ?? "unknown"
         case .webAuth:
             words = "web auth token" + (session.map { " of \(visit.people.name(of: $0.user))" } ?? "")
             let parts = [
@@ -33,9 +33,9 @@ struct AuthenticationView: ViewModel {
         case .serverKey:
             words = "signature of the key" + (key.map { " ‘\($0.name)’" } ?? "")
             note = credential.map { $0.utf8.count > 16 ? "\($0.prefix(12))…" : $0 } ?? "without a key ID"
-        case .mixed: (words, note) = ("a token and a signature", "only one of them may be sent")
+        case .mixed: (words, note) = ("a token and a signature", "a request may have only one of them")
         case .administrator: (words, note) = ("the administrator", nil)
-        case .owner: (words, note) = ("the owner of the data", "held to no roles")
+        case .owner: (words, note) = ("the owner of the data", "roles do not apply")
         }
         // For unregistered credentials, the link leads to the page that registers them.
         let isKnown = ![.open, .administrator, .owner].contains(authentication.way)

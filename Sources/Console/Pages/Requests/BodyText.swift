@@ -21,17 +21,17 @@ struct BodyText: ViewModel {
         self.label = label
         if isUnread {
             (text, hidesValues) = (nil, false)
-            notes = ["It had a body. The request failed before that was read to its end, and nothing of it is kept."]
+            notes = ["The body is not kept: the request failed before it was read."]
             return
         }
         guard let body, !body.bytes.isEmpty else {
             text = nil
-            notes = ["It had \(Digits.bytes(Int64(size))), which are not kept: files never are, and of older requests only the heads."]
+            notes = ["The body of \(Digits.bytes(Int64(size))) is not kept. Files are never kept, and older requests keep only their heads."]
             hidesValues = false
             return
         }
         var notes: [String] = []
-        if body.isCut { notes.append("Of \(Digits.bytes(Int64(body.total))) the first \(Digits.bytes(Int64(body.bytes.count))) are kept.") }
+        if body.isCut { notes.append("Only the first \(Digits.bytes(Int64(body.bytes.count))) of \(Digits.bytes(Int64(body.total))) are kept.") }
         let end = body.isCut ? "\n…" : ""
         if let value = Self.value(of: body) {
             var hidden = HiddenValues()
@@ -44,7 +44,7 @@ struct BodyText: ViewModel {
         } else {
             hidesValues = true
             text = nil
-            notes.append("It is not one JSON value, in which values could be told from the rest.")
+            notes.append("The body is not JSON, so values can't be hidden separately.")
         }
         self.notes = notes
     }

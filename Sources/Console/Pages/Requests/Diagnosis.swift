@@ -52,7 +52,7 @@ struct Diagnosis: ViewModel {
     }
 
     private static func certainty(_ isCertain: Bool) -> String {
-        isCertain ? "proved: with this part as received the signature verifies" : "the likeliest explanation: all that could be tried was ruled out"
+        isCertain ? "proved: the signature is valid with this part as received" : "the likeliest explanation: every other one was ruled out"
     }
 
     private static func message(_ parts: [(name: String, expected: String)]) -> String? {

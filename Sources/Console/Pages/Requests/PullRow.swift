@@ -36,7 +36,7 @@ struct PullRow: ViewModel {
                 PullRow(
                     zone: pull.zoneID?.zoneName.string ?? "the list of zones",
                     zoneHref: pull.zoneID.flatMap { zoneID in Self.place(request, address, visit)?.inZone(zoneID).link("changes") },
-                    from: try await Self.stand(pull.sent, request, address, tokens, visit) ?? Stand(text: "the beginning", href: nil, note: "no token"),
+                    from: try await Self.stand(pull.sent, request, address, tokens, visit) ?? Stand(text: "the start", href: nil, note: "no token"),
                     to: try await Self.stand(pull.given, request, address, tokens, visit),
                     error: pull.error.map { "\($0.code.rawValue): \($0.reason)" }, changes: Digits.grouped(pull.changes), moreComing: pull.moreComing,
                     left: Self.left(pull)))
@@ -73,7 +73,7 @@ struct PullRow: ViewModel {
 extension TokenReader {
     /// A token by its position, with a link that explains it in its own database.
     func stand(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws -> PullRow.Stand {
-        guard visit.containers.contains(address.container) else { return PullRow.Stand(text: "a token", href: nil, note: "the container is gone") }
+        guard visit.containers.contains(address.container) else { return PullRow.Stand(text: "a token", href: nil, note: "the container was deleted") }
         let there = visit.place.with {
             $0.address = address
             $0.user = visit.people.user(user)?.handle
@@ -81,19 +81,19 @@ extension TokenReader {
         }
         let href = there.link("token", [("token", token.text)])
         guard let explanation = try await explanation(of: token, in: address, of: user) else {
-            return PullRow.Stand(text: "unknown token", href: href, note: "not one of this server")
+            return PullRow.Stand(text: "unknown token", href: href, note: "not from this server")
         }
         let note: String? =
             switch explanation.standing {
             case .good: explanation.moment.map { "\($0.utcText.prefix(19)) UTC" }
-            case .expired: "expired by now"
+            case .expired: "now expired"
             case .foreign: "of another database"
             }
         let text: String =
             switch explanation.progress {
             case .complete: Digits.grouped(explanation.position)
-            case .firstPull, .pull: "\(Digits.grouped(explanation.position)), in between"
-            case .reversePull: "\(Digits.grouped(explanation.position)), downwards"
+            case .firstPull, .pull: "\(Digits.grouped(explanation.position)), unfinished pull"
+            case .reversePull: "\(Digits.grouped(explanation.position)), newest first"
             }
         return PullRow.Stand(text: text, href: href, note: note)
     }

@@ -26,15 +26,15 @@ struct ReplayComparison: ViewModel {
         isSame = isAlike
         tone = isAlike ? "good" : "warn"
         if bodies?.response == nil, request.bytesOut > 0 {
-            verdict = "The first answer is not kept any more."
+            verdict = "The first response is no longer kept."
         } else if isAlike {
-            verdict = bodies?.response?.isCut ?? false ? "The same answer, as far as it is kept." : "The same answer."
+            verdict = bodies?.response?.isCut ?? false ? "The same response, as far as it is kept." : "The same response."
         } else if request.status != replay.status {
-            verdict = "Another answer: \(replay.statusWords) instead of \(request.statusWords)."
+            verdict = "Different response: \(replay.statusWords) instead of \(request.statusWords)."
         } else if comparison.differences == 0 {
-            verdict = "Another answer: values that are hidden differ."
+            verdict = "Different response: hidden values differ."
         } else {
-            verdict = "Another answer: \(Digits.count(comparison.differences, "line")) differ\(comparison.differences == 1 ? "s" : "")."
+            verdict = "Different response: \(Digits.count(comparison.differences, "line")) differ\(comparison.differences == 1 ? "s" : "")."
         }
         replayHref = visit.place.link("requests", [("id", replay.id)])
         replayMilliseconds = Duration.milliseconds(replay.milliseconds).millisecondsText

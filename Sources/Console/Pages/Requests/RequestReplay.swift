@@ -42,12 +42,12 @@ struct RequestReplay {
     /// - Throws: `RecordError` NOT_FOUND if the log does not have the request, BAD_REQUEST if it can't be replayed.
     init(_ id: String?, in log: RequestLog) throws {
         guard let id, let request = log.request(id) else {
-            throw RecordError(.notFound, "The log does not hold this request any more")
+            throw RecordError(.notFound, "The log no longer has this request")
         }
         let body = log.bodies(of: request.id)?.request
         guard let kind = Kind(request, body: body) else {
             throw RecordError(
-                .badRequest, "This request can't be sent again: not all of its body is kept, its answer is a stream or about a file, or it was not let in")
+                .badRequest, "This request can't be replayed: its body is not fully kept, its response is a stream or a file, or it was not authenticated")
         }
         served = request
         self.body = body?.bytes ?? []
@@ -58,11 +58,11 @@ struct RequestReplay {
     func confirmation(_ visit: Visit) -> ConfirmationView {
         let user = served.userRecordName.map(visit.people.name) ?? "nobody"
         let place = served.address.map { " in \($0.container), \($0.words)" } ?? ""
-        var lines = ["\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, does again what it did: it changes what is stored."]
+        var lines = ["\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, changes stored data again."]
         if served.address?.environment == .production { lines.append("This is production.") }
         return ConfirmationView(
-            title: "Send \(served.operation) again?", lines: lines, action: visit.place.link("requests/replay"),
-            fields: [Frame.Hidden(name: "id", value: served.id)], button: "Send it again", cancel: visit.place.link("requests", [("id", served.id)]))
+            title: "Replay \(served.operation)?", lines: lines, action: visit.place.link("requests/replay"),
+            fields: [Frame.Hidden(name: "id", value: served.id)], button: "Replay", cancel: visit.place.link("requests", [("id", served.id)]))
     }
 
     /// Sends the request to the web services in this process.

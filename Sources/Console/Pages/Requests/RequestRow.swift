@@ -46,7 +46,7 @@ struct RequestRow: ViewModel {
         isFailed = request.hasErrors
         user = request.userRecordName.map(visit.people.name) ?? "–"
         client = request.client.label
-        clientDetails = request.client.details ?? "Nothing more is known of the client"
+        clientDetails = request.client.details ?? "The client sent no details"
         database = request.address.map { visit.place.words(for: $0) } ?? request.container?.description ?? "–"
         zones = request.zoneWords
         index = request.plan.map { $0.index ?? "none" }
@@ -96,7 +96,7 @@ extension ServedRequest {
     var tone: String { status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty ? "good" : "warn" }
 
     /// The status, or a note that there was no answer.
-    var statusWords: String { status == 0 ? "no answer" : isBrokenOff ? "\(status), broken off" : String(status) }
+    var statusWords: String { status == 0 ? "no response" : isBrokenOff ? "\(status), incomplete" : String(status) }
 
     /// `CONFLICT`, `2 items CONFLICT`, `3 items failed`; `nil` if nothing failed.
     var errorWords: String? {

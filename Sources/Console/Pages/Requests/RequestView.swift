@@ -115,7 +115,7 @@ extension RequestView {
             remarks: request.smells.map { RequestRemark($0) }, diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
             facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
-            itemErrorsNote: request.status == 200 ? "The answer has status 200 all the same: an item that fails does so alone." : nil,
+            itemErrorsNote: request.status == 200 ? "The response has status 200: a failed item does not fail the request." : nil,
             pulls: try await PullRow.rows(request, visit), curl: curl, curlNote: curlNote(request, bodies, curl: curl, hidesSent: hidesSent),
             valuesToggle: showsValues
                 ? Toggle(note: "Values of records are shown.", text: "Hide values", href: page(values: false))
@@ -126,7 +126,7 @@ extension RequestView {
     private static func curlNote(_ request: ServedRequest, _ bodies: RequestBodies?, curl: CurlCommand?, hidesSent: Bool) -> String? {
         if curl != nil { return nil }
         if bodies?.request?.isCut ?? false { return "Not all of the body is kept, so the request can't be written as a command." }
-        if hidesSent { return "Show the values to see the request as a command: it holds some." }
+        if hidesSent { return "Show the values to see the request as a command." }
         return "The body is not kept, so the request can't be written as a command."
     }
 
@@ -139,9 +139,9 @@ extension RequestView {
         if let user = request.userRecordName {
             facts.append(Fact("user", visit.people.name(of: user), link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))
         } else {
-            facts.append(Fact("user", "not known", note: "the request was refused before"))
+            facts.append(Fact("user", "unknown", note: "the request was refused before authentication"))
         }
-        if let authentication { facts.append(Fact(authentication.diagnosis == nil ? "let in by" : "showed", authentication.words, link: authentication.href, note: authentication.note)) }
+        if let authentication { facts.append(Fact(authentication.diagnosis == nil ? "authenticated by" : "credentials", authentication.words, link: authentication.href, note: authentication.note)) }
         facts.append(
             Fact("client", request.client.label, link: place.link("requests", [("client", request.client.id)]), note: request.client.details))
         if let device = request.client.deviceID { facts.append(Fact("device", device)) }
@@ -158,7 +158,7 @@ extension RequestView {
         if !request.zoneIDs.isEmpty { facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", "))) }
         if let type = request.recordType { facts.append(Fact("record type", type.string)) }
         if let plan = request.plan { facts.append(Fact("index", plan.index ?? "none", note: plan.sentence)) }
-        facts.append(Fact("in the answer", Digits.count(request.records, "record")))
+        facts.append(Fact("returned", Digits.count(request.records, "record")))
         facts.append(Fact("bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out", note: "before compression"))
         if let rehearsals = request.rehearsals { facts.append(Fact("rehearsed", rehearsals)) }
         return facts
@@ -191,7 +191,7 @@ struct MissingRequestView: Page {
     static let template = "request_missing"
     static let tab = Tab.requests
 
-    let title = "No such request"
+    let title = "Request not found"
     let status = HTTPResponse.Status.notFound
     let id: String
     let kept: String

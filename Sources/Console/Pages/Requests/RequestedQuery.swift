@@ -34,7 +34,7 @@ struct RequestedQuery {
         let isHere = address.container == visit.place.address.container && address.environment == visit.place.address.environment
         let type = isHere ? visit.schema?.types[query.recordType] : nil
         guard let form = QueryForm(query, of: type) else {
-            throw RecordError(.badRequest, "The form of a query has no room for this one: it has too many clauses, or compares with no value")
+            throw RecordError(.badRequest, "The query form can't show this query: it has too many clauses, or compares with no value")
         }
         let user = try handle(visit)
         let there = visit.place.with {
@@ -52,7 +52,7 @@ struct RequestedQuery {
         guard let user = visit.people.user(userRecordName) else {
             if address.scope == .public { return nil }
             throw RecordError(
-                .notFound, "The query was asked as the user \(userRecordName), whom this server does not know any more: that user's database can't be looked at")
+                .notFound, "The query was sent as the user \(userRecordName), who no longer exists on this server")
         }
         return user.handle == User.developerHandle ? nil : user.handle
     }

@@ -162,7 +162,7 @@ extension RequestsView {
         self.missed = missed > 0 ? String(missed) : nil
         self.hasNewer = hasNewer
         count = Digits.count(rows.count, "request")
-        kept = "the latest \(Digits.grouped(visit.log.capacity)) are kept, in memory"
+        kept = "the latest \(Digits.grouped(visit.log.capacity)) are kept in memory"
         self.newer = newer
         self.older = older
         milliseconds = visit.stopwatch.elapsed.millisecondsText
@@ -185,15 +185,15 @@ extension RequestsView {
 extension RequestsView.Nothing {
     fileprivate init(_ form: RequestsForm, _ visit: Visit) {
         if !visit.log.isOn {
-            (heading, text, example) = ("Requests are not kept", "The server was started without a log of requests.", nil)
+            (heading, text, example) = ("Requests are not kept", "The request log is off (--request-log 0).", nil)
         } else if form.isEmpty {
             let address = visit.place.address
             heading = "No request yet"
-            text = "Every request to the web services is here as soon as it is answered: who asked what, what went wrong, and how long it took. "
-                + "The pages of this console are not counted. Try one:"
+            text = "This page lists every request to the web services: the client, the operation, its errors and its time. "
+                + "Console pages are not listed. Try a request:"
             example = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/zones/list"
         } else {
-            (heading, text, example) = ("No such request", "None of the requests that are kept is what the form asks for.", nil)
+            (heading, text, example) = ("No request found", "No kept request matches the form.", nil)
         }
     }
 }

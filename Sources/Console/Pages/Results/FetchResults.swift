@@ -15,7 +15,7 @@ struct FetchResults {
     func response() async throws -> Response {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
         let names = FetchView.names(in: visit.fields)
-        if names.isEmpty { throw RecordError(.badRequest, "Name the records: one a line in 'names'") }
+        if names.isEmpty { throw RecordError(.badRequest, "Enter record names in 'names', one per line") }
         return try await response(names.map { RecordID(recordName: Name($0), zoneID: zoneID) }, keys: visit.fields["return"] == "system" ? [] : nil)
     }
 
@@ -24,7 +24,7 @@ struct FetchResults {
     func response(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {
         guard recordIDs.count <= FetchView.nameLimit else {
             throw RecordError(
-                .badRequest, "A request may name \(FetchView.nameLimit) records, and these are \(Digits.grouped(recordIDs.count)); ask in several steps")
+                .badRequest, "A request may have \(FetchView.nameLimit) record names, and this one has \(Digits.grouped(recordIDs.count)); send several requests")
         }
         return try await RequestMemory.makeAnswer { try await file(recordIDs, keys: keys) }
     }

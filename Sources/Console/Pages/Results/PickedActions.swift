@@ -67,7 +67,7 @@ enum PickedActions {
     /// The page that compares the two ticked records.
     private static func comparison(of picked: [PickedRecord], visit: Visit) throws -> String {
         guard picked.count == 2 else {
-            throw RecordError(.badRequest, "Two records are compared, and \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") ticked; tick exactly two")
+            throw RecordError(.badRequest, "Select exactly two records to compare; \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") selected")
         }
         let (left, right) = (picked[0].recordID, picked[1].recordID)
         let there = visit.place.inZone(left.zoneID)
@@ -84,7 +84,7 @@ enum PickedActions {
     private static func confirmDeletion(of picked: [PickedRecord], visit: Visit) async throws -> ConfirmationView {
         let names = picked.prefix(shownNames).map(\.recordID.recordName.string).joined(separator: ", ")
         let left = picked.count - shownNames
-        var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. One that was saved since you looked stays."]
+        var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. A record that was saved after you opened the page stays."]
         if let tracing = visit.database as? any ReferenceTracing {
             var cascading: Set<RecordID> = []
             var blocked = 0
@@ -97,9 +97,9 @@ enum PickedActions {
             }
             cascading.subtract(picked.map(\.recordID))
             if !cascading.isEmpty {
-                lines.append("\(Digits.count(cascading.count, "more record")) whose reference says DELETE_SELF \(cascading.count == 1 ? "goes" : "go") with them.")
+                lines.append("\(Digits.count(cascading.count, "more record")) with a DELETE_SELF reference to them \(cascading.count == 1 ? "is" : "are") deleted too.")
             }
-            if blocked > 0 { lines.append("A reference that says VALIDATE will keep \(Digits.grouped(blocked)) of them from being deleted.") }
+            if blocked > 0 { lines.append("VALIDATE references will keep \(Digits.grouped(blocked)) of them from being deleted.") }
         }
         let fields = picked.map { Frame.Hidden(name: PickedRecord.fieldName, value: $0.text(in: visit.place)) }
         return ConfirmationView(
@@ -129,7 +129,7 @@ enum PickedActions {
         if refused.isEmpty { return .redirect(Self.noticed(back(visit))) }
         return .page(
             PickedDeletionView(
-                title: "\(Digits.count(refused.count, "record")) not deleted", deleted: deleted == 0 ? "None was deleted." : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
+                title: "\(Digits.count(refused.count, "record")) not deleted", deleted: deleted == 0 ? "No record was deleted." : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
                 refused: refused, back: back(visit), backText: backText(visit)))
     }
 

@@ -34,9 +34,9 @@ extension Visit {
     func pickedRecords() throws -> [PickedRecord] {
         var seen: Set<RecordID> = []
         let picked = fields.all(PickedRecord.fieldName).compactMap { PickedRecord($0, in: place) }.filter { seen.insert($0.recordID).inserted }
-        if picked.isEmpty { throw RecordError(.badRequest, "No record is picked: tick some on the page first") }
+        if picked.isEmpty { throw RecordError(.badRequest, "No record is selected: select records in the table first") }
         if picked.count > FetchView.nameLimit {
-            throw RecordError(.badRequest, "More than \(FetchView.nameLimit) records are picked; do it in several steps")
+            throw RecordError(.badRequest, "More than \(FetchView.nameLimit) records are selected; select fewer")
         }
         return picked
     }

@@ -25,7 +25,7 @@ struct QueryResults {
     init(_ visit: Visit, format: ResultFormat, origin: String) async throws {
         var form = QueryForm(visit.fields)
         if form.type == nil { form.type = try await visit.usualType()?.name }
-        guard let typeName = form.type else { throw RecordError(.notFound, "The container has no record type yet; save a record first") }
+        guard let typeName = form.type else { throw RecordError(.notFound, "The container has no record types yet; save a record first") }
         let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)

@@ -21,7 +21,7 @@ final class BackgroundRuns: Sendable {
             return true
         }
         guard isStarted else {
-            throw RecordError(.tryAgainLater, "\(Self.runningLimit) works on many records are under way already; wait until one is over", retryAfter: 5)
+            throw RecordError(.tryAgainLater, "\(Self.runningLimit) background jobs are running; wait until one ends", retryAfter: 5)
         }
         run.start(work)
     }
@@ -30,7 +30,7 @@ final class BackgroundRuns: Sendable {
     func run(_ id: String, at place: Place) throws -> BackgroundRun {
         let run = runs.withLock { $0.first { Name($0.id) == Name(id) } }
         guard let run, run.place.address == place.address else {
-            throw RecordError(.notFound, "There is no such work; the server may have been started anew since")
+            throw RecordError(.notFound, "There is no such job; the server may have restarted")
         }
         return run
     }

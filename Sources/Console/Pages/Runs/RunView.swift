@@ -47,7 +47,7 @@ struct RunView: Page {
     private init(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) {
         title = run.heading
         isLive = state.ending == nil
-        announcement = "\(run.heading): over"
+        announcement = "\(run.heading): ended"
         phase = state.phase
         done = Digits.grouped(state.done)
         total = Digits.grouped(state.total)
@@ -60,10 +60,10 @@ struct RunView: Page {
         skipped = state.skipped == 0 ? nil : Digits.grouped(state.skipped)
         (self.state, tone) =
             switch state.ending {
-            case nil: ("under way", "modified")
+            case nil: ("running", "modified")
             case .done: state.problemCount == 0 ? ("done", "good") : ("done, with errors", "warn")
             case .cancelled: ("cancelled", "warn")
-            case .failed: ("broken off", "bad")
+            case .failed: ("failed", "bad")
             }
         failure = if case .failed(let reason)? = state.ending { reason } else { nil }
         notes = state.notes

@@ -5,10 +5,10 @@ internal import Records
 enum SavedQueryActions {
     static func save(_ visit: Visit) async throws -> String {
         let name = visit.fields["name"]?.trimmedSpaces ?? ""
-        if name.isEmpty { throw RecordError(.badRequest, "The query needs a name to be saved under") }
+        if name.isEmpty { throw RecordError(.badRequest, "Enter a name for the query") }
         // Parses and serializes the query, so that the file contains no other input.
         let form = QueryForm(FormFields(encoded: (visit.fields["question"] ?? "").utf8)).changed { _ in }
-        if form.type == nil { throw RecordError(.badRequest, "The query names no record type") }
+        if form.type == nil { throw RecordError(.badRequest, "The query has no record type; choose one") }
         let zone = visit.place.zoneParameters.first?.value
         try await visit.accounts.save(
             SavedQuery(

@@ -17,9 +17,9 @@ struct GrantRow: ViewModel {
     static func meaning(of role: Name) -> String {
         switch role {
         case "_world": "anyone"
-        case "_icloud": "anyone who is signed in"
-        case "_creator": "who made the record"
-        default: "a role of your own"
+        case "_icloud": "signed-in users"
+        case "_creator": "the record's creator"
+        default: "custom role"
         }
     }
 }

@@ -37,7 +37,7 @@ struct HistoryView: Page {
     static func load(_ visit: Visit) async throws -> HistoryView {
         guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine does not show its schema") }
         let before = try visit.fields.text("before").map { text in
-            guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is no number of an entry") }
+            guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry") }
             return number
         }
         // Reads one extra entry to determine whether there is another page.
@@ -64,12 +64,12 @@ extension HistoryView.Row {
 
     private static func words(_ reason: SchemaHistoryEntry.Reason) -> (String, String) {
         switch reason {
-        case .edit: ("edited", "Somebody edited types, fields, indexes or grants")
+        case .edit: ("edited", "Types, fields, indexes or grants were edited")
         case .schemaImport: ("imported", "A schema file was imported")
         case .deployment: ("deployed", "The development schema was deployed")
-        case .reset: ("reset", "The environment was reset to what production has")
-        case .save: ("saved", "A save named types or fields that were not there: just-in-time schema")
-        case .data: ("data", "Records were imported or restored, or demo data made")
+        case .reset: ("reset", "The environment was reset to the schema of production")
+        case .save: ("saved", "A save added types or fields: just-in-time schema")
+        case .data: ("data", "Records were imported or restored, or demo data was created")
         }
     }
 }

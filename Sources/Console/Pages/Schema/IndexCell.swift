@@ -5,14 +5,11 @@ internal import Records
 /// One index of a field: present, possible or impossible, with the progress of its build or removal.
 struct IndexCell: ViewModel {
     struct Button: ViewModel {
-        /// `add` or `drop`.
-        let verb: String
         let value: String
         let label: String
 
         func child(named name: String) -> Any? {
             switch name {
-            case "verb": verb
             case "value": value
             case "label": label
             default: nil
@@ -47,8 +44,8 @@ extension IndexCell {
             let isThere = field.definition.indexes.contains(index)
             let isPossible = field.allowedIndexes.contains(index)
             let button = Button(
-                verb: isThere ? "drop" : "add", value: "\(typeName)/\(field.key.schemaName):\(name)",
-                label: isThere ? "Drop \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
+                value: "\(typeName)/\(field.key.schemaName):\(name)",
+                label: isThere ? "Remove \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
             return IndexCell(
                 index: name, isThere: isThere, isPossible: isPossible, work: works.words(of: index, on: field.key, in: typeName),
                 button: canEdit && isPossible ? button : nil)

@@ -7,7 +7,7 @@ enum RoleActions {
     static func add(_ visit: Visit) async throws -> String {
         let name = Name(visit.fields["role"]?.trimmedSpaces ?? "")
         if RolesView.systemRoles.contains(name) || visit.schema?.roles.contains(name) == true {
-            throw RecordError(.badRequest, "There is a role '\(name)' already")
+            throw RecordError(.badRequest, "The role '\(name)' already exists; choose another name")
         }
         try await SchemaActions.edit([.addRole(name)], visit: visit)
         return visit.place.link("roles", [Notice.roleAdded.parameter])

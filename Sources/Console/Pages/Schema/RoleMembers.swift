@@ -53,7 +53,7 @@ struct RoleMembers: Sendable {
         guard visit.schema?.roles.contains(role) == true else { throw RecordError(.notFound, "Did not find role: \(role)") }
         let text = visit.fields["user"] ?? ""
         let name = visit.people.user(named: text)?.userRecordName ?? Name(text)
-        guard name.isUserRecordName else { throw RecordError(.badRequest, "Say whose role it is to be: choose a user") }
+        guard name.isUserRecordName else { throw RecordError(.badRequest, "Choose a user for the role") }
         let database = try await publicDatabase(of: visit)
         // The first access creates the record of a known user. The form names this user explicitly, so it counts as an access.
         if visit.people.user(name) != nil { _ = try await visit.engine.database(database.address, as: Caller(userRecordName: name)) }
@@ -61,7 +61,7 @@ struct RoleMembers: Sendable {
         guard let record = try await visit.measure({ try await database.fetch([recordID], desiredKeys: nil) }).first?.get() else {
             throw RecordError.recordNotFound
         }
-        guard record.recordType == Schema.usersType else { throw RecordError(.badRequest, "The record '\(name)' is no user's") }
+        guard record.recordType == Schema.usersType else { throw RecordError(.badRequest, "The record '\(name)' is not a user's record") }
         var numbers: [Int64] = []
         if case .list(let elements, _)? = try record.fields.values(of: [UserRecords.rolesField])[UserRecords.rolesField] {
             numbers = elements.compactMap { if case .int64(let number) = $0 { number } else { nil } }

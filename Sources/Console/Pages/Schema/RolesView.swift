@@ -109,8 +109,8 @@ struct RolesView: Page {
                     name: name.string, meaning: GrantRow.meaning(of: name),
                     number: systemRoles.contains(name) ? nil : String(CustomRole.number(of: name)),
                     members: members.names(in: name).map { Role.Member($0, of: name, visit) }, isGiven: schema.roles.contains(name),
-                    user: UserField(visit.people, name: "user", label: "Who is to have the role \(name)", list: "users-\(name)"), giveAction: "Give the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
-                    isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name), removeLabel: "Remove the role \(name)")
+                    user: UserField(visit.people, name: "user", label: "User for the role \(name)", list: "users-\(name)"), giveAction: "Assign the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
+                    isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name), removeLabel: "Delete the role \(name)")
             },
             create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"), give: visit.place.link("roles/give"),
             take: visit.place.link("roles/take"),
@@ -132,7 +132,7 @@ extension RolesView.Role.Member {
         name = visit.people.name(of: recordName)
         userRecordName = recordName.string
         self.role = role.string
-        takeLabel = "Take the role \(role) from \(name)"
+        takeLabel = "Remove the role \(role) from \(name)"
     }
 }
 
@@ -141,7 +141,7 @@ extension RolesView.Row {
         name = type.name.string
         typeHref = visit.place.link("type", [("type", type.name.string)])
         edit = visit.canEditSchema && !isEdited ? visit.place.link("roles", [("type", type.name.string)]) : nil
-        editLabel = "Change what is granted on \(type.name)"
+        editLabel = "Change the grants of \(type.name)"
         cells = roles.map { role in
             let permissions = type.grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
             return RolesView.Cell(permissions: Grant.Permission.allCases.filter(permissions.contains).map(\.rawValue))

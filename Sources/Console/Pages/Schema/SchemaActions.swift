@@ -57,7 +57,7 @@ enum SchemaActions {
     private static func place(_ text: String, visit: Visit) throws -> (typeName: Name, rest: String) {
         let parts = text.split(separator: "/", maxSplits: 1)
         if parts.count == 2 { return (Name(String(parts[0])), String(parts[1])) }
-        guard let typeName = visit.fields.text("type") else { throw RecordError(.badRequest, "Say of which record type: type=…") }
+        guard let typeName = visit.fields.text("type") else { throw RecordError(.badRequest, "The request needs a record type: type=…") }
         return (Name(typeName), text)
     }
 

@@ -9,7 +9,7 @@ enum TypeActions {
     /// Creates a type without fields. If `listable` is ticked, its records can be listed.
     static func create(_ visit: Visit) async throws -> String {
         let name = Name(visit.fields["name"]?.trimmedSpaces ?? "")
-        if visit.schema?.types[name] != nil { throw RecordError(.badRequest, "There is a record type '\(name)' already") }
+        if visit.schema?.types[name] != nil { throw RecordError(.badRequest, "The record type '\(name)' already exists; choose another name") }
         let indexes: [SystemField: Indexes] = visit.fields.text("listable") == nil ? [:] : [.recordID: .queryable]
         try await SchemaActions.edit([.addType(RecordType(name: name, systemIndexes: indexes))], visit: visit)
         return visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter])
@@ -19,7 +19,7 @@ enum TypeActions {
     static func addField(_ visit: Visit) async throws -> String {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let name = Name(visit.fields["field"]?.trimmedSpaces ?? "")
-        if type.fields[name] != nil { throw RecordError(.badRequest, "Type '\(type.name)' has a field '\(name)' already") }
+        if type.fields[name] != nil { throw RecordError(.badRequest, "The type '\(type.name)' already has a field '\(name)'; choose another name") }
         guard let fieldType = FieldTypeChoices.type(named: visit.fields["fieldType"] ?? "") else {
             throw RecordError(.badRequest, "A field needs a type, such as STRING or LIST<INT64>")
         }
@@ -36,12 +36,12 @@ enum TypeActions {
         let records = try await counts(of: [], in: type, visit: visit)?.records
         let there = try await visit.schema(of: .production).types[type.name] != nil
         return ConfirmationView(
-            title: "Remove the record type \(type.name)?",
+            title: "Delete the record type \(type.name)?",
             lines: [
-                loss(records, "of this type", verb: "deleted"), "Clients see the deletions in the changes of their zones.",
+                loss(records, "of this type", verb: "deletes"), "Clients see the deletions in the changes of their zones.",
                 there ? inProduction("type") : nil,
             ].compactMap { $0 },
-            action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)], button: "Remove the type",
+            action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)], button: "Delete the type",
             cancel: visit.place.link("type", [("type", type.name.string)]))
     }
 
@@ -59,8 +59,8 @@ enum TypeActions {
         return ConfirmationView(
             title: "Remove the field \(name) from \(type.name)?",
             lines: [
-                "A field of type \(definition.type.schemaName).", loss(records, "with a value in it", verb: "stripped of it"),
-                "The records get no new change tag: clients learn of it only when they fetch a record anew.", there ? inProduction("field") : nil,
+                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "removes the values of"),
+                "The records get no new change tag. Clients see the change only when they fetch a record again.", there ? inProduction("field") : nil,
             ].compactMap { $0 },
             action: visit.place.link("field/remove"),
             fields: [Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string)], button: "Remove the field",
@@ -82,13 +82,13 @@ enum TypeActions {
 
     private static func loss(_ records: Int?, _ what: String, verb: String) -> String {
         switch records {
-        case nil: "All records \(what), in all databases and of all users, are \(verb) for good."
+        case nil: "This permanently \(verb) all records \(what), in all databases and of all users."
         case 0?: "There is no record \(what)."
-        case let count?: "\(Digits.count(count, "record")) \(what), in all databases and of all users, \(count == 1 ? "is" : "are") \(verb) for good."
+        case let count?: "This permanently \(verb) \(Digits.count(count, "record")) \(what), in all databases and of all users."
         }
     }
 
     private static func inProduction(_ what: String) -> String {
-        "Production has this \(what), and keeps it: a deployment from a schema without it is refused."
+        "Production has this \(what) and keeps it. A deployment from a schema without it is refused."
     }
 }

@@ -58,7 +58,7 @@ extension ImportView {
             return .page(try await page(reading, isStale: true, visit))
         }
         if !plan.difference.losses.isEmpty, visit.fields["accept"] == nil {
-            let error = RecordError(.badRequest, "Nothing was imported: the import would lose something. Tick that this is meant, and import again")
+            let error = RecordError(.badRequest, "Nothing was imported: the import would delete data. Confirm the deletion, and import again")
             return .page(try await page(reading, complaint: error, visit))
         }
         do {
@@ -118,7 +118,7 @@ extension ImportView {
 
     private static func check(_ visit: Visit) throws {
         guard visit.place.address.environment == .development else {
-            throw RecordError(.accessDenied, "Schema files are imported into development, and deployed to production from there")
+            throw RecordError(.accessDenied, "Schema files are imported only into development; import there, then deploy")
         }
     }
 }

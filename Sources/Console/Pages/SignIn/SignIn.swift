@@ -61,7 +61,7 @@ enum SignIn {
         if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmedSpaces, !chosen.isEmpty {
             let user = accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
             if let user, !user.isServerKey { return user }
-            throw RecordError(.notFound, "Nobody here goes by '\(chosen)': choose somebody of the list, or make a new user")
+            throw RecordError(.notFound, "There is no user '\(chosen)': choose one from the list, or create a new user")
         }
         return try await UserMaking.make(try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn, in: accounts)
     }
@@ -69,7 +69,7 @@ enum SignIn {
     /// Creates a user. Never returns an existing one, even if the name equals that user's handle.
     private static func newUser(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
         guard fields.text("user") == nil, fields.text("who") == nil else {
-            throw RecordError(.badRequest, "To choose a user who is there already, the app must send its API token")
+            throw RecordError(.badRequest, "To choose an existing user, the app must send its API token")
         }
         return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn)
     }
@@ -79,7 +79,7 @@ enum SignIn {
             throw RecordError(.badRequest, "A new user needs a name")
         }
         guard !User.isRecordName(name) else {
-            throw RecordError(.badRequest, "'\(name)' is the form of a user record name, which the server gives; type a name")
+            throw RecordError(.badRequest, "'\(name)' has the form of a user record name, which only the server assigns; enter another name")
         }
         return name
     }

@@ -19,10 +19,10 @@ struct SignInEndView: Page {
     /// For a ticket that is expired, invalid or from another server.
     static func expired(_ files: StaticFiles) -> SignInEndView {
         SignInEndView(
-            title: "Sign-in link not valid", status: .badRequest, script: files.url("signin.js"), heading: "This sign-in link is not valid any more",
+            title: "Sign-in link expired", status: .badRequest, script: files.url("signin.js"), heading: "This sign-in link is no longer valid",
             lines: [
-                "A link to sign in is good for an hour, on the server that gave it, and as long as the API token that it came with is not revoked.",
-                "Go back to the app and try again there: its next request that needs a user is answered with a new link.",
+                "A sign-in link works for one hour, on the server that created it, until its API token is revoked.",
+                "Go back to the app and try again. Its next request that needs a user gets a new link.",
             ], again: nil, origin: nil, message: nil)
     }
 

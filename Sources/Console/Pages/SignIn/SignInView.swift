@@ -56,8 +56,8 @@ struct SignInView: Page {
         apiToken = request.apiTokenID.flatMap { id in accounts.apiTokens().first { $0.id == id }?.name }
         after = switch way {
         case .callback(let address): "Then you are sent back to \(Self.withoutQuery(address))."
-        case .opener(let origin): "Then this window tells \(origin), and closes."
-        case .copy: "Then the token is shown, for you to copy."
+        case .opener(let origin): "Then this window sends the token to \(origin), and closes."
+        case .copy: "Then the page shows the token."
         }
         people = users.prefix(Self.limit).map { user in
             Person(

@@ -95,7 +95,7 @@ extension TelemetryView {
         return [
             Figure(name: "requests", value: Digits.grouped(count), note: nil),
             Figure(name: "failed", value: Digits.grouped(errors), note: share(errors, of: count)),
-            Figure(name: "items that failed", value: Digits.grouped(items), note: "in answers with status 200 too"),
+            Figure(name: "items that failed", value: Digits.grouped(items), note: "also in responses with status 200"),
             Figure(name: "in", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesIn) }), note: nil),
             Figure(name: "out", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesOut) }), note: "before compression"),
         ]
@@ -118,7 +118,7 @@ extension TelemetryView {
         let errors = hour.reduce(0) { $0 + ($1.map { $0.errors } ?? 0) }
         return BarChart(
             hour.map { (Double($0?.requests ?? 0), Double($0?.errors ?? 0)) },
-            label: "Requests in each minute of the last hour: \(Digits.count(highest, "request")) at the most, \(Digits.grouped(errors)) failed in all",
+            label: "Requests in each minute of the last hour: \(Digits.count(highest, "request")) at most, \(Digits.grouped(errors)) failed in total",
             top: "\(Digits.grouped(highest)) a minute", start: "an hour ago", end: "now")
     }
 
@@ -127,7 +127,7 @@ extension TelemetryView {
         guard let highest = means.max(), highest > 0 else { return nil }
         let text = "\(Duration.milliseconds(highest).millisecondsText) ms"
         return BarChart(
-            means.map { ($0, 0) }, label: "Mean time of an answer in each minute of the last hour: \(text) at the most", top: text, start: "an hour ago",
+            means.map { ($0, 0) }, label: "Mean response time in each minute of the last hour: \(text) at most", top: text, start: "an hour ago",
             end: "now")
     }
 
@@ -202,7 +202,7 @@ extension TelemetryView.OperationRow {
         let bounds = LatencyHistogram.bounds
         steps = BarChart(
             numbers.latency.counts.map { (Double($0), 0) },
-            label: "How many took how long, in steps from \(bounds.first?.description ?? "0") to \(bounds.last?.description ?? "0") ms: half within \(milliseconds(0.5)) ms",
+            label: "Distribution of response times, in steps from \(bounds.first?.description ?? "0") to \(bounds.last?.description ?? "0") ms: median \(milliseconds(0.5)) ms",
             top: "", start: "", end: "")
     }
 }

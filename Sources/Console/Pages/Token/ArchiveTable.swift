@@ -39,8 +39,8 @@ struct ArchiveTable: ViewModel {
         let count = Digits.count(outline.objectCount, "object")
         note =
             outline.isKeyedArchive
-            ? "\(count), as NSKeyedArchiver wrote them. What the members of a class mean is known to that class alone; data stays data."
-            : "\(count), as they stand there."
+            ? "\(count), as NSKeyedArchiver wrote them. Only a class knows the meaning of its members; data is not decoded."
+            : "\(count), as stored."
         rows = outline.lines.map { line in
             let shown = line.bytes.map { bytes in
                 TextForm.hex.text(of: Array(bytes.prefix(Self.shownBytes))) + (bytes.count > Self.shownBytes ? "…" : "")

@@ -18,8 +18,8 @@ struct PastedSummary: ViewModel {
             layers = ["JSON", tokens.isEmpty ? "no token in it" : Digits.count(tokens.count, "token")]
             problem =
                 leftOut > 0
-                ? "There are \(Digits.grouped(leftOut)) more tokens in it than are read."
-                : tokens.isEmpty ? "Looked for members called syncToken, metaSyncToken, changeToken and continuationMarker, at any depth, and found none with text in it." : nil
+                ? "There are \(Digits.grouped(leftOut)) more tokens than are shown."
+                : tokens.isEmpty ? "No syncToken, metaSyncToken, changeToken or continuationMarker with text was found, at any depth." : nil
             remark = nil
         case .bytes(let pasted):
             let size = Digits.bytes(Int64(pasted.bytes.count))
@@ -37,10 +37,10 @@ struct PastedSummary: ViewModel {
             let layer = outline.rootClass.map { "\(kind) of \($0)" } ?? kind
             let remark =
                 tokens == 0
-                ? "There is no CKServerChangeToken in it."
-                : "Apps on CloudKit.framework keep their tokens in this form. What is in the token is for the server that gave it out, and this page does not guess."
+                ? "It has no CKServerChangeToken."
+                : "Apps that use CloudKit.framework store their tokens this way. Only the server that issued the token can read its content."
             return (layer, nil, remark)
-        case .brokenPropertyList(let error): return ("the beginning of a binary property list", "It can't be read as one: \(error).", nil)
+        case .brokenPropertyList(let error): return ("the beginning of a binary property list", "It can't be read: \(error).", nil)
         case .text(let text): return ("readable text: ‘\(text.count > 60 ? text.prefix(60) + "…" : text)’", nil, nil)
         case .opaque, nil: return (nil, nil, nil)
         }
@@ -51,6 +51,6 @@ struct PastedSummary: ViewModel {
         let remedy = "Print data.base64EncodedString() and paste that."
         guard let count = gap.count else { return "Bytes are missing after the first \(gap.offset): the dump was cut. \(remedy)" }
         let place = gap.offset == pasted.bytes.count ? "at the end" : "after the first \(gap.offset)"
-        return "\(Digits.bytes(Int64(count))) of \(Digits.bytes(Int64(count + pasted.bytes.count))) are missing, \(place): the dump was cut, and what is left is no token. \(remedy)"
+        return "\(Digits.bytes(Int64(count))) of \(Digits.bytes(Int64(count + pasted.bytes.count))) are missing \(place): the dump was cut, and the rest is not a token. \(remedy)"
     }
 }

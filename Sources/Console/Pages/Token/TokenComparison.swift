@@ -32,9 +32,9 @@ struct TokenComparison: ViewModel {
             return
         }
         guard let left, let right else {
-            let known = left != nil ? "Only the first was given out here." : right != nil ? "Only the second was given out here." : nil
-            verdict = "Which one is older can't be told"
-            explanation = [known, "Tokens have no order that shows in their bytes; only the server that gave them out knows their positions."].compactMap { $0 }.joined(separator: " ")
+            let known = left != nil ? "Only the first one is from this server." : right != nil ? "Only the second one is from this server." : nil
+            verdict = "It is unknown which one is older"
+            explanation = [known, "The bytes of tokens have no order. Only the server that issued them knows their positions."].compactMap { $0 }.joined(separator: " ")
             links = []
             return
         }
@@ -48,8 +48,8 @@ struct TokenComparison: ViewModel {
         let (older, newer) = isFirstOlder ? (left, right) : (right, left)
         let (olderToken, newerToken) = (ChangeToken(bytes: isFirstOlder ? first.bytes : second.bytes), ChangeToken(bytes: isFirstOlder ? second.bytes : first.bytes))
         if left.position == right.position {
-            verdict = "They stand at the same position"
-            explanation = "They differ in how far their pull had come: a page of an unfinished pull has a token of its own."
+            verdict = "They have the same position"
+            explanation = "They differ in the progress of their pull: each page of an unfinished pull has its own token."
         } else {
             verdict = "The \(isFirstOlder ? "first" : "second") is older"
             explanation = Self.between(older, newer)
@@ -69,7 +69,7 @@ struct TokenComparison: ViewModel {
             // The token of a reverse pull already covers the changes after it.
             let isForward = older.progress != .reversePull && newer.progress != .reversePull
             if newer.standing == .good, isForward, older.position < newer.position {
-                links.append(Frame.Link(text: "Fetch what changed between them", href: place.link("changes", since + [("upto", newerToken.text)])))
+                links.append(Frame.Link(text: "Fetch changes between them", href: place.link("changes", since + [("upto", newerToken.text)])))
             }
         }
         return links + [Frame.Link(text: "Fetch changes since the older one", href: place.link("changes", since))]
@@ -77,21 +77,21 @@ struct TokenComparison: ViewModel {
 
     /// The changes that a client with the older token lacks compared to one with the newer token.
     private static func between(_ older: TokenExplanation, _ newer: TokenExplanation) -> String {
-        let distance = "\(Digits.grouped(newer.position - older.position)) positions lie between them"
+        let distance = "\(Digits.grouped(newer.position - older.position)) positions apart"
         guard let all = older.changesAfter, let rest = newer.changesAfter else {
-            return "\(distance). What changed meanwhile can't be told, because \(older.changesAfter == nil ? "the older one" : "the newer one") is not good any more."
+            return "\(distance). The changes between them are unknown, because \(older.changesAfter == nil ? "the older one" : "the newer one") is no longer valid."
         }
         let noun = if case .database = older.subject { "zone" } else { "record" }
         let count = Digits.count(max(0, all - rest), noun)
         return "\(distance); \(count) changed last between them, and \(Digits.grouped(rest)) after the newer one. "
-            + "A feed lists each \(noun) once, at its latest change, so what changed in between and again later counts as later."
+            + "A feed lists each \(noun) once, at its latest change. A change in between and a later one count as later."
     }
 
     private static func difference(_ left: TokenExplanation, _ right: TokenExplanation) -> String {
-        if left.scope != right.scope || left.userRecordName != right.userRecordName { return "They are of two databases." }
+        if left.scope != right.scope || left.userRecordName != right.userRecordName { return "They belong to different databases." }
         switch (left.subject, right.subject) {
-        case (.database, .zone), (.zone, .database): return "One is a database token, which says which zones to ask; the other is a position in one zone."
-        default: return "They are of two zones, and each zone counts for itself."
+        case (.database, .zone), (.zone, .database): return "One is a database token, the other a zone token."
+        default: return "They belong to different zones, and each zone has its own positions."
         }
     }
 
@@ -107,24 +107,24 @@ struct TokenComparison: ViewModel {
         all("kind") { explanation in
             switch explanation.subject {
             case .database: "database token"
-            case .zone(let zoneID): zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token of a zone that is gone"
+            case .zone(let zoneID): zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token of a deleted zone"
             }
         }
         all("database") { explanation in
             [explanation.scope.rawValue, explanation.userRecordName.map { "of \(visit.people.name(of: $0))" }].compactMap { $0 }.joined(separator: " ")
         }
         all("position") { Digits.grouped($0.position) }
-        all("stands at") { $0.moment.map { "\($0.utcText) UTC, \($0.agoText(at: .now()))" } }
+        all("time") { $0.moment.map { "\($0.utcText) UTC, \($0.agoText(at: .now()))" } }
         all("changes after it") { $0.changesAfter.map { Digits.grouped($0) } }
-        all("standing") { explanation in
+        all("status") { explanation in
             switch explanation.standing {
             case .good: "good"
             case .expired: "expired"
-            case .foreign: "not for here"
+            case .foreign: "not for this database"
             }
         }
         add("length", Digits.bytes(Int64(bytes.left)), Digits.bytes(Int64(bytes.right)))
-        add("beginning in common", Digits.bytes(Int64(bytes.common)), Digits.bytes(Int64(bytes.common)))
+        add("common prefix", Digits.bytes(Int64(bytes.common)), Digits.bytes(Int64(bytes.common)))
         return rows
     }
 }

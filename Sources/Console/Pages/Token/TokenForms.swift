@@ -22,7 +22,7 @@ struct TokenForms: ViewModel {
     init(_ title: String, bytes: [UInt8], pasted: [TextForm] = [], isOpen: Bool) {
         self.title = title
         let isLong = bytes.count > Self.limit
-        tooLong = isLong ? "\(Digits.bytes(Int64(bytes.count))) are too many to be written out here in every form." : nil
+        tooLong = isLong ? "\(Digits.bytes(Int64(bytes.count))) are too many to show in every form." : nil
         // Of a double encoding, only the outermost one matches the input.
         let whole = pasted.count > 2 ? nil : pasted.first
         forms = isLong ? [] : TextForm.allCases.map { Form(name: $0.title, text: $0.text(of: bytes), isPasted: $0 == whole) }

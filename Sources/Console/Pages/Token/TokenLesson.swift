@@ -52,7 +52,7 @@ struct TokenLesson: ViewModel {
                 ("query", ["recordType": .string(type.string), "sortBy": [["systemFieldName": "modifiedTimestamp", "ascending": false]]]),
                 ("resultsLimit", 50),
             ])
-        playback = post("changes/zone", "A blank playback", [("zones", [["zoneID": identity, "desiredKeys": []]])])
+        playback = post("changes/zone", "A pull without fields", [("zones", [["zoneID": identity, "desiredKeys": []]])])
         pull = post("changes/zone", "A pull since the token", [("zones", [["zoneID": identity, "syncToken": "TOKEN"]])])
         lookup = post("zones/lookup", "The zone and its current token", [("zones", [identity])])
         var parameters = [(name: "zone", value: zone)]

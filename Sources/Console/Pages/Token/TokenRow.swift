@@ -26,11 +26,11 @@ struct TokenRow: ViewModel {
         guard let explanation = finding?.explanation else {
             (position, after) = (nil, nil)
             if candidate.isMarker {
-                (kind, tone, standing) = ("continuation marker", nil, "goes on with a query; no feed takes it")
+                (kind, tone, standing) = ("continuation marker", nil, "continues a query; it is not a change token")
             } else if case .unknown(_, let origin)? = finding {
                 kind = "\(Digits.count(candidate.bytes?.count ?? 0, "byte"))"
                 tone = "warn"
-                standing = origin.map { "given out by \($0.address.container), \($0.address.environment.rawValue)" } ?? "not given out by this environment"
+                standing = origin.map { "from \($0.address.container), \($0.address.environment.rawValue)" } ?? "not from this environment"
             } else {
                 (kind, tone, standing) = ("unreadable", "bad", "neither base64 nor hexadecimal text")
             }
@@ -42,15 +42,15 @@ struct TokenRow: ViewModel {
         switch explanation.subject {
         case .database:
             kind = "database token"
-            if candidate.zoneName != nil { mistake = "a database token beside a zone" }
+            if candidate.zoneName != nil { mistake = "a database token where a zone token belongs" }
         case .zone(let zoneID):
             kind = zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token"
-            if let beside = candidate.zoneName, let zoneID, zoneID.zoneName != beside { mistake = "of another zone than the one beside it" }
+            if let beside = candidate.zoneName, let zoneID, zoneID.zoneName != beside { mistake = "belongs to another zone than the named one" }
         }
         switch explanation.standing {
-        case .good: (tone, standing) = mistake.map { ("bad", $0) } ?? ("good", "good")
+        case .good: (tone, standing) = mistake.map { ("bad", $0) } ?? ("good", "valid")
         case .expired(let why): (tone, standing) = ("bad", "expired: \(why)")
-        case .foreign(let why): (tone, standing) = ("bad", "not for here: \(why)")
+        case .foreign(let why): (tone, standing) = ("bad", "not for this database: \(why)")
         }
     }
 }

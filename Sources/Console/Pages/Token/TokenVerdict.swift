@@ -28,17 +28,17 @@ struct TokenVerdict: ViewModel {
         }
         switch explanation.standing {
         case .good:
-            verdict = "This token is good"
+            verdict = "This token is valid"
             reason = nil
             links = place.map { [Frame.Link(text: "Fetch changes since this token", href: $0.link("changes", [("since", "1"), ("token", text)]))] } ?? []
             switch explanation.subject {
             case .database:
-                steps = ["Ask the database for its changes since this token, then each zone it names with that zone's own token."]
+                steps = ["Fetch the database's changes with this token, then each listed zone with the zone's own token."]
             case .zone:
                 steps =
                     explanation.progress == .complete
-                    ? ["Ask the zone for its changes since this token. Asking again with the same token repeats the same answer."]
-                    : ["The pull was not finished: ask on with this token until moreComing is false, and keep the last token."]
+                    ? ["Fetch the zone's changes with this token. The same token always returns the same changes."]
+                    : ["The pull was not finished: fetch with this token until moreComing is false, and keep the last token."]
             }
         case .expired(let why):
             verdict = "This token has expired"
@@ -48,9 +48,9 @@ struct TokenVerdict: ViewModel {
         case .foreign(let why):
             verdict = "This token is not for this database"
             reason = why
-            steps = ["Use it where it was given out, or start here without a token."]
+            steps = ["Use it in the database it came from, or pull here without a token."]
             let there = visit.place.home(of: explanation, people: visit.people)
-            links = there == visit.place.with { $0.zone = .unspecified } ? [] : [Frame.Link(text: "Look at it where it belongs", href: there.link("token", [("token", text)]))]
+            links = there == visit.place.with { $0.zone = .unspecified } ? [] : [Frame.Link(text: "Explain it in its database", href: there.link("token", [("token", text)]))]
         }
     }
 
@@ -58,7 +58,7 @@ struct TokenVerdict: ViewModel {
         var facts: [Fact] = []
         func add(_ name: String, _ form: ValueView.Form, note: String? = nil) { facts.append(Fact(name: name, value: ValueView(form, note: note))) }
         switch explanation.subject {
-        case .database: add("kind", .text("database token"), note: "it says which zones to ask, and no zone takes it")
+        case .database: add("kind", .text("database token"), note: "it tells which zones changed; it is not valid for a zone")
         case .zone(let zoneID):
             add("kind", .text("zone token"), note: "‘I have everything up to here’")
             if let zoneID {
@@ -66,17 +66,17 @@ struct TokenVerdict: ViewModel {
                 let isHere = visit.zones.contains { visit.place.isSame($0.zoneID, zoneID) }
                 add("zone", isHere ? .link(name, href: visit.place.inZone(zoneID).link("changes"), hint: nil) : .text(name))
             } else {
-                add("zone", .text("not in the store any more"))
+                add("zone", .text("no longer exists"))
             }
         }
         add("database", .text(explanation.scope.rawValue), note: explanation.userRecordName.map { "of \(visit.people.name(of: $0))" })
         add("position", .text(Digits.grouped(explanation.position)), note: explanation.position == 0 ? "before the first change" : nil)
-        if let moment = explanation.moment { add("stands at", .time(moment), note: moment.agoText(at: .now())) }
+        if let moment = explanation.moment { add("time", .time(moment), note: moment.agoText(at: .now())) }
         switch explanation.progress {
-        case .complete: add("progress", .text("complete"), note: "everything up to the position was seen")
-        case .firstPull: add("progress", .text("page of a first pull"), note: "deletions from before its start are not listed")
+        case .complete: add("progress", .text("complete"), note: "the client has everything up to the position")
+        case .firstPull: add("progress", .text("page of a first pull"), note: "deletions before its start are not listed")
         case .pull(let since): add("progress", .text("page of a pull"), note: "that began at position \(Digits.grouped(since))")
-        case .reversePull: add("progress", .text("page of a reverse pull"), note: "from new to old")
+        case .reversePull: add("progress", .text("page of a reverse pull"), note: "newest first")
         }
         if let count = explanation.changesAfter {
             let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }

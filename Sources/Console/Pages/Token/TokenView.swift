@@ -54,7 +54,7 @@ extension TokenView {
             // Tokens in archives are from other servers, and no client sends them here.
             if !value.isArchive, place == nil { stranger = Complaint(error, advice: TokenAdvice.sentences(for: error)) }
             if let place, let only {
-                let text = "It was given out by \(place.address.container), \(place.address.environment.rawValue): look at it there"
+                let text = "It is from \(place.address.container), \(place.address.environment.rawValue): explain it there"
                 origin = Frame.Link(text: text, href: place.link("token", [("token", only.text)]))
             }
         }

@@ -109,7 +109,7 @@ struct UserDataCell: ViewModel {
         last = data.lastSave.map { ValueView(.time($0)) }
         nothing =
             total > 0 ? nil
-            : data.isThere && data.summaries == nil ? "not known: this engine does not sum up"
+            : data.isThere && data.summaries == nil ? "unknown: this engine does not count records"
             : left > 0 ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
             : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
     }

@@ -14,13 +14,13 @@ enum UserRemoval {
         let now = Timestamp.now()
         let sessions = visit.accounts.webAuthSessions().count { $0.user == user.userRecordName && $0.isLive(at: now) }
         return ConfirmationView(
-            title: "Remove the user ‘\(user.displayName)’?",
+            title: "Delete the user ‘\(user.displayName)’?",
             lines: [
-                "This removes the name, the e-mail address and the user's sign-in sessions: "
+                "This deletes the name, the e-mail address and the user's sign-in sessions: "
                     + (sessions == 0 ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
                 "The user's data stays under \(user.userRecordName), and so do zones that others share with the user. "
                     + "To delete the data too, purge the user's zones first.",
-                "Nobody can sign in under this name again. To restore the user with all data, add ‘\(user.handle)’ on the page Users, "
+                "Nobody can sign in with this name again. To restore the user with all data, create ‘\(user.handle)’ on the page Users, "
                     + "or send a request that names the user.",
             ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Remove",
             cancel: visit.place.link("users/user", [(field, user.handle)]))
@@ -37,7 +37,7 @@ enum UserRemoval {
     private static func user(_ visit: Visit) throws -> User {
         let name = visit.fields[field] ?? ""
         guard let user = visit.people.user(named: name) else {
-            throw RecordError(.notFound, "There is no user '\(name.prefix(80))' here, or not any more")
+            throw RecordError(.notFound, "There is no user '\(name.prefix(80))'")
         }
         return user
     }

@@ -80,7 +80,7 @@ extension UserView {
     static func load(_ visit: Visit) async throws -> UserView {
         let name = visit.fields["name"] ?? ""
         guard let user = visit.people.user(named: name) else {
-            throw RecordError(.notFound, "There is no user '\(name)' here; add the user on the page Users")
+            throw RecordError(.notFound, "There is no user '\(name)'; create the user on the page Users")
         }
         let existing = try await UserData.environments(visit)
         var parts: [Part] = []
@@ -122,7 +122,7 @@ extension UserView {
 
     private static func words(_ maker: User.Maker, _ visit: Visit) -> String {
         switch maker {
-        case .server: "by this server: on a page, by a command, or by a request that named the user"
+        case .server: "by this server: in the console, by a command, or by a request of the user"
         case .stranger: "by a sign-in without an API token"
         case .apiToken(let id): "by a sign-in with the API token " + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
         }
@@ -139,7 +139,7 @@ extension UserView.Part {
         var rows: [UserView.ZoneRow] = []
         for zone in data.summaries?.zones ?? [] { rows.append(try await UserView.ZoneRow(zone, data.place, user, visit)) }
         zones = rows
-        more = left > 0 ? "\(Digits.count(left, "more zone")): the page Zones has them all." : nil
+        more = left > 0 ? "\(Digits.count(left, "more zone")). The page Zones lists all." : nil
     }
 }
 

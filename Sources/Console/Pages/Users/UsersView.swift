@@ -71,7 +71,7 @@ struct UsersView: Page {
             find: Frame.Find(
                 action: "\(visit.place.path)/users", hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, name: findField,
                 label: "Find a user"), found: found,
-            nothing: rows.isEmpty ? "Nobody’s name, handle, e-mail address or user record name has ‘\(found)’ in it." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
+            nothing: rows.isEmpty ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
             shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

@@ -32,8 +32,8 @@ struct GoneZones: ViewModel {
         rows = shown.map { change, mark in
             Row(name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill, when: ValueView(.time(change.timestamp)))
         }
-        let earlier = gone.count > shown.count ? "\(Digits.count(gone.count - shown.count, "more zone")) went earlier." : nil
-        let later = page.moreComing ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were looked through; others may have gone later." : nil
+        let earlier = gone.count > shown.count ? "\(Digits.count(gone.count - shown.count, "more zone")) were deleted earlier." : nil
+        let later = page.moreComing ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were checked; others may have been deleted later." : nil
         let remarks = [earlier, later].compactMap { $0 }
         more = remarks.isEmpty ? nil : remarks.joined(separator: " ")
         marks = Set(shown.map { $0.1 })

@@ -16,13 +16,13 @@ enum ZoneActions {
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
             visit, title: "Delete the zone", page: "zone/delete", button: "Delete the zone",
-            then: "Every user it is shared with loses it. Clients see it as deleted in the database's changes; its tokens expire.")
+            then: "Users it is shared with lose access. The database's changes list it as deleted, and its tokens expire.")
     }
 
     static func confirmPurge(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
             visit, title: "Purge the zone", page: "zone/purge", button: "Purge the zone",
-            then: "This is what happens when a user removes an app's data in the system settings: clients are told not to upload it again.")
+            then: "CloudKit does this when a user deletes an app's data in the system settings. Clients must not upload it again.")
     }
 
     static func delete(_ visit: Visit) async throws -> String {
@@ -41,10 +41,10 @@ enum ZoneActions {
 
     static func share(_ visit: Visit) async throws -> String {
         guard let handle = visit.fields.text("with"), let user = visit.people.user(named: handle) else {
-            throw RecordError(.badRequest, "Say with which user the zone is to be shared")
+            throw RecordError(.badRequest, "Choose a user to share the zone with")
         }
         guard !user.isServerKey else {
-            throw RecordError(.badRequest, "'\(user.handle)' is the user of a server-to-server key, which has no shared database; name a person")
+            throw RecordError(.badRequest, "'\(user.handle)' is the user of a server-to-server key, which has no shared database; choose another user")
         }
         guard let permission = visit.fields["permission"].flatMap({ ZoneParticipant.Permission(rawValue: $0) }) else {
             throw RecordError(.badRequest, "The permission is READ_ONLY or READ_WRITE")
@@ -63,7 +63,7 @@ enum ZoneActions {
         let userName = visit.people.name(of: name)
         return ConfirmationView(
             title: "Stop sharing \(visit.zoneName(zoneID)) with \(userName)?",
-            lines: ["The shared database of \(userName) reports the zone as deleted, and clients drop what they keep of it. The zone itself stays."],
+            lines: ["The shared database of \(userName) reports the zone as deleted, and clients delete their copy. The zone itself stays."],
             action: visit.place.link("zone/unshare"), fields: [Frame.Hidden(name: "with", value: name.string)], button: "Stop sharing",
             cancel: visit.place.link("zone"))
     }
@@ -82,9 +82,9 @@ enum ZoneActions {
         let zoneID = try zoneID(visit)
         guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) else { throw RecordError.zoneNotFound }
         let counts = try await visit.counts(in: zoneID)
-        let content = counts.map { $0.total == 0 ? "It is empty." : "\(Digits.count($0.total, "record")) in it are lost for good." }
+        let content = counts.map { $0.total == 0 ? "It is empty." : "\(Digits.count($0.total, "record")) in it are permanently deleted." }
         return ConfirmationView(
-            title: "\(title) \(visit.zoneName(zoneID))?", lines: [content ?? "What is in it is lost for good.", then],
+            title: "\(title) \(visit.zoneName(zoneID))?", lines: [content ?? "Its records are permanently deleted.", then],
             action: visit.place.link(page), fields: [], button: button, cancel: visit.place.link("zone"))
     }
 

@@ -43,15 +43,15 @@ enum ZoneMark: String, Sendable, CaseIterable {
     var meaning: String {
         switch self {
         case .noToken:
-            "The zone keeps no order of changes, so a pull of it is refused: ‘\(ZoneRules.noFeed.reason)’. Read it with Query or Fetch."
+            "The zone has no changes feed, so a pull of it is refused: ‘\(ZoneRules.noFeed.reason)’. Read it with Query or Fetch."
         case .hidden:
-            "The database’s changes never name the zone, whatever is saved in it: a client that learns of zones only there does not know it exists. Lists of zones show it."
+            "The database’s changes never list the zone. A client that relies on them does not know the zone. zones/list returns it."
         case .deleted:
-            "The database’s changes name it once as deleted. Clients drop what they keep of it and its token; a zone made anew under the name begins from nothing."
+            "The database’s changes list it once as deleted. Clients delete their copy and its token. A new zone with the same name starts empty."
         case .unshared:
-            "It was deleted or is not shared with this user any more; the changes of the shared database name it as deleted. Clients drop what they keep of it."
+            "It was deleted, or is no longer shared with this user. The changes of the shared database list it as deleted. Clients delete their copy."
         case .purged:
-            "Its user removed the app’s data in the settings. CloudKit’s web services tell it as deleted; native clients are told apart (zone was purged by user) and don’t upload their copies again."
+            "The user deleted the app’s data in the settings. CloudKit’s web services report the zone as deleted. Native clients get a separate error (zone was purged by user) and don’t upload their copies again."
         }
     }
 

@@ -53,12 +53,12 @@ struct ZonesView: Page {
             switch visit.place.address.scope {
             case .private: nil
             case .public: "The public database has one zone, the default one."
-            case .shared: "Zones of others appear here when their owners share them. A zone is made and deleted by its owner."
+            case .shared: "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
             }
         return ZonesView(
             rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
-            more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; find one by its name." : nil,
+            more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; search for them by name." : nil,
             gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
