@@ -10,7 +10,7 @@ extension Database {
             try cachedStatement(sql: try body() == .commit ? "COMMIT" : "ROLLBACK").execute()
         } catch {
             // After some errors, such as a full disk, SQLite has already rolled back.
-            if isInsideTransaction { try cachedStatement(sql: "ROLLBACK").execute() }
+            if isInsideTransaction { try? cachedStatement(sql: "ROLLBACK").execute() }
             throw error
         }
     }
