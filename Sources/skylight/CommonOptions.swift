@@ -18,10 +18,10 @@ struct DatabaseOptions: ParsableArguments {
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
-    @Option(help: "Which of the container's two environments.")
+    @Option(help: "The container's environment.")
     var environment: Environment = .development
 
-    @Option(help: ArgumentHelp("Whose private and shared data is meant: a handle such as ada, or a user record name.", valueName: "handle"))
+    @Option(help: ArgumentHelp("The owner of the private and shared data: a handle such as ada, or a user record name.", valueName: "handle"))
     var user = "developer"
 
     /// The schemas of the command, and the acting user.

@@ -5,7 +5,7 @@ import RemoteRecordStore
 
 struct RehearseListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List what can be rehearsed, what a right client does then, and what is on.",
+        commandName: "list", abstract: "List the rehearsals, how a correct client reacts to each, and which ones are on.",
         discussion: """
             Example:
               skylight rehearse list

@@ -12,7 +12,7 @@ struct SchemaDiffCommand: AsyncParsableCommand {
             has otherwise than the container's other one: for development, what deploying it would change. With two files, what the second has \
             otherwise than the first.
 
-            Exit code 0 when there is no difference, 1 when there is one: a check for scripts. What can't be compared ends with 64 to 77.
+            The exit code is 0 without and 1 with differences, for scripts. Errors end with 64 to 77.
 
             Examples:
               skylight schema diff --container iCloud.com.example.App

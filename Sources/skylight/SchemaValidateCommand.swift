@@ -8,8 +8,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         commandName: "validate",
         abstract: "Check a .ckdb file.",
         discussion: """
-            All errors are shown at once, each with its line, and the command ends with exit code 65. What is no error but may be one to Apple's \
-            tools is a note.
+            Shows all errors with their lines, and ends with exit code 65. Notes are about parts that Apple's tools may refuse.
 
             With --container the file is also tried as an import into development: exit code 1 when that would be refused, such as because it \
             takes something away that was deployed to production. Nothing is changed.

@@ -5,10 +5,10 @@ import RecordStore
 
 struct TokenExpireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "expire", abstract: "Expire every change token of a container, as a server that forgot what they refer to.",
+        commandName: "expire", abstract: "Expire every change token of a container.",
         discussion: """
-            All tokens that the environment gave out so far stop working, those of all databases and users. What is stored stays as it is. Clients \
-            must drop what they hold and start without a token: a rehearsal of what CloudKit does to them one day.
+            All change tokens of the environment stop working, for all databases and users. Stored data stays unchanged. Clients must drop their \
+            data and start without a token, as they sometimes must with CloudKit.
 
             Example:
               skylight token expire --container iCloud.com.example.Chat --yes

@@ -6,7 +6,7 @@ import RecordStore
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what a change token means: of what, up to where, from when, and whether it still works.",
+        commandName: "explain", abstract: "Explain a change token: its zone or database, position and time, and whether it still works.",
         discussion: """
             The database is the one that the token would be used in.
 
