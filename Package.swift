@@ -71,23 +71,23 @@ let package = Package(
             ]
         ),
         floor(
-            "RemoteRecordStore",
-            on: [
-                "AssetStore", "RecordStore", "Records", "JSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ]
-        ),
-        floor(
             "Accounts",
             on: [
                 "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        floor(
+            "RemoteRecordStore",
+            on: [
+                "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]
         ),
         // 5

@@ -4,7 +4,7 @@ internal import JSON
 internal import Records
 
 /// Credentials of users and programs, as held in memory.
-struct Credentials {
+struct KnownCredentials {
     var tokens: [String: APIToken] = [:]
     /// Token ids by the hashes of their secrets.
     var tokenIDs: [[UInt8]: String] = [:]

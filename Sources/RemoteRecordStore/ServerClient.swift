@@ -9,7 +9,7 @@ internal import Records
 internal import Synchronization
 
 /// The connection to a server: sends requests and decodes answers.
-final class Server: Sendable {
+final class ServerClient: Sendable {
     /// The purpose of a request, which determines the reaction to a broken connection.
     enum Purpose: Sendable {
         /// Can be repeated.

@@ -8,7 +8,7 @@ internal import Records
 
 // Streams of unknown length. They have no total time limit, and only inactivity ends them.
 
-extension Server {
+extension ServerClient {
     /// The time limit for the start of the answer to an upload. The server syncs the file first.
     private static let uploadPatience: TimeAmount = .hours(24)
 
