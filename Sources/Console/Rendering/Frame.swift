@@ -12,6 +12,16 @@ struct Frame: ViewModel {
             let note: String?
             let href: String
             let isCurrent: Bool
+
+            func child(named name: String) -> Any? {
+                switch name {
+                case "text": text
+                case "note": note ?? Absent()
+                case "href": href
+                case "isCurrent": isCurrent
+                default: nil
+                }
+            }
         }
 
         let label: String
@@ -50,6 +60,17 @@ struct Frame: ViewModel {
         /// The letter of the keyboard shortcut, after the key `g`.
         let key: String?
         let isCurrent: Bool
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "text": text
+            case "href": href
+            case "count": count ?? Absent()
+            case "key": key ?? Absent()
+            case "isCurrent": isCurrent
+            default: nil
+            }
+        }
     }
 
     struct Hidden: ViewModel {
