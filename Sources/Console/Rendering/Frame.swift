@@ -12,6 +12,16 @@ package struct Frame: ViewModel {
             let note: String?
             let href: String
             let isCurrent: Bool
+
+            func child(named name: String) -> Any? {
+                switch name {
+                case "text": text
+                case "note": note ?? Absent()
+                case "href": href
+                case "isCurrent": isCurrent
+                default: nil
+                }
+            }
         }
 
         let label: String
@@ -68,6 +78,17 @@ package struct Frame: ViewModel {
             self.count = count
             self.key = key
             self.isCurrent = isCurrent
+        }
+
+        package func child(named name: String) -> Any? {
+            switch name {
+            case "text": text
+            case "href": href
+            case "count": count ?? Absent()
+            case "key": key ?? Absent()
+            case "isCurrent": isCurrent
+            default: nil
+            }
         }
     }
 

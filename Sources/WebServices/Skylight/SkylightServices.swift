@@ -78,20 +78,18 @@ enum SkylightServices {
     /// The error for a request without a route: a wrong method, a malformed path, or an unknown service.
     /// - Throws: `RecordError` for a malformed path.
     static func refusal(of request: Request) throws -> any Error {
-        let action = String(request.path.dropFirst(root.utf8.count))
-        let (name, methods): (String, [HTTPRequest.Method]?)
-        if let ofServer = methodsOfServer(action) {
-            (name, methods) = (action, ofServer)
-        } else if action.hasPrefix("iCloud.") {
-            let path = try WebServicePath(request.path)
-            let isStream = streams[path.action] != nil
-            (name, methods) = (path.action, path.root == .environment ? ofEnvironments[path.action].map { [$0.method] }
-                : isStream ? [.get] : endpoints[path.action]?.methods)
+        let action: String
+        let methods: [HTTPRequest.Method]?
+        if request.path.hasPrefix(root), !request.path.hasPrefix(rootOfContainers) {
+            action = String(request.path.dropFirst(root.utf8.count))
+            methods = methodsOfServer(action)
         } else {
-            return unknown(action)
+            let path = try WebServicePath(request.path)
+            action = path.action
+            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? endpoints[action]?.methods : [.get]
         }
-        guard let methods, !methods.contains(request.method) else { return unknown(name) }
-        return EndpointTable.wrongMethod(request.method, of: name, allowed: methods.map(\.rawValue))
+        guard let methods, !methods.contains(request.method) else { return unknown(action) }
+        return EndpointTable.wrongMethod(request.method, of: action, allowed: methods.map(\.rawValue))
     }
 
     /// The methods of a service of the server; `nil` if it does not exist.
