@@ -428,7 +428,7 @@ import Testing
         let before = try Data(contentsOf: file())
         let engine = try engine()
         let refused = await refusal { _ = try await database(engine, 1) }
-        #expect(refused?.reason.contains("another program's database") == true)
+        #expect(refused?.reason.contains("belongs to another program") == true)
         await engine.close()
         #expect(try Data(contentsOf: file()) == before)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) == ["development.sqlite"])

@@ -77,7 +77,6 @@ struct KeysView: Page {
     let tokenForm: TokenForm
     let keyForm: KeyForm
     let signature: String
-    let users: String
     let milliseconds: String
 
     struct TokenForm: ViewModel {
@@ -123,7 +122,7 @@ struct KeysView: Page {
             keyForm: KeyForm(
                 action: place.link("keys/key"), isOpen: key != nil, complaint: key?.complaint, name: key?.fields["name"] ?? "",
                 pem: key?.fields["pem"].flatMap { isPublic($0) ? $0 : nil } ?? ""),
-            signature: place.link("keys/signature"), users: place.link("users"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            signature: place.link("keys/signature"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func more(_ count: Int, _ command: String) -> String? {

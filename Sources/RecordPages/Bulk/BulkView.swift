@@ -145,7 +145,7 @@ struct BulkView: Page {
         let chosen = form.field?.name
         let fields = type.fields.filter { form.change == .clear || $0.value.type.valueType != .asset }.sorted { $0.key < $1.key }
         fieldChoices = [Choice("", "choose a field", isSelected: chosen == nil)]
-            + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.wireName)", isSelected: $0.key == chosen) }
+            + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.label)", isSelected: $0.key == chosen) }
         value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
         self.problem = problem
         self.complaint = complaint.map { Complaint($0, advice: ["Run the query on the page Query first. It offers the missing indexes."]) }
@@ -158,7 +158,7 @@ struct BulkView: Page {
 extension BulkView.Value {
     fileprivate init(_ field: EditedField, isWrong: Bool, visit: Visit) {
         name = field.name.string
-        type = field.type.wireName
+        type = field.type.label
         isList = field.type.isList
         entries = field.entries.enumerated().map { index, entry in
             EntryView(entry, of: field, number: 1, element: index + 1, found: nil, isWrong: isWrong, offersTools: false, visit: visit)

@@ -90,7 +90,7 @@ extension ComparedValue.Side {
             self = .missing
             return
         }
-        type = field.value.typeName
+        type = field.value.typeLabel
         isEncrypted = field.isEncrypted
         value = values.view(field.value, of: name)
         self.parts = parts

@@ -98,7 +98,7 @@ extension ConflictView.Row {
         self.number = String(number)
         self.name = name.string
         label = name == ConflictView.parent ? "parent" : name.string
-        self.type = type.wireName
+        self.type = type.label
         schemaType = type.schemaName
         verdict =
             !canChoose ? "the server's files stay"

@@ -141,7 +141,7 @@ extension EditView.Row {
     fileprivate init(_ field: EditedField, number: Int, problem: String?, found: (element: Int, [RecordNames.Found])?, visit: Visit) {
         self.number = String(number)
         name = field.name.string
-        type = field.type.wireName
+        type = field.type.label
         schemaType = field.type.schemaName
         was = EditedField.text(of: field.was, field.type).string
         isEncrypted = field.type.isEncrypted

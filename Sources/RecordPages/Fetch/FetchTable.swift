@@ -96,7 +96,7 @@ struct FetchTable: ViewModel {
         for record in records {
             for (name, value) in record.values {
                 types[name, default: []].insert(record.type)
-                if !(wire[name] ?? []).contains(value.typeName) { wire[name, default: []].append(value.typeName) }
+                if !(wire[name] ?? []).contains(value.typeLabel) { wire[name, default: []].append(value.typeLabel) }
             }
         }
         var ranks: [Name: Int] = [:]

@@ -111,7 +111,7 @@ extension ImportingView.Preview {
         moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
         fields = shown.map { field in
             ImportingView.FieldRow(
-                name: field.fieldName.string, type: field.type.wireName, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew)
+                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew)
         }
         let presenter = ValuePresenter(place: visit.place, zoneID: visit.place.zoneID ?? .default, links: nil)
         samples = (preview?.samples ?? []).map { sample in

@@ -43,7 +43,7 @@ struct ResultTable: ViewModel {
         if showsZones { columns.append(Column(name: "zone", type: nil, arrow: nil, isNumber: false)) }
         columns += fields.map { field in
             Column(
-                name: field.name.string, type: field.definition.type.wireName, arrow: sorts[field.key], isNumber: field.definition.type.isNumber)
+                name: field.name.string, type: field.definition.type.label, arrow: sorts[field.key], isNumber: field.definition.type.isNumber)
         }
         let system: [(SystemField, String)] = [(.createTime, "created"), (.modTime, "modified")]
         let shownSystem = system.filter { field, _ in field == .modTime || sorts[.system(field)] != nil || form.returnsSystemFieldsOnly }

@@ -49,7 +49,7 @@ struct RecordAssets: ViewModel {
             let isList = field.value.isList
             let invitation = isList ? "Drop files here to add them, or" : own.isEmpty ? "Drop a file here, or" : "Drop a file here to replace it, or"
             return Field(
-                name: field.key.string, type: field.value.wireName, isList: isList, isEmpty: own.isEmpty, invitation: invitation,
+                name: field.key.string, type: field.value.label, isList: isList, isEmpty: own.isEmpty, invitation: invitation,
                 inputID: "upload-\(index + 1)", files: own)
         }
         let address = visit.place.address

@@ -122,7 +122,7 @@ extension RecordView.Body {
         typeHref = place.link("type", [("type", record.recordType.string)])
         fields = try record.fields.decoded().map { field in
             RecordView.FieldRow(
-                name: field.name.string, type: field.value.typeName, isEncrypted: field.isEncrypted,
+                name: field.name.string, type: field.value.typeLabel, isEncrypted: field.isEncrypted,
                 indexes: (type?.fields[field.name]?.indexes ?? []).names.map { Pill(text: $0, tone: "has", explanation: "Index of the field") },
                 value: presenter.view(field.value, of: field.name))
         }
