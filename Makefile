@@ -11,10 +11,11 @@ TESTS_AT_A_TIME ?= 4
 # Processes that run the tests in Python side by side: auto is one more than there are processors, 0 is one after the other.
 PYTHON_TESTS_AT_A_TIME ?= auto
 
-# The tests that `make check` leaves out: histories, crashes and faults by the hundred, large stores, processes, and whatever waits for time to pass.
-LENGTHY := SQLiteRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|IndexBuild|Opening|RandomHistory|RandomSchema|SpeedLaw|StalledReader)Tests
+# The tests that `make check` leaves out: histories, crashes and faults by the hundred, large stores, tables with every cell, processes, and whatever waits
+# for time to pass.
+LENGTHY := SQLiteRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SpeedLaw|StalledReader)Tests
 LENGTHY := $(LENGTHY)|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
-LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|(WebServices|Console)Tests\.MemoryTests|RecordsTests\.SchemaFuzzTests
+LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Option|RunningServer|Schema|Serve)Tests
 # The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.
 QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py)
