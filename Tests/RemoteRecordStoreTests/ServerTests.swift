@@ -162,7 +162,7 @@ import Testing
             place.horizontalAccuracy = 0.5
             place.timestamp = Timestamp(milliseconds: 5)
             let values: [Name: FieldValue] = [
-                "text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬\u{2028}"), "empty": .string(""), "integer": .int64(.min), "one": .double(1), "tiny": .double(5e-324),
+                "text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬\u{2028}"), "empty": .string(""), "integer": .int64(.min), "one": .double(1), "tiny": .double(.leastNonzeroMagnitude),
                 "data": .bytes([0, 255, 10]), "when": .timestamp(Timestamp(milliseconds: -1)),
                 "place": .location(place),
                 "link": .reference(Reference(recordName: "é/e\u{301}", zoneID: ZoneID(zoneName: "Other", ownerRecordName: grace.userRecordName))),

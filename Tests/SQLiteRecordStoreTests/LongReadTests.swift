@@ -81,14 +81,14 @@ import Testing
         let held = Held()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<LongReadTurns.limit { group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } } }
-            try await Self.eventually { turns.waitingCount > 0 && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit }
+            try await eventually { turns.waitingCount > 0 && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit }
             let waiting = turns.waitingCount
             let short = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))])
             #expect(try await database.query(QueryRequest(short)).records.map(\.recordID.recordName) == ["r7"])
             // It excludes all records, and no index can tell.
             let long = Query(recordType: "Item", filters: [Query.Filter("same", .notEquals, FieldInput(.int64(1)))])
             async let none = database.query(QueryRequest(long))
-            try await Self.eventually { turns.waitingCount == waiting + 1 }
+            try await eventually { turns.waitingCount == waiting + 1 }
             for _ in 0..<LongReadTurns.limit { held.end.signal() }
             #expect(try await none.records.isEmpty)
             try await group.waitForAll()

@@ -11,12 +11,12 @@ extension FieldKey {
 
 extension FieldType {
     /// The name in the schema language, such as `LIST<ASSET>`. Pages mark encryption separately.
-    var label: String { FieldType(valueType, isList: isList).schemaName }
+    package var label: String { FieldType(valueType, isList: isList).schemaName }
 }
 
 extension FieldValue {
     /// The ``FieldType/label`` of the type; `LIST` if an empty list has none.
-    var typeLabel: String { type?.label ?? "LIST" }
+    package var typeLabel: String { type?.label ?? "LIST" }
 }
 
 extension CompositeIndex {
