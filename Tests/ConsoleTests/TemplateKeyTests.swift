@@ -16,7 +16,9 @@ import Testing
         let (models, templates) = (try Self.models.get(), try Self.templates.get())
         var checked: Set<String> = []
         for (page, template) in models.pages {
-            let reachable = models.reachable(from: [page, "PageContext", "Frame"])
+            // Another module gives the record's page this panel.
+            let panels = page == "RecordView" ? ["DeliveryPanel"] : []
+            let reachable = models.reachable(from: [page, "PageContext", "Frame"] + panels)
             let known = models.keys(of: reachable)
             var open = [template] + reachable.flatMap { models.choices(of: $0) }
             var seen: Set<String> = []
@@ -86,10 +88,11 @@ private struct ViewModels {
     private(set) var accessed: Set<String> = []
 
     init() throws {
-        let sources = TemplateKeyTests.package.appending(path: "Sources")
-        for file in try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)).compactMap({ $0 as? URL }) {
-            guard file.pathExtension == "swift", file.path(percentEncoded: false).contains("/Sources/Console") else { continue }
-            read(try String(contentsOf: file, encoding: .utf8))
+        for module in ["Console", "RecordPages", "TrafficPages", "AdminPages"] {
+            let sources = TemplateKeyTests.package.appending(path: "Sources/\(module)")
+            for file in try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)).compactMap({ $0 as? URL }) {
+                if file.pathExtension == "swift" { read(try String(contentsOf: file, encoding: .utf8)) }
+            }
         }
     }
 
@@ -119,9 +122,9 @@ private struct ViewModels {
             if let result = code.wholeMatch(of: /case [^"]+: "(\w+)"/)?.output.1 { model.results.insert(String(result)) }
             guard code.hasPrefix("case \"") || code.hasPrefix("case (\"") else { return }
             model.children.formUnion(code.prefix { $0 != ":" }.matches(of: /"(\w+)"/).map { String($0.output.1) })
-        } else if isMember, code.hasPrefix("static let template = ") {
+        } else if isMember, code.hasPrefix("static let template = ") || code.hasPrefix("package static let template = ") {
             model.template = code.split(separator: "\"").last.map(String.init)
-        } else if isMember, !code.hasSuffix("{"), let property = code.wholeMatch(of: /(?:(?:private|fileprivate|private\(set\)) )?(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/)?.output {
+        } else if isMember, !code.hasSuffix("{"), let property = code.wholeMatch(of: /(?:(?:package|private|fileprivate|private\(set\)) )*(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/)?.output {
             model.properties.formUnion(property.1.split(separator: ",").map { String($0.filter { $0 != " " && $0 != "`" }) })
             let type = property.2 ?? property.3 ?? ""
             model.propertyTypes.formUnion(type.matches(of: /[A-Z]\w*(?:\.[A-Z]\w*)*/).map { String($0.output) })
