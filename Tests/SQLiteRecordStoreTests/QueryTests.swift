@@ -1,13 +1,16 @@
 import Foundation
+import GRDB
+import GRDBSQLite
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
 import StoreScenarios
 import TestSupport
 import Testing
 
-/// Queries during changes of the data.
+@testable import SQLiteRecordStore
+
+/// Queries during changes of the data, and the statements they leave.
 @Suite struct QueryTests {
     private let folder: TemporaryFolder
 
@@ -33,6 +36,39 @@ import Testing
         }
         saver.cancel()
         #expect(try await saver.value > 0)
+        await engine.close()
+    }
+
+    @Test("Reads compile no statement twice, and few for lists of any length")
+    func statementsAreKept() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.withZone()
+        for number in 0..<20 { try await database.save(Name("r\(number)"), in: notes, ["number": .int64(Int64(number)), "text": .string("t")]) }
+        let pool = try #require(database as? SQLiteDatabase).store.pool
+        // Reads come one after the other, so they have the same connection.
+        func statements() async throws -> Int {
+            try await pool.read { db in
+                var (count, statement) = (0, sqlite3_next_stmt(db.sqliteConnection, nil))
+                while let found = statement {
+                    count += 1
+                    statement = sqlite3_next_stmt(db.sqliteConnection, found)
+                }
+                return count
+            }
+        }
+        func ask(_ count: Int) async throws {
+            let values = FieldInput(.list((0..<count).map { .int64(Int64($0)) }, of: .int64))
+            let query = Query(recordType: "Item", filters: [Query.Filter("number", .in, values)], sorts: [Query.Sort("text")])
+            let page = try await database.query(QueryRequest(query, in: .zone(notes), limit: PageLimit(records: 5 + count % 3)))
+            #expect(page.records.count == min(count, 5 + count % 3))
+            let names = ["r1", "r\(count)"].map { RecordID(recordName: Name($0), zoneID: notes) }
+            #expect(try await database.fetch(names, desiredKeys: nil).count == 2)
+            #expect(try await database.pull(notes).changes.count == 20)
+        }
+        for count in [2, 3, 5, 9, 17, 33, 65, 129] { try await ask(count) }
+        let before = try await statements()
+        for count in 1...250 { try await ask(count) }
+        #expect(try await statements() == before && before < 100)
         await engine.close()
     }
 }
