@@ -158,7 +158,7 @@ struct AccountServiceTests {
         }
     }
 
-    @Test("What is not there is not found, and each service has one method")
+    @Test("Unknown services return NOT_FOUND, and each service has one method")
     func methods() async throws {
         try await TestServer.run { server in
             for (service, body) in [("tokens/revoke", #"{"id":"00000000"}"#), ("keys/revoke", #"{"keyID":"0"}"#), ("sessions/revoke", #"{"id":"0"}"#), ("users/remove", #"{"user":"nobody"}"#)] {
