@@ -94,7 +94,7 @@ enum ReferenceScenarios {
                 modified: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"))
             #expect(try await database.outcomes([restored], in: notes) == [nil])
         },
-        .init("a target that falls and comes back in one batch keeps those that validate it") { engine, _ in
+        .init("a target that is deleted and saved in one batch keeps its VALIDATE references") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("root", in: notes)
             try await database.save("target", in: notes, link("root", .deleteSelf))
