@@ -144,7 +144,7 @@ struct AccountServiceTests {
         arguments: [
             ("tokens/make", "{}", "'container'"), ("tokens/make", #"{"container":"x"}"#, "iCloud."), ("tokens/make", #"{"container":"iCloud.x","environment":"x"}"#, "development or production"),
             ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":"x"}"#, "an array"), ("tokens/make", #"{"container":"iCloud.x","callback":"javascript:1"}"#, "callback"),
-            ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":["x"]}"#, "no origin"), ("tokens/revoke", "{}", "'id'"), ("keys/register", #"{"container":"iCloud.x"}"#, "'publicKey'"),
+            ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":["x"]}"#, "is not an origin"), ("tokens/revoke", "{}", "'id'"), ("keys/register", #"{"container":"iCloud.x"}"#, "'publicKey'"),
             ("keys/register", #"{"container":"iCloud.x","publicKey":7}"#, "a string"), ("keys/revoke", "{}", "'keyID'"), ("sessions/make", #"{"container":"iCloud.x"}"#, "'user'"),
             ("sessions/make", #"{"container":"iCloud.x","user":"a","apiTokenID":"none"}"#, "was revoked"), ("sessions/revoke", "{}", "'id'"), ("users/make", "{}", "'displayName'"), ("users/remove", "{}", "'user'"), ("users/remove", #"{"user":7}"#, "a string"),
             ("users/make", #"{"displayName":"A","emailAddress":"x"}"#, "e-mail"), ("administrator/password", "{}", "'password'"), ("administrator/password", "[]", "object"),
